@@ -1,0 +1,45 @@
+# `make demo` shows the main job, `make test` runs every check. Both prepare .venv by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types contracts unit bench clean
+
+demo: .venv/ready
+	$(BIN)/sickbay demo
+
+test: lint types contracts unit
+
+lint: .venv/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/ready-dev
+	$(BIN)/mypy
+
+contracts: .venv/ready-dev
+	$(BIN)/lint-imports
+
+unit: .venv/ready-dev
+	$(BIN)/pytest -q
+
+bench: .venv/ready-rivals
+	$(BIN)/python -m benchmarks.overhead
+
+# torch first and pinned: an unpinned torch brings gigabytes of CUDA packages along.
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/ready-dev: .venv/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt \
+		hypothesis import-linter mypy pre-commit pytest ruff
+	touch $@
+
+.venv/ready-rivals: .venv/ready-dev
+	$(BIN)/pip install --quiet --constraint constraints.txt torch-audit torchmortem wandb
+	touch $@
+
+clean:
+	rm -rf .venv

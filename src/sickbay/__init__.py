@@ -1,0 +1,39 @@
+"""Watch a neural network train, say what is wrong, why, and what to do.
+
+>>> import sickbay
+>>> sickbay.Finding(problem="non_finite", step=3).title
+'non finite'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sickbay.errors import Diagnosed, SickbayError, UsageError
+from sickbay.findings import Event, Finding
+
+if TYPE_CHECKING:
+    from sickbay.chart import Chart
+    from sickbay.doctor import Doctor, watch
+    from sickbay.history import History
+    from sickbay.problems import Problem
+
+__version__ = "0.1.0"
+__all__ = [
+    "Chart", "Diagnosed", "Doctor", "Event", "Finding", "History", "Problem", "SickbayError",
+    "UsageError", "watch",
+]  # fmt: skip
+
+# Found when first used, so that `import sickbay` costs next to nothing.
+_LATER = {
+    "Chart": "sickbay.chart",
+    "Doctor": "sickbay.doctor",
+    "History": "sickbay.history",
+    "Problem": "sickbay.problems",
+    "watch": "sickbay.doctor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'sickbay' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

@@ -1,0 +1,136 @@
+"""How often to look: as often as the budget pays for."""
+
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Literal, TypeAlias
+
+from sickbay.errors import UsageError
+from sickbay.readings import Kind
+
+Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int]
+
+# What a reading is worth, as its share of what the budget leaves.
+SHARES: Mapping[str, float] = {"gradient": 0.4, "activation": 0.25, "weight": 0.15, "judging": 0.2}
+# What is wrong mostly shows in the first steps, so readings start with something in their purses:
+START_SECONDS = 0.02  # this long,
+START_STEPS = 50  # or the budget of so many steps if that is more.
+AIM = 0.75  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
+PULSE = 0.6  # of the aim goes to the gradient norm of every step, if it needs that much
+MEMORY = 0.9  # weight of the past in a running mean
+UNPAID = ("voice",)  # printing a finding is worth its time: it counts as overhead, no purse pays
+
+
+class Governor:
+    """Decides what is read at the next step.
+
+    With a number for `every` it is that: every so many steps, for all kinds or for each. With
+    "auto" each kind has a purse: every step pays a share of the budget in, and a kind is read when
+    its purse holds the price of a reading, so the cost stays within the budget on any model.
+
+    >>> governor = Governor("auto", budget=0.01, kinds=["gradient"])
+    >>> governor.due(0)  # the first step is always read
+    {'gradient'}
+    >>> reads = 0
+    >>> for step in range(1, 1001):  # a step of 10 ms; reading all gradients takes 1 ms
+    ...     due = "gradient" in governor.due(step)
+    ...     governor.lap(0.01, {"gradient": 0.001 if due else 0.0})
+    ...     reads += due
+    >>> 30 < reads < 110
+    True
+    """
+
+    def __init__(self, every: Every, budget: float, kinds: Iterable[Kind]) -> None:
+        self.kinds = tuple(kinds)
+        self.every = check_every(every)
+        self.budget = check_budget(budget)
+        self.loop_time = self.own_time = 0.0
+        payees = [*self.kinds, "judging"]
+        total = sum(SHARES[each] for each in payees)
+        self._shares = {each: SHARES[each] / total for each in payees}
+        self._purses = dict.fromkeys(payees, 0.0)
+        self._prices = dict.fromkeys(payees, 0.0)
+        self._norm_price = self._step_time = 0.0
+
+    @property
+    def overhead(self) -> float:
+        """The fraction of the loop's time that was spent watching it."""
+        return self.own_time / self.loop_time if self.loop_time else 0.0
+
+    def due(self, step: int) -> set[Kind]:
+        """Return what is to be read at `step`."""
+        if self.every == "auto":
+            return {
+                kind
+                for kind in self.kinds
+                if not self._step_time or self._purses[kind] > self._prices[kind]
+            }
+        every = (
+            self.every if isinstance(self.every, Mapping) else dict.fromkeys(self.kinds, self.every)
+        )
+        return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
+
+    def judging_due(self) -> bool:
+        """Tell whether the problems may be asked although no table has arrived."""
+        return self.every != "auto" or self._purses["judging"] > self._prices["judging"]
+
+    def breadth(self) -> float:
+        """Return how many of the norms of the gradients may be read at each step."""
+        if self.every != "auto" or not self._norm_price:
+            return inf
+        return max(1.0, PULSE * AIM * self.budget * self._step_time // self._norm_price)
+
+    def lap(self, elapsed: float, costs: Mapping[str, float], norms: int = 0) -> None:
+        """Account for one step: the loop's time, what each part cost, how many norms were read."""
+        is_first = not self.loop_time
+        self.loop_time += elapsed
+        self.own_time += sum(costs.values())
+        if norms:
+            self._norm_price = running_mean(self._norm_price, costs.get("pulse", 0.0) / norms)
+        if is_first:  # its cost is that of starting, its time the user's preparations
+            return
+        if not self._step_time:
+            head_start = max(START_SECONDS, START_STEPS * AIM * self.budget * elapsed)
+            self._purses = {each: head_start * share for each, share in self._shares.items()}
+        self._step_time = running_mean(self._step_time, elapsed)
+        unpaid = {*self._purses, *UNPAID}
+        running = sum(cost for each, cost in costs.items() if each not in unpaid)
+        spare = AIM * self.budget * elapsed - running
+        for each, share in self._shares.items():
+            self._settle(each, share * spare, costs.get(each, 0.0))
+
+    def _settle(self, each: str, income: float, cost: float) -> None:
+        if cost:
+            price = self._prices[each]
+            self._prices[each] = min(cost, (price + cost) / 2) if price else cost
+        # No purse saves for more than two readings, or a pause would end in a burst of them.
+        most = max(self._purses[each], 2 * self._prices[each])
+        self._purses[each] = min(self._purses[each] + income, most) - cost
+
+
+def running_mean(mean: float, value: float) -> float:
+    """Return the mean moved towards a new value; a mean of 0 has not begun."""
+    return MEMORY * mean + (1 - MEMORY) * value if mean else value
+
+
+def check_every(every: Every) -> Every:
+    """Return `every`, or say what is wrong with it."""
+    possible = "a whole number of steps from 1 on, 'auto', or such numbers by kind"
+    values = every.values() if isinstance(every, Mapping) else [every]
+    for value in values:
+        least = 0 if isinstance(every, Mapping) else 1
+        whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        if not whole and every != "auto":
+            raise UsageError(f"every must be {possible}, got {every!r}.")
+    unknown = set(every) - set(SHARES) if isinstance(every, Mapping) else set()
+    if unknown:
+        raise UsageError(f"every must be {possible} (gradient, weight, activation), got {every!r}.")
+    return every
+
+
+def check_budget(budget: float) -> float:
+    """Return `budget`, or say what is wrong with it."""
+    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget <= 1:
+        raise UsageError(
+            f"budget must be a fraction of the loop's time above 0 and up to 1, got {budget!r}."
+        )
+    return float(budget)

@@ -1,0 +1,43 @@
+"""Every exception a user can meet.
+
+SickbayError
+├── UsageError   what was given cannot be used; also a ValueError
+└── Diagnosed    raised by `on_finding="stop"`; carries the findings
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sickbay.findings import Finding
+
+
+class SickbayError(Exception):
+    """Base of every exception raised on purpose."""
+
+
+class UsageError(SickbayError, ValueError):
+    """What was given cannot be used. The message says what was given and what is possible."""
+
+
+class Diagnosed(SickbayError):  # noqa: N818 - said as a sentence: training was diagnosed
+    """Training was stopped because something is wrong with it."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__("; ".join(str(finding) for finding in findings))
+        self.findings = list(findings)
+
+
+def unknown(what: str, given: object, possible: Iterable[str]) -> UsageError:
+    """Return the error for a name that does not exist.
+
+    >>> print(unknown("profile", "defualt", ["autotrainer", "default"]))
+    There is no profile 'defualt'; did you mean 'default'? Possible: 'autotrainer', 'default'.
+    """
+    names = sorted(possible)
+    close = get_close_matches(str(given), names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return UsageError(f"There is no {what} {given!r}{hint} Possible: {str(names)[1:-1]}.")

@@ -1,0 +1,120 @@
+"""What has been measured so far, in bounded windows: what every problem is judged by."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from math import inf, isfinite, nan
+from typing import TypeAlias
+
+from sickbay.readings import Kind, Setup, Table, Vitals
+
+Clock: TypeAlias = "deque[tuple[int, float]]"
+
+
+class History:
+    """The setup and the readings so far, on two clocks: steps and epochs, both counted from 0.
+
+    Scalars by step and tables are kept for the newest `window` and `tables` readings, scalars by
+    epoch for all epochs; adding a reading takes the same time however long the run is.
+
+    >>> history = History(loss=[2.3, 2.1])
+    >>> history.append(Vitals(step=2, scalars={"loss": 1.9}))
+    >>> history.recent("loss", 2), history.first("loss"), history.step
+    ([2.1, 1.9], 2.3, 2)
+    >>> history.end_epoch(val_loss=2.0)
+    >>> history.epochs("loss"), history.epochs("val_loss"), history.epoch
+    ([2.1], [2.0], 1)
+    """
+
+    def __init__(
+        self,
+        setup: Setup | None = None,
+        *,
+        window: int = 512,
+        tables: int = 32,
+        **scalars: Iterable[float],
+    ) -> None:
+        self.setup = setup or Setup()
+        self.step = -1
+        self.epoch = 0
+        self._steps: dict[str, Clock] = defaultdict(lambda: deque(maxlen=window))
+        self._epochs: dict[str, list[float]] = defaultdict(list)
+        self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
+        self._first: dict[str, float] = {}
+        self._best: dict[str, float] = {}
+        self._sums: dict[str, tuple[float, int]] = {}
+        for name, values in scalars.items():
+            for step, value in enumerate(values):
+                self.append(Vitals(step=step, scalars={name: value}))
+
+    def append(self, vitals: Vitals) -> None:
+        """Add one reading."""
+        step = vitals.step
+        if step > self.step:
+            self.step = step
+        self.epoch = vitals.epoch
+        for name, value in vitals.scalars.items():
+            self._steps[name].append((step, value))
+            total, count = self._sums.get(name, (0.0, 0))
+            self._sums[name] = total + value, count + 1
+            self._note(name, value)
+        for table in vitals.tables:
+            self._tables[table.kind].append(table)
+
+    def end_epoch(self, **metrics: float) -> None:
+        """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""
+        for name, (total, count) in self._sums.items():
+            if name not in metrics:
+                self._epochs[name].append(total / count)
+        for name, value in metrics.items():
+            self._epochs[name].append(value)
+            self._note(name, value)
+        self._sums.clear()
+        self.epoch += 1
+
+    def recent(self, name: str, count: int) -> list[float]:
+        """Return the newest `count` values of a scalar, oldest first; fewer if there are fewer."""
+        return [value for _, value in self.timed(name, count)]
+
+    def timed(self, name: str, count: int) -> list[tuple[int, float]]:
+        """Return the newest `count` (step, value) pairs of a scalar, oldest first."""
+        pairs = self._steps.get(name, ())
+        return [pairs[index] for index in range(max(0, len(pairs) - count), len(pairs))]
+
+    def latest(self, name: str) -> float:
+        """Return the newest value of a scalar by step, NaN if there is none."""
+        return next(iter(self.recent(name, 1)), nan)
+
+    def first(self, name: str) -> float:
+        """Return the first finite value a scalar ever had, NaN if there is none."""
+        return self._first.get(name, nan)
+
+    def best(self, name: str) -> float:
+        """Return the highest value a scalar ever had on either clock, -inf if there is none."""
+        return self._best.get(name, -inf)
+
+    def epochs(self, name: str) -> list[float]:
+        """Return the value of a scalar for every epoch, oldest first."""
+        return list(self._epochs.get(name, ()))
+
+    def table(self, kind: Kind) -> Table | None:
+        """Return the newest table of a kind."""
+        tables = self._tables.get(kind)
+        return tables[-1] if tables else None
+
+    def tables(self, kind: Kind, count: int) -> list[Table]:
+        """Return the newest `count` tables of a kind, oldest first; fewer if there are fewer."""
+        return list(self._tables.get(kind, ()))[-count:]
+
+    def is_kernel(self, parameter: str) -> bool:
+        """Tell whether a parameter has two or more dimensions; unknown ones count as if."""
+        return len(self.setup.shapes.get(parameter, (0, 0))) > 1
+
+    def scalars(self) -> Mapping[str, float]:
+        """Return the newest value of every scalar by step."""
+        return {name: pairs[-1][1] for name, pairs in self._steps.items()}
+
+    def _note(self, name: str, value: float) -> None:
+        if name not in self._first and isfinite(value):
+            self._first[name] = value
+        if value > self._best.get(name, -inf):
+            self._best[name] = value

@@ -1,0 +1,88 @@
+"""What every problem is."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import inf, isnan
+from typing import ClassVar
+
+from sickbay.findings import Finding, Severity
+from sickbay.history import History
+from sickbay.readings import Numbers, Table
+from sickbay.thresholds import Tunable, threshold
+
+
+class Problem(Tunable, ABC):
+    """Something that can go wrong in training, and how to tell from the history."""
+
+    severity: ClassVar[Severity] = "warning"
+    advice: ClassVar[str]
+
+    @abstractmethod
+    def check(self, history: History) -> Finding | None:
+        """Return a finding if the problem is present now.
+
+        Pure: it only reads `history`, so any recorded run can be replayed through it.
+        """
+
+    def found(
+        self,
+        history: History,
+        message: str,
+        *,
+        step: int | None = None,
+        layers: tuple[str, ...] = (),
+        **evidence: float,
+    ) -> Finding:
+        """Return a finding of this problem, at the newest step unless another is given."""
+        return Finding(
+            problem=self.name(),
+            severity=self.severity,
+            step=history.step if step is None else step,
+            epoch=history.epoch,
+            layers=tuple(dict.fromkeys(layers)),
+            message=message,
+            evidence=evidence,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientProblem(Problem):
+    """A problem that shows in the gradients, and only counts while the model learns badly.
+
+    Badly means an accuracy that never rose above `accuracy`, or, where no accuracy is given, a loss
+    that has not fallen by `loss_drop` of its first value.
+    """
+
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+    accuracy: float = threshold(
+        0.7, "A model that reached a higher accuracy is left alone.", least=0
+    )
+    loss_drop: float = threshold(
+        0.1,
+        "Without an accuracy: fall of the loss, as a fraction of the first, at which the model is "
+        "left alone. 0: say nothing without an accuracy.",
+        least=0,
+    )
+
+    def learns_badly(self, history: History) -> bool:
+        accuracy = max(history.best("accuracy"), history.best("val_accuracy"))
+        if accuracy > -inf:
+            return accuracy <= self.accuracy
+        first, losses = history.first("loss"), history.recent("loss", 10)
+        if not self.loss_drop:
+            return False
+        if isnan(first):
+            return True
+        return not first - sum(losses) / len(losses) > self.loss_drop * abs(first)
+
+    def suspects(self, history: History) -> list[Table]:
+        """Return the tables to look at, none if it is too early or the model learns well."""
+        tables = history.tables("gradient", self.checks)
+        enough = len(tables) == self.checks and self.learns_badly(history)
+        return tables if enough else []
+
+
+def kernels(history: History, table: Table) -> tuple[tuple[str, ...], Numbers]:
+    """Return the layers and gradient norms of the kernels (two or more dimensions)."""
+    rows = [index for index, name in enumerate(table.names) if history.is_kernel(name)]
+    return tuple(table.layer(table.names[row]) for row in rows), table.column("norm")[rows]

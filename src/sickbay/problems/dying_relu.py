@@ -1,0 +1,62 @@
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import GradientProblem
+from sickbay.readings import Numbers, Table
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class DyingRelu(GradientProblem):
+    """Most of the network gets a gradient of exactly zero: its units are switched off for good.
+
+    Why it matters:
+        A unit that is zero for every sample has no gradient, so it can never come back.
+
+    How it is judged:
+        The share of exact zeros among all entries of all gradients, in `checks` readings in a row,
+        while the model learns badly. Embeddings are left out: their gradient is zero wherever a
+        word did not occur.
+
+    Example:
+        >>> from sickbay.readings import Vitals
+        >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
+        >>> history = History(loss=[2.3])
+        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> print(DyingRelu(checks=1).check(history).message)
+        90 % of all gradient entries are exactly 0 (limit 70 %)
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system; threshold as published there, rule as in its code.
+    """
+
+    advice = (
+        "replace ReLU by LeakyReLU or ELU, lower the learning rate, or re-initialise the biases"
+    )
+
+    share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        tables = self.suspects(history)
+        if not tables or not all(self._share(history, table) >= self.share for table in tables):
+            return None
+        table, share = tables[-1], self._share(history, tables[-1])
+        zeros = table.column("zeros")
+        dead = tuple(
+            layer for layer, part in zip(table.layers, zeros, strict=True) if part >= self.share
+        )
+        message = f"{100 * share:.3g} % of all gradient entries are exactly 0 "
+            f"(limit {100 * self.share:g} %)"
+        return self.found(history, message, step=table.step, layers=dead, share=share)
+
+    def _share(self, history: History, table: Table) -> float:
+        counts: Numbers = table.column("count") * [
+            not history.setup.layers.get(layer, "").startswith("Embedding")
+            for layer in table.layers
+        ]
+        total = np.nansum(counts)
+        return float(np.nansum(counts * table.column("zeros")) / total) if total else 0.0

@@ -1,0 +1,56 @@
+"""Named lists of problems with their thresholds."""
+
+from collections.abc import Mapping, Sequence
+from inspect import isabstract
+
+from sickbay import problems as listed
+from sickbay.errors import UsageError, unknown
+from sickbay.problems import (
+    DyingRelu,
+    ExplodingGradient,
+    NonFinite,
+    Problem,
+    VanishingGradient,
+)
+
+PROFILES: Mapping[str, tuple[Problem, ...]] = {
+    "default": (NonFinite(), VanishingGradient(), ExplodingGradient(), DyingRelu()),
+    # As published: one reading is enough, accuracy is needed, NaN is an exploding gradient.
+    "autotrainer": (
+        VanishingGradient(checks=1, loss_drop=0),
+        ExplodingGradient(checks=1, loss_drop=0, nonfinite=1),
+        DyingRelu(checks=1, loss_drop=0),
+    ),
+}
+
+EVERY: Mapping[str, type[Problem]] = {
+    kind.name(): kind
+    for kind in vars(listed).values()
+    if isinstance(kind, type) and issubclass(kind, Problem) and not isabstract(kind)
+}
+
+
+def choose(
+    profile: str = "default", problems: Sequence[str | Problem] | None = None
+) -> tuple[Problem, ...]:
+    """Return the problems of a profile, or the given ones: names, or objects with own thresholds.
+
+    >>> [problem.name() for problem in choose(problems=["non_finite", DyingRelu(share=0.9)])]
+    ['non_finite', 'dying_relu']
+    """
+    if profile not in PROFILES:
+        raise unknown("profile", profile, PROFILES)
+    tuned = {problem.name(): problem for problem in PROFILES[profile]}
+    if problems is None:
+        return PROFILES[profile]
+    if isinstance(problems, str) or not isinstance(problems, Sequence):
+        raise UsageError(f"problems must be a list of names or Problem objects, got {problems!r}.")
+    chosen = []
+    for each in problems:
+        if isinstance(each, Problem):
+            chosen.append(each)
+        elif each in EVERY:
+            chosen.append(tuned.get(each) or EVERY[each]())
+        else:
+            raise unknown("problem", each, EVERY)
+    return tuple(chosen)

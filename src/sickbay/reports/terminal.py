@@ -1,0 +1,56 @@
+"""Findings and notices on the terminal: one line each, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sickbay.findings import Finding, Severity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SIGNS: Mapping[Severity, tuple[str, str]] = {
+    "info": ("·", "cyan"),
+    "warning": ("⚠", "yellow"),
+    "critical": ("✖", "bold red"),
+}
+
+
+def lines(finding: Finding, advice: str = "") -> list[str]:
+    r"""Return a finding as plain text.
+
+    >>> finding = Finding(problem="non_finite", severity="critical", step=7, message="loss is nan")
+    >>> print(*lines(finding, "lower the learning rate"), sep="\n")
+    ✖ step 7  non finite  loss is nan
+      try  lower the learning rate
+    """
+    sign, _ = SIGNS[finding.severity]
+    return [f"{sign} {finding}", *([f"  try  {advice}"] if advice else [])]
+
+
+def show(finding: Finding, advice: str = "", console: Console | None = None) -> None:
+    """Print a finding in colour, to the error stream unless a console is given."""
+    from rich.text import Text
+
+    _, style = SIGNS[finding.severity]
+    first, *rest = lines(finding, advice)
+    text = Text(first, style="")
+    text.highlight_words([finding.title], style)
+    text.stylize(style, 0, 1)
+    (console or _console()).print(
+        Text("\n").join([text, *(Text(line, style="dim") for line in rest)]), soft_wrap=True
+    )
+
+
+def say(text: str) -> None:
+    """Print a notice of sickbay about itself."""
+    from rich.text import Text
+
+    _console().print(Text(f"· sickbay: {text}", style="dim"), soft_wrap=True)
+
+
+def _console() -> Console:
+    from rich.console import Console  # here, so that `import sickbay` does not wait for it
+
+    return Console(stderr=True)

@@ -1,0 +1,34 @@
+"""Thresholds: one declaration gives the default, the legal range and the documentation."""
+
+import re
+from dataclasses import field, fields
+from typing import Any
+
+from sickbay.errors import UsageError
+
+
+def threshold(
+    default: float, doc: str, *, above: float | None = None, least: float | None = None
+) -> Any:
+    """Declare a dataclass field that a user may tune."""
+    return field(default=default, metadata={"doc": doc, "above": above, "least": least})
+
+
+class Tunable:
+    """Checks its thresholds when made; subclasses are frozen dataclasses."""
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, limit.name)
+            above, least = limit.metadata.get("above"), limit.metadata.get("least")
+            if not isinstance(value, int | float):
+                raise UsageError(f"{limit.name} must be a number, got {value!r}.")
+            if above is not None and not value > above:
+                raise UsageError(f"{limit.name} must be above {above:g}, got {value:g}.")
+            if least is not None and not value >= least:
+                raise UsageError(f"{limit.name} must be at least {least:g}, got {value:g}.")
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the class name in snake case: also its file, its test and its CLI name."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()

@@ -1,0 +1,1 @@
+"""Measuring: statistics of tensors, and the probe that takes them from a running loop."""

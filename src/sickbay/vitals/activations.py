@@ -1,0 +1,165 @@
+"""Reading what layers put out, by forward hooks that are only there when a reading is due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sickbay.readings import COLUMN, Kind, Numbers, Table
+from sickbay.vitals.anatomy import Anatomy, computes
+from sickbay.vitals.clock import Clock
+from sickbay.vitals.guard import Guard
+from sickbay.vitals.hooks import Handles, Hook
+from sickbay.vitals.moments import merge
+from sickbay.vitals.statistics import measure
+
+SMALL = 65_536  # outputs up to this size are kept aside and measured together, which is cheaper
+SAMPLE = 4_096  # values of an output that a compiled graph hands over
+
+CHANNELS_SECOND = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
+
+
+class Activations:
+    """Takes the table of activations of a step."""
+
+    kind: Kind = "activation"
+
+    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock) -> None:
+        self._anatomy, self._guard, self._clock = anatomy, guard, clock
+        self._hooks = Handles()
+        self._listeners: dict[nn.Module, _Listener] = {}
+        self._rows: dict[str, list[Numbers]] = {}
+        self._kept: list[tuple[str, Tensor, int]] = []
+        self._channels_second = False
+        self.due = False
+
+    def arm(self, due: bool) -> None:
+        """Hook every layer, or unhook them all."""
+        self._rows.clear()
+        self._kept.clear()
+        self.due = due and "activation" not in self._guard.off
+        if not self.due:
+            self._hooks.remove()
+        elif not self._hooks:
+            for name, module in self._anatomy.modules.items():
+                if computes(module):
+                    listener = self._listeners.setdefault(module, _Listener(self, module))
+                    listener.name = name
+                    self._hooks.add(module.register_forward_hook(listener))
+
+    def collect(self, step: int) -> Table | None:
+        """Return the table of the step, None if nothing was heard."""
+        for listener in self._listeners.values():
+            sample = listener.compiled_sample()
+            if sample is not None:
+                self._kept.append((listener.name, sample, 0))
+        if self._kept:
+            names, tensors, unit_dims = zip(*self._kept, strict=True)
+            for name, tensor, unit_dim, row in zip(
+                names, tensors, unit_dims, measure(tensors), strict=True
+            ):
+                self._add(name, tensor, unit_dim, row)
+        order = [name for name in self._anatomy.modules if name in self._rows]
+        if not order:
+            return None
+        values = np.stack([merge(np.stack(self._rows[name])) for name in order])
+        return Table("activation", step, tuple(order), values)
+
+    def close(self) -> None:
+        self.arm(False)
+        self._listeners.clear()
+
+    def hear(self, name: str, module: nn.Module, output: Any) -> None:
+        """Measure one output, or keep a copy of it for later."""
+        with self._clock.timing("activation"):
+            tensor = first_tensor(output)
+            if tensor is None or not self._in_training():
+                return
+            unit_dim = self._unit_dim(module, tensor)
+            if tensor.numel() <= SMALL:  # a copy, since the next layer may work in place
+                self._kept.append((name, tensor.detach().clone(), unit_dim))
+            else:
+                self._add(name, tensor, unit_dim, measure([tensor.detach()])[0])
+
+    def _in_training(self) -> bool:
+        return self._anatomy.model.training and torch.is_grad_enabled()
+
+    def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
+        if unit_dim:
+            row[COLUMN["dead_units"]] = dead_units(tensor, unit_dim, row[COLUMN["zeros"]])
+        self._rows.setdefault(name, []).append(row)
+
+    def _unit_dim(self, module: nn.Module, tensor: Tensor) -> int:
+        """Return the dimension of the units: channels of images, features of sequences."""
+        if next(module.parameters(recurse=False), None) is not None:
+            self._channels_second = type(module).__name__.startswith(CHANNELS_SECOND)
+        if tensor.ndim < 2:
+            return 0
+        return 1 if tensor.ndim in (2, 4, 5) or self._channels_second else -1
+
+
+class _Listener(Hook):
+    """The forward hook of one layer.
+
+    In a compiled graph nothing but tensor operations may happen: there it copies a strided sample
+    of the output into a buffer of its own, which becomes part of the graph.
+    """
+
+    def __init__(self, owner: Activations, module: nn.Module) -> None:
+        parameter = next(module.parameters(), None)
+        device = parameter.device if parameter is not None else torch.device("cpu")
+        self.owner = owner
+        self.name = ""
+        self.buffer = torch.zeros(SAMPLE, device=device)
+        self.filled = torch.zeros((), dtype=torch.long, device=device)
+
+    def __call__(self, module: nn.Module, _inputs: Any, output: Any) -> None:
+        if torch.compiler.is_compiling():
+            self._copy_sample(output)
+        else:
+            self.owner._guard.run("activation", self.owner.hear, self.name, module, output)
+
+    def _copy_sample(self, output: Any) -> None:
+        tensor = first_tensor(output)
+        if tensor is None or not torch.is_grad_enabled() or tensor.numel() == 0:
+            return
+        values = tensor.detach().reshape(-1)
+        stride = max(1, values.numel() // SAMPLE) | 1  # odd, to meet every column
+        sample = values[::stride][:SAMPLE]
+        self.buffer[: sample.numel()].copy_(sample)
+        self.filled.fill_(sample.numel())
+
+    def compiled_sample(self) -> Tensor | None:
+        """Return the sample a compiled graph has left since the last call, if any."""
+        filled = int(self.filled)
+        self.filled.zero_()
+        return self.buffer[:filled].clone() if filled else None
+
+
+def first_tensor(output: Any) -> Tensor | None:
+    """Return the first floating-point tensor in what a layer put out."""
+    if isinstance(output, Tensor):
+        return output if output.is_floating_point() else None
+    if isinstance(output, dict):
+        output = tuple(output.values())
+    if isinstance(output, tuple | list):
+        return next((found for item in output if (found := first_tensor(item)) is not None), None)
+    return None
+
+
+def dead_units(tensor: Tensor, dim: int, zeros: float) -> float:
+    """Return the share of units along `dim` that are zero in the whole batch.
+
+    >>> dead_units(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), 1, 0.75)
+    0.5
+    """
+    units = tensor.shape[dim]
+    if not zeros * units >= 1:  # not even one unit's worth of zeros
+        return 0.0
+    with torch.no_grad():
+        others = [other for other in range(tensor.ndim) if other != dim % tensor.ndim]
+        silent = (tensor.amax(others) == 0) & (tensor.amin(others) == 0)
+        return float(silent.float().mean())

@@ -1,0 +1,96 @@
+"""What a model is made of: its layers and parameters, in the order the data flows through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from sickbay.vitals.guard import Guard
+from sickbay.vitals.hooks import Handles, Hook, unwrap
+
+
+class Anatomy:
+    """The modules and trainable parameters of a model by name, in forward order.
+
+    The order is learnt from the first forward pass in training; until then, and where it cannot be
+    seen (a compiled model), it is the order of registration.
+    """
+
+    def __init__(self, model: nn.Module, guard: Guard) -> None:
+        self.model = unwrap(model)
+        self.modules: dict[str, nn.Module] = {}
+        self.parameters: dict[str, nn.Parameter] = {}
+        self._guard = guard
+        self._calls: dict[nn.Module, int] = {}
+        self._hooks = Handles()
+        self.refresh()
+        for module in self.modules.values():
+            self._hooks.add(module.register_forward_pre_hook(Hook(self._called)))
+
+    def refresh(self) -> bool:
+        """Look at the model again; return whether anything is different now."""
+        modules, parameters = list(self.modules), list(self.parameters.values())
+        registered = dict(self.model.named_modules())
+        places = self._places(registered)
+        self.modules = {
+            name: registered[name] for name in sorted(registered, key=places.__getitem__)
+        }
+        self.parameters = {
+            f"{name}.{key}" if name else key: parameter
+            for name, module in self.modules.items()
+            for key, parameter in module.named_parameters(recurse=False)
+            if parameter.requires_grad
+        }
+        seen: set[nn.Parameter] = set()  # a shared parameter belongs to the first that uses it
+        for name, parameter in list(self.parameters.items()):
+            if parameter in seen:
+                del self.parameters[name]
+            seen.add(parameter)
+        return modules != list(self.modules) or not (
+            len(parameters) == len(self.parameters)
+            and all(map(lambda a, b: a is b, parameters, self.parameters.values()))
+        )
+
+    def learn_order(self) -> bool:
+        """Take over the order of the first forward pass, once there was one."""
+        if not self._hooks or not self._calls:
+            return False
+        self._hooks.remove()
+        return self.refresh()
+
+    def layers(self) -> dict[str, str]:
+        """Return the class name of every module that computes something itself."""
+        return {
+            name: type(module).__name__
+            for name, module in self.modules.items()
+            if computes(module) or any(True for _ in module.parameters(recurse=False))
+        }
+
+    def close(self) -> None:
+        self._hooks.remove()
+
+    def _called(self, module: nn.Module, _inputs: Any) -> None:
+        if not torch.compiler.is_compiling():
+            self._guard.run("order", self._note_call, module)
+
+    def _note_call(self, module: nn.Module) -> None:
+        if self.model.training and torch.is_grad_enabled():
+            self._calls.setdefault(module, len(self._calls))
+
+    def _places(self, registered: dict[str, nn.Module]) -> dict[str, tuple[int, int]]:
+        """Return a sort key for each module: when it was first called, then its registration.
+
+        A module that was never called (its weights are used by its parent) stands by its parent.
+        """
+        places: dict[str, tuple[int, int]] = {}
+        for index, (name, module) in enumerate(registered.items()):
+            parent = places.get(name.rpartition(".")[0], (0, 0))[0]
+            places[name] = self._calls.get(module, parent), index
+        return places
+
+
+def computes(module: nn.Module) -> bool:
+    """Tell whether a module computes its output itself, rather than by calling its children."""
+    return isinstance(module, nn.MultiheadAttention) or next(module.children(), None) is None

@@ -1,0 +1,38 @@
+"""Nothing of ours may stop a loop: what fails is reported once and switched off."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+Args = ParamSpec("Args")
+Result = TypeVar("Result")
+
+
+class Guard:
+    """Runs our parts by name, catching what they raise.
+
+    >>> guard = Guard(lambda part, error: print(f"{part} is off: {error!r}"))
+    >>> guard.run("chart", lambda: 1 / 0)
+    chart is off: ZeroDivisionError('division by zero')
+    >>> guard.run("chart", lambda: 1 / 0), guard.run("probe", abs, -1)
+    (None, 1)
+    """
+
+    def __init__(self, report: Callable[[str, Exception], object]) -> None:
+        self.off: set[str] = set()
+        self._report = report
+
+    def run(
+        self, part: str, function: Callable[Args, Result], *args: Args.args, **kwargs: Args.kwargs
+    ) -> Result | None:
+        """Return what `function` returns, or None if it fails or its part is off."""
+        if part in self.off:
+            return None
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            self.off.add(part)
+            try:
+                self._report(part, error)
+            except Exception:  # a broken report must not reach the loop either
+                self.off.add("report")
+            return None

@@ -1,0 +1,47 @@
+"""Module hooks that leave the model free to be copied and pickled."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from torch import nn
+from torch.utils.hooks import RemovableHandle
+
+
+class Hook:
+    """A hook that a copied or pickled model carries along as one that does nothing.
+
+    It turns into a function of the standard library, so the copy needs no sickbay to be loaded.
+    """
+
+    def __init__(self, call: Callable[..., None]) -> None:
+        self.call = call
+
+    def __call__(self, *args: Any) -> None:
+        self.call(*args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (nullcontext(), "__exit__")
+
+
+def unwrap(model: nn.Module) -> nn.Module:
+    """Return the module that `torch.compile` wrapped, or the model itself."""
+    inner = getattr(model, "_orig_mod", model)
+    return inner if isinstance(inner, nn.Module) else model
+
+
+class Handles:
+    """Hooks that are removed together."""
+
+    def __init__(self) -> None:
+        self._handles: list[RemovableHandle] = []
+
+    def add(self, handle: RemovableHandle) -> None:
+        self._handles.append(handle)
+
+    def __bool__(self) -> bool:
+        return bool(self._handles)
+
+    def remove(self) -> None:
+        while self._handles:
+            self._handles.pop().remove()

@@ -1,0 +1,236 @@
+"""The probe: everything that is hooked into a running loop, and the readings it brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, isnan, nan
+from time import perf_counter
+from typing import Any
+
+from torch import nn
+from torch.optim import Optimizer
+
+from sickbay.readings import Kind, Setup, Table
+from sickbay.vitals import scaler
+from sickbay.vitals.activations import Activations
+from sickbay.vitals.anatomy import Anatomy
+from sickbay.vitals.clock import Clock
+from sickbay.vitals.gradients import Gradients, Pulse
+from sickbay.vitals.guard import Guard
+from sickbay.vitals.hooks import Handles
+from sickbay.vitals.weights import Weights
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the probe brings back from one turn of the loop."""
+
+    steps: int = 0  # steps the optimizer took or was to take
+    skipped: int = 0  # of them, dropped by a gradient scaler
+    scalars: dict[str, float] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    alarm: bool = False  # a gradient was not finite, for the first time
+    norms: int = 0  # how many gradient norms were read for the pulse
+    unheard: bool = False  # activations were to be read but no hook was called
+
+
+class Probe:
+    """Watches a model and its optimizers; `arm` says what to read next, `collect` brings it."""
+
+    def __init__(
+        self, model: nn.Module, optimizers: Sequence[Optimizer], guard: Guard, clock: Clock
+    ) -> None:
+        self.optimizers = list(optimizers)
+        self.anatomy = Anatomy(model, guard)
+        self.activations = Activations(self.anatomy, guard, clock)
+        self.gradients = Gradients(self.anatomy, guard, clock)
+        self.weights = Weights(self.anatomy, guard)
+        self.pulse = Pulse()
+        self._guard, self._clock = guard, clock
+        self._hooks = Handles()
+        self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
+        self._counts = {id(optimizer): 0 for optimizer in self.optimizers}
+        self._steps = self._skipped = self._norms = 0
+        self._norm = nan
+        self._alarm = self._alarmed = self._scaled = False
+        self._hold()
+        for optimizer in self.optimizers:
+            self._hooks.add(optimizer.register_step_pre_hook(self._before_step))
+            self._hooks.add(optimizer.register_step_post_hook(self._after_step))
+        self._deafen = scaler.listen(self._before_scaler, self._after_scaler)
+
+    def arm(self, kinds: Collection[Kind]) -> None:
+        """Be ready to read these kinds at the next step."""
+        self.gradients.arm("gradient" in kinds)
+        self.weights.arm("weight" in kinds)
+        self.activations.arm("activation" in kinds)
+
+    def collect(self, last: int) -> Reading:
+        """Return what was read since step `last`; nothing if no optimizer has made a step since."""
+        if not self.optimizers:
+            self._steps = 1
+            self.anatomy.learn_order()
+            self._read_gradients(self.anatomy.parameters, 1.0)
+        if not self._steps:
+            return Reading()
+        step = last + self._steps
+        tables = self._gradient_tables(step)
+        for part in (self.weights, self.activations):
+            if part.due or self._alarm:
+                with self._clock.timing(part.kind):
+                    table = self._guard.run(part.kind, part.collect, step)
+                if table is not None:
+                    tables.append(table)
+        scalars = {"grad_norm": self._norm, "update_ratio": self.weights.update_ratio()}
+        reading = Reading(
+            steps=self._steps,
+            skipped=self._skipped,
+            scalars={name: value for name, value in scalars.items() if not isnan(value)},
+            tables=tables,
+            alarm=self._alarm,
+            norms=self._norms,
+            unheard=self.activations.due and not any(each.kind == "activation" for each in tables),
+        )
+        if self._alarm:
+            reading.scalars["grad_norm"] = self._norm
+        self._alarmed = self._alarm or (self._alarmed and not isfinite(self._norm))
+        self._reset()
+        return reading
+
+    def _gradient_tables(self, step: int) -> list[Table]:
+        if self._skipped:  # what was read belongs to a step that did not happen
+            self.gradients.forget()
+        elif self.gradients.due:
+            self.gradients.settle()
+        tables = self._guard.run("gradient", self.gradients.collect, step, self._scaled) or []
+        if tables:
+            self._norm = self.gradients.norm()
+            self._alarm = self._alarm or (isnan(self._norm) and not self._alarmed)
+            self._guard.run("pulse", self.pulse.note, tables[0])
+        return tables
+
+    def learning_rates(self) -> dict[str, float]:
+        """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        return {
+            f"lr_{index}" if index else "lr": float(group["lr"])
+            for index, group in enumerate(groups)
+            if "lr" in group
+        }
+
+    def refresh(self) -> bool:
+        """Look at the model and the optimizers again; return whether anything has changed."""
+        changed = self.anatomy.refresh()
+        if changed or self._holdings() != self._held_ids:
+            self.arm(())
+            self._hold()
+        return changed
+
+    def setup(self, epochs: int | None) -> Setup:
+        return Setup(
+            layers=self.anatomy.layers(),
+            shapes={name: tuple(each.shape) for name, each in self.anatomy.parameters.items()},
+            optimizer=", ".join(type(optimizer).__name__ for optimizer in self.optimizers),
+            epochs=epochs,
+        )
+
+    def close(self) -> None:
+        """Take every hook away."""
+        self._hooks.remove()
+        self._deafen()
+        for part in (self.anatomy, self.activations, self.gradients):
+            part.close()
+
+    def _reset(self) -> None:
+        self._steps = self._skipped = self._norms = 0
+        self._norm = nan
+        self._alarm = self._scaled = False
+
+    def _holdings(self) -> list[int]:
+        return [
+            id(parameter)
+            for optimizer in self.optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        ]
+
+    def _hold(self) -> None:
+        """Note which of the model's parameters each optimizer holds."""
+        self._held_ids = self._holdings()
+        for optimizer in self.optimizers:
+            held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+            self._held[optimizer] = {
+                name: parameter
+                for name, parameter in self.anatomy.parameters.items()
+                if id(parameter) in held
+            }
+
+    def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self._guard.run("probe", self._on_step, optimizer, closure_of(args, kwargs))
+
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        closure = closure_of(args, kwargs)
+        if closure is not None or self.weights.due or self._alarm:
+            self._guard.run("probe", self._on_stepped, optimizer, closure)
+
+    def _on_step(self, optimizer: Optimizer, closure: Any) -> None:
+        self._counts[id(optimizer)] += 1
+        if optimizer is self.optimizers[0] or not self._steps:
+            self._steps += 1
+        if self.anatomy.learn_order():
+            self._hold()
+        if closure is None:
+            self._use_gradients(optimizer)
+        if self.weights.due or self._alarm:
+            with self._clock.timing("weight"):
+                self._guard.run("weight", self.weights.take, list(self._held[optimizer]))
+
+    def _on_stepped(self, optimizer: Optimizer, closure: Any) -> None:
+        if closure is not None:  # backward ran inside the step
+            self._use_gradients(optimizer)
+        if self.weights.due or self._alarm:
+            with self._clock.timing("weight"):
+                self._guard.run("weight", self.weights.updated)
+
+    def _use_gradients(self, optimizer: Optimizer) -> None:
+        """Read the gradients that the optimizer is about to use."""
+        scale = 1.0
+        found_inf = getattr(optimizer, "found_inf", None)  # set while a scaler steps a fused one
+        if found_inf is not None and float(found_inf) > 0:
+            self._skipped += 1
+            return
+        if getattr(optimizer, "grad_scale", None) is not None:
+            scale = 1.0 / float(optimizer.grad_scale)  # type: ignore[attr-defined]
+            self._scaled = True
+        self._read_gradients(self._held[optimizer], scale)
+
+    def _read_gradients(self, parameters: dict[str, nn.Parameter], scale: float) -> None:
+        """Read all statistics if they are due or something is wrong, else the norm."""
+        start = perf_counter()
+        if not self.gradients.due:
+            norm = self._guard.run("pulse", self.pulse.take, parameters, scale)
+            self._norms += self.pulse.read
+            self._norm = nan if norm is None else norm
+            self._clock.add("pulse", start)
+            if norm is None or isfinite(norm) or self._alarmed:
+                return
+            self._alarm = True  # look closer, once
+            start = perf_counter()
+        self._guard.run("gradient", self.gradients.take, list(parameters), scale)
+        self._clock.add("gradient", start)
+
+    def _before_scaler(self, optimizer: Optimizer) -> None:
+        self._count_before = self._counts.get(id(optimizer), 0)
+
+    def _after_scaler(self, optimizer: Optimizer) -> None:
+        count = self._counts.get(id(optimizer))
+        self._scaled = self._scaled or count is not None
+        if count is not None and count == self._count_before:
+            self._steps += 1
+            self._skipped += 1
+
+
+def closure_of(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return the closure given to an optimizer's step, None if there is none."""
+    return args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
