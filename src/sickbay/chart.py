@@ -2,8 +2,8 @@
 
 chart.json      schema, start time, first setup and column names; written once, and last
 scalars.jsonl   a line per step and per end of an epoch
-events.jsonl    a line per finding, event, newer setup, and list of row names
-tables.bin      a checked record per table: header, checksum, float32 values
+events.jsonl    a line per finding, event, newer setup and list of row names
+tables.bin      a record per table: header with a checksum, then float32 values
 
 JSON has no NaN and no infinity: they are the strings "nan", "inf" and "-inf".
 """
@@ -13,14 +13,13 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from itertools import count, islice
 from math import isfinite
 from pathlib import Path
 from struct import Struct
-from typing import Any, BinaryIO, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -28,37 +27,30 @@ import numpy as np
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.history import History
-from sickbay.readings import COLUMN, KINDS, STATISTICS, Kind, Numbers, Setup, Table, Vitals
+from sickbay.readings import COLUMN, KINDS, STATISTICS, Kind, Setup, Table, Vitals
 
 SCHEMA = 1
 FLUSH_SECONDS = 1.0  # what a kill can cost
 FLUSH_BYTES = 1 << 20  # keeps the buffer small however fast readings come
-
 HEAD, EVENTS, TABLES, SCALARS = "chart.json", "events.jsonl", "tables.bin", "scalars.jsonl"
-# Flushed in this order: a table finds its row names on disk, a step its tables.
+# Flushed in this order: a table finds its row names on disk, and a step its tables.
 STREAMS = (EVENTS, TABLES, SCALARS)
-
 MAGIC = b"SBT1"
-HEADER = Struct("<4s16sqqIII")  # magic, kind, step, epoch, id of the row names, rows, bytes
-CHECKSUM = Struct("<I")  # of the header and the values
-# By name, not by position, so that KINDS may be reordered.
+# magic, kind, step, epoch, id of the row names, rows, bytes of values, checksum of all the others
+HEADER = Struct("<4s16sqqIIII")
+# Kinds are stored by name, so that KINDS may be reordered.
 KIND_OF: dict[bytes, Kind] = {kind.encode().ljust(16, b"\0"): kind for kind in KINDS}
 
-StrPath: TypeAlias = "str | os.PathLike[str]"
-Names: TypeAlias = tuple[str, ...]
-Entry: TypeAlias = Finding | Event | Setup | Names | None
 Line: TypeAlias = dict[str, Any]
-T = TypeVar("T")
-
-_BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+Names: TypeAlias = tuple[str, ...]
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=dict).encode
 
 
 class ChartWriter:
-    """Writes a run to a folder, or beside it (`NAME-2`, ...) if it holds a chart already.
+    """Writes a run to a folder, or to a sibling (`NAME-2`, ...) if that holds a chart already.
 
-    Readings wait in memory for about a second; findings, events and setups go out at once, and
-    take along what waits. If the disk fails, the `OSError` is raised once and the chart is closed:
+    Readings wait in memory for about a second; findings, events and setups go out at once and
+    take along what waits. If the disk fails, the `OSError` is raised once and the chart is closed;
     what was written stays readable.
 
     Attributes:
@@ -68,7 +60,7 @@ class ChartWriter:
         UsageError: The folder cannot be made or written, or the chart is closed.
     """
 
-    def __init__(self, path: StrPath, setup: Setup) -> None:
+    def __init__(self, path: str | os.PathLike[str], setup: Setup) -> None:
         head = {"schema": SCHEMA, "started": time.time(), "setup": vars(setup)}
         self.path, self._files = _claim(path, _line({**head, "statistics": list(STATISTICS)}))
         self._buffers = {name: bytearray() for name in STREAMS}
@@ -108,7 +100,7 @@ class ChartWriter:
         """Write out everything that waits."""
         try:
             for name, file in self._files.items():
-                # Taken out first: after a Ctrl-C in the write, nothing is written twice.
+                # Taken out first: a Ctrl-C right after the write must not make it happen twice.
                 waiting, self._buffers[name] = self._buffers[name], bytearray()
                 while waiting:
                     waiting = waiting[file.write(waiting) :]
@@ -134,25 +126,24 @@ class ChartWriter:
             self.flush()
 
     def _record(self, table: Table, epoch: int) -> bytes:
-        with np.errstate(over="ignore"):
-            values = table.values.astype("<f4")
         shape = len(table.names), len(STATISTICS)
-        if values.shape != shape:  # the reader would stop here, and lose every later table
-            raise ValueError(f"values must have the shape {shape}, got {values.shape}.")
+        if table.values.shape != shape:  # else every later table would be lost to the reader
+            raise UsageError(f"values must have the shape {shape}, got {table.values.shape}.")
         number = self._ids.get(table.names)
         if number is None:
             number = len(self._ids)
             self._add((EVENTS, _line({"type": "rows", "id": number, "names": table.names})))
             self._ids[table.names] = number
-        data, kind = values.tobytes(), table.kind.encode()
-        header = HEADER.pack(MAGIC, kind, table.step, epoch, number, len(values), len(data))
-        return header + CHECKSUM.pack(crc32(data, crc32(header))) + data
+        with np.errstate(over="ignore"):
+            data = table.values.astype("<f4").tobytes()
+        fields = table.kind.encode(), table.step, epoch, number, len(table.names), len(data)
+        header = HEADER.pack(MAGIC, *fields, 0)[:-4]
+        return header + crc32(data, crc32(header)).to_bytes(4, "little") + data
 
     def _release(self) -> None:
         for file in self._files.values():
             file.close()
         self._files.clear()
-        self._buffers = {name: bytearray() for name in STREAMS}
 
 
 class Chart:
@@ -176,13 +167,12 @@ class Chart:
         SGD [2.3, nan]
     """
 
-    def __init__(self, path: Path, first: Setup, statistics: Sequence[str]) -> None:
+    def __init__(self, path: Path, head: Line) -> None:
         self.path = path
-        self._first = first
-        self._statistics = statistics
+        self._head = head
 
     @classmethod
-    def open(cls, path: StrPath) -> "Chart":
+    def open(cls, path: str | os.PathLike[str]) -> "Chart":
         """Open the chart in a folder.
 
         Raises:
@@ -192,59 +182,65 @@ class Chart:
         try:
             head = json.loads((folder / HEAD).read_bytes())
             schema = int(head["schema"])
-        except (OSError, *_BROKEN):
-            raise _missing(folder) from None
+        except (OSError, ValueError, KeyError, TypeError):
+            near = sorted(str(found.parent) for found in folder.glob(f"*/{HEAD}"))
+            hint = f"there is one in {near[0]!r}" if near else f"a chart is a folder with {HEAD}"
+            raise UsageError(f"There is no chart in {str(folder)!r}; {hint}.") from None
         if schema > SCHEMA:
             raise UsageError(
                 f"The chart in {str(folder)!r} has schema {schema}, this sickbay reads up to "
                 f"{SCHEMA}; get a newer one with: pip install --upgrade sickbay"
             )
-        return cls(folder, _setup(head["setup"]), head["statistics"])
+        return cls(folder, head)
 
     @property
     def setup(self) -> Setup:
         """The newest setup."""
-        return self._newest(self._entries())
+        fields = [self._head["setup"], *self._entries("setup")][-1]
+        shapes = {name: tuple(shape) for name, shape in fields["shapes"].items()}
+        return Setup(**{**fields, "shapes": shapes})
 
     def findings(self) -> list[Finding]:
         """Return every finding, oldest first."""
-        return [entry for entry in self._entries() if isinstance(entry, Finding)]
+        return [
+            Finding(
+                **{**line, "layers": tuple(line["layers"]), "evidence": _floats(line["evidence"])}
+            )
+            for line in self._entries("finding")
+        ]
 
     def events(self) -> list[Event]:
         """Return every event, oldest first."""
-        return [entry for entry in self._entries() if isinstance(entry, Event)]
+        return [Event(**line) for line in self._entries("event")]
 
     def history(self, window: int | None = None) -> History:
-        """Return what problems are judged by, as it was when the newest reading was added.
+        """Return what problems are judged by, as it was after the newest reading.
 
         Args:
-            window: Readings that are kept of each scalar and each kind of table; None for all.
+            window: Readings to keep of each scalar and each kind of table; None keeps all.
         """
         if window is not None and window < 1:
-            raise UsageError(f"window must be None or at least 1, got {window!r}.")
-        # Read in the reverse order of writing, so that no reading lacks its tables.
-        readings = _lines(self.path / SCALARS, _reading)
-        with _opened(self.path / TABLES) as file:
-            entries = list(self._entries())
-            names = [entry for entry in entries if isinstance(entry, tuple)]
-            tables = _tables(file, names, self._statistics)
-            size = window or sys.maxsize
-            history = History(self._newest(entries), window=size, tables=size)
-            for reading, taken in readings:
-                if isinstance(reading, Vitals):
-                    history.append(replace(reading, tables=tuple(islice(tables, taken))))
-                else:
-                    history.end_epoch(**reading)
+            raise UsageError(f"window must be at least 1, or None for all, got {window!r}.")
+        # Read in the reverse order of writing, so that no step lacks its tables.
+        lines, records = _read(self.path / SCALARS), _read(self.path / TABLES)
+        names = [tuple(line["names"]) for line in self._entries("rows")]
+        tables = _tables(io.BytesIO(records), names, self._head["statistics"])
+        size = window or sys.maxsize
+        history = History(self.setup, window=size, tables=size)
+        for line in _lines(lines):
+            if "epoch_end" in line:
+                history.end_epoch(**_floats(line["metrics"]))
+            else:
+                line["tables"] = tuple(islice(tables, line["tables"]))
+                history.append(Vitals(**{**line, "scalars": _floats(line["scalars"])}))
         return history
 
-    def _entries(self) -> Iterator[Entry]:
-        return _lines(self.path / EVENTS, _entry)
-
-    def _newest(self, entries: Iterable[Entry]) -> Setup:
-        return [self._first, *(entry for entry in entries if isinstance(entry, Setup))][-1]
+    def _entries(self, kind: str) -> list[Line]:
+        lines = _lines(_read(self.path / EVENTS))
+        return [line for line in lines if line.pop("type", "") == kind]
 
 
-def _claim(path: StrPath, head: bytes) -> tuple[Path, dict[str, io.FileIO]]:
+def _claim(path: object, head: bytes) -> tuple[Path, dict[str, io.FileIO]]:
     """Start a chart in the folder, or in the first sibling that does not exist yet."""
     folder = _folder(path)
     siblings = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
@@ -254,16 +250,14 @@ def _claim(path: StrPath, head: bytes) -> tuple[Path, dict[str, io.FileIO]]:
             place = next(sibling for sibling in siblings if not os.path.lexists(sibling))
             files = _start(place, head)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"path must be a folder that can be made or written to, got {str(folder)!r} ({why})."
-        ) from error
+        rule = f"path must be a folder that can be made or written to, got {str(folder)!r}"
+        raise UsageError(f"{rule} ({getattr(error, 'strerror', error)}).") from error
     return place, files
 
 
 def _start(folder: Path, head: bytes) -> dict[str, io.FileIO] | None:
     """Make the folder and its files, all or nothing; None if a file of a chart is there."""
-    draft, files = f"{HEAD}.tmp", {}
+    files, draft = {}, f"{HEAD}.tmp"
     with ExitStack() as undo:
         for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
             missing.mkdir(exist_ok=True)
@@ -280,8 +274,7 @@ def _start(folder: Path, head: bytes) -> dict[str, io.FileIO] | None:
             files[name] = file
         with files.pop(draft) as file:
             file.write(head)
-        # The last act, so that whoever sees it sees a whole chart.
-        os.replace(folder / draft, folder / HEAD)
+        os.replace(folder / draft, folder / HEAD)  # last: who sees it sees a whole chart
         undo.pop_all()
     return files
 
@@ -292,7 +285,7 @@ def _exclusively(path: str, flags: int) -> int:
 
 
 def _remove(folder: Path) -> None:
-    with suppress(OSError):  # another process has put something there meanwhile
+    with suppress(OSError):  # another process may have put something there meanwhile
         folder.rmdir()
 
 
@@ -303,90 +296,37 @@ def _folder(path: object) -> Path:
     return Path(os.path.abspath(text))
 
 
-def _missing(folder: Path) -> UsageError:
-    near = folder if folder.is_dir() else folder.parent
-    charts = sorted(str(head.parent) for head in near.glob(f"*/{HEAD}"))
-    hint = f"there is one in {str(charts)[1:-1]}" if charts else f"a chart is a folder with {HEAD}"
-    return UsageError(f"There is no chart that can be read in {str(folder)!r}; {hint}.")
-
-
-def _opened(path: Path) -> BinaryIO:
+def _read(path: Path) -> bytes:
     try:
-        return open(path, "rb")
+        return path.read_bytes()
     except FileNotFoundError:
-        return io.BytesIO()
+        return b""
 
 
-def _lines(path: Path, decode: Callable[[Line], T]) -> Iterator[T]:
-    """Read a file now, and decode its lines one by one up to the first that is broken."""
-    with _opened(path) as file:
-        return _decoded(io.BytesIO(file.read()), decode)
-
-
-def _decoded(lines: BinaryIO, decode: Callable[[Line], T]) -> Iterator[T]:
-    for line in lines:
-        if not line.endswith(b"\n"):
-            return
+def _lines(data: bytes) -> Iterator[Line]:
+    """Decode lines one by one, up to the first that is not whole."""
+    for text in io.BytesIO(data):
         try:
-            item = decode(json.loads(line))
-        except _BROKEN:
+            line = json.loads(text) if text.endswith(b"\n") else None
+        except ValueError:
             return
-        yield item
-
-
-def _reading(line: Line) -> tuple[Vitals | dict[str, float], int]:
-    """Decode a line of scalars: a step and how many tables it has, or the metrics of an epoch."""
-    if "epoch_end" in line:
-        return _floats(line["metrics"]), 0
-    step, epoch, when = int(line["step"]), int(line["epoch"]), float(line["time"])
-    vitals = Vitals(step=step, epoch=epoch, time=when, scalars=_floats(line["scalars"]))
-    return vitals, int(line["tables"])
-
-
-def _entry(line: Line) -> Entry:
-    """Decode a line of events; None for a type that is not known here."""
-    match line.pop("type"):
-        case "finding":
-            layers, evidence = tuple(line["layers"]), _floats(line["evidence"])
-            return Finding(**{**line, "layers": layers, "evidence": evidence})
-        case "event":
-            return Event(**line)
-        case "setup":
-            return _setup(line)
-        case "rows":
-            return tuple(line["names"])
-    return None
-
-
-def _setup(line: Line) -> Setup:
-    shapes = {name: tuple(shape) for name, shape in line["shapes"].items()}
-    return Setup(**{**line, "shapes": shapes})
-
-
-def _tables(file: BinaryIO, names: Sequence[Names], statistics: Sequence[str]) -> Iterator[Table]:
-    """Read tables one by one, up to the first record that is not whole."""
-    whole = HEADER.size + CHECKSUM.size
-    while len(header := file.read(whole)) == whole:
-        magic, code, step, _, number, rows, size = HEADER.unpack_from(header)
-        kind = KIND_OF.get(code)
-        if magic != MAGIC or kind is None or number >= len(names):
+        if not isinstance(line, dict):
             return
-        # Before the read: a broken size must not ask for gigabytes.
-        if rows != len(names[number]) or size != 4 * rows * len(statistics):
-            return
-        data = file.read(size)
-        if CHECKSUM.pack(crc32(data, crc32(header[: HEADER.size]))) != header[HEADER.size :]:
-            return
-        yield Table(kind, step, names[number], _values(data, rows, statistics))
+        yield line
 
 
-def _values(data: bytes, rows: int, statistics: Sequence[str]) -> Numbers:
-    """Put columns where this version has them; those it does not know are left out."""
-    stored = np.frombuffer(data, "<f4").reshape(rows, len(statistics))
-    values = np.full((rows, len(STATISTICS)), np.nan)
+def _tables(file: io.BytesIO, names: list[Names], statistics: Sequence[str]) -> Iterator[Table]:
+    """Decode tables one by one, up to the first that is not whole."""
     known = [index for index, name in enumerate(statistics) if name in COLUMN]
-    values[:, [COLUMN[statistics[index]] for index in known]] = stored[:, known]
-    return values
+    columns = [COLUMN[statistics[index]] for index in known]
+    while len(header := file.read(HEADER.size)) == HEADER.size:
+        magic, kind, step, _, number, rows, size, checksum = HEADER.unpack(header)
+        data = file.read(size)
+        if magic != MAGIC or checksum != crc32(data, crc32(header[:-4])) or number >= len(names):
+            return
+        values = np.full((rows, len(STATISTICS)), np.nan)
+        values[:, columns] = np.frombuffer(data, "<f4").reshape(rows, -1)[:, known]
+        yield Table(KIND_OF[kind], step, names[number], values)
 
 
 def _line(fields: Line) -> bytes:
@@ -394,8 +334,7 @@ def _line(fields: Line) -> bytes:
 
 
 def _number(value: float) -> float | str:
-    value = float(value)
-    return value if isfinite(value) else str(value)
+    return float(value) if isfinite(value) else str(float(value))
 
 
 def _numbers(values: Mapping[str, float]) -> dict[str, float | str]:

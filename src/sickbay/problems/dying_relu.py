@@ -49,8 +49,10 @@ class DyingRelu(GradientProblem):
         dead = tuple(
             layer for layer, part in zip(table.layers, zeros, strict=True) if part >= self.share
         )
-        message = f"{100 * share:.3g} % of all gradient entries are exactly 0 "
+        message = (
+            f"{100 * share:.3g} % of all gradient entries are exactly 0 "
             f"(limit {100 * self.share:g} %)"
+        )
         return self.found(history, message, step=table.step, layers=dead, share=share)
 
     def _share(self, history: History, table: Table) -> float:
