@@ -13,13 +13,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from itertools import count, islice
 from math import isfinite
 from pathlib import Path
 from struct import Struct
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
+from weakref import finalize
 from zlib import crc32
 
 import numpy as np
@@ -38,26 +39,19 @@ STREAMS = (EVENTS, TABLES, SCALARS)
 MAGIC = b"SBT1"
 # magic, kind, step, epoch, id of the row names, rows, bytes of values, checksum of all the others
 HEADER = Struct("<4s16sqqIIII")
-# Kinds are stored by name, so that KINDS may be reordered.
 KIND_OF: dict[bytes, Kind] = {kind.encode().ljust(16, b"\0"): kind for kind in KINDS}
 
-Line: TypeAlias = dict[str, Any]
 Names: TypeAlias = tuple[str, ...]
+Line: TypeAlias = dict[str, Any]
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=dict).encode
 
 
 class ChartWriter:
     """Writes a run to a folder, or to a sibling (`NAME-2`, ...) if that holds a chart already.
 
-    Readings wait in memory for about a second; findings, events and setups go out at once and
-    take along what waits. If the disk fails, the `OSError` is raised once and the chart is closed;
-    what was written stays readable.
-
-    Attributes:
-        path: The folder that is written to.
-
-    Raises:
-        UsageError: The folder cannot be made or written, or the chart is closed.
+    `path` is the folder it got. Readings wait in memory for about a second; findings, events and
+    setups go out at once and take along what waits. If the disk fails, the `OSError` is raised
+    once and the chart is closed; what was written stays readable.
     """
 
     def __init__(self, path: str | os.PathLike[str], setup: Setup) -> None:
@@ -66,17 +60,12 @@ class ChartWriter:
         self._buffers = {name: bytearray() for name in STREAMS}
         self._ids: dict[Names, int] = {}
         self._flushed = time.monotonic()
+        # Many a loop ends without closing: then this is done when the writer, or Python, goes.
+        finalize(self, _write_out, self._files, self._buffers)
 
     def append(self, vitals: Vitals) -> None:
-        """Add one reading."""
         records = [self._record(table, vitals.epoch) for table in vitals.tables]
-        line = {
-            "step": vitals.step,
-            "epoch": vitals.epoch,
-            "time": _number(vitals.time),
-            "scalars": _numbers(vitals.scalars),
-            "tables": len(records),
-        }
+        line = {**vars(vitals), "scalars": _numbers(vitals.scalars), "tables": len(records)}
         self._add((TABLES, b"".join(records)), (SCALARS, _line(line)))
 
     def end_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
@@ -84,37 +73,29 @@ class ChartWriter:
         self._add((SCALARS, _line({"epoch_end": epoch, "metrics": _numbers(metrics)})))
 
     def finding(self, finding: Finding) -> None:
-        """Add a finding, at once."""
         line = {"type": "finding", **vars(finding), "evidence": _numbers(finding.evidence)}
         self._add((EVENTS, _line(line)), now=True)
 
     def event(self, event: Event) -> None:
-        """Add an event, at once."""
         self._add((EVENTS, _line({"type": "event", **vars(event)})), now=True)
 
     def setup(self, setup: Setup) -> None:
-        """Put a better known setup in the place of the one before, at once."""
+        """Put a better known setup in the place of the one before."""
         self._add((EVENTS, _line({"type": "setup", **vars(setup)})), now=True)
 
     def flush(self) -> None:
         """Write out everything that waits."""
         try:
-            for name, file in self._files.items():
-                # Taken out first: a Ctrl-C right after the write must not make it happen twice.
-                waiting, self._buffers[name] = self._buffers[name], bytearray()
-                while waiting:
-                    waiting = waiting[file.write(waiting) :]
+            _write(self._files, self._buffers)
         except OSError:
-            self._release()
+            _release(self._files)
             raise
         self._flushed = time.monotonic()
 
     def close(self) -> None:
         """Write out everything that waits and close the files; closing twice does no harm."""
-        try:
-            self.flush()
-        finally:
-            self._release()
+        self.flush()
+        _release(self._files)
 
     def _add(self, *parts: tuple[str, bytes], now: bool = False) -> None:
         if not self._files:
@@ -140,20 +121,12 @@ class ChartWriter:
         header = HEADER.pack(MAGIC, *fields, 0)[:-4]
         return header + crc32(data, crc32(header)).to_bytes(4, "little") + data
 
-    def _release(self) -> None:
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
-
 
 class Chart:
     """A run that was written to a folder, or is being written; every call reads it anew.
 
-    A record that is torn, by a kill or because it is just being written, ends its file. Reading
-    never writes.
-
-    Attributes:
-        path: The folder it is in.
+    `path` is the folder it is in. A record that is torn, by a kill or because it is just being
+    written, ends its file. Reading never writes.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -173,17 +146,14 @@ class Chart:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Chart":
-        """Open the chart in a folder.
-
-        Raises:
-            UsageError: There is none, or it was written by a newer sickbay.
-        """
+        """Open the chart in a folder; a `UsageError` if it has none, or one of a newer sickbay."""
         folder = _folder(path)
         try:
             head = json.loads((folder / HEAD).read_bytes())
             schema = int(head["schema"])
         except (OSError, ValueError, KeyError, TypeError):
-            near = sorted(str(found.parent) for found in folder.glob(f"*/{HEAD}"))
+            found = folder.glob(f"*/{HEAD}") if os.path.isdir(folder) else ()
+            near = sorted(str(head.parent) for head in found)
             hint = f"there is one in {near[0]!r}" if near else f"a chart is a folder with {HEAD}"
             raise UsageError(f"There is no chart in {str(folder)!r}; {hint}.") from None
         if schema > SCHEMA:
@@ -197,32 +167,26 @@ class Chart:
     def setup(self) -> Setup:
         """The newest setup."""
         fields = [self._head["setup"], *self._entries("setup")][-1]
-        shapes = {name: tuple(shape) for name, shape in fields["shapes"].items()}
-        return Setup(**{**fields, "shapes": shapes})
+        shapes = fields["shapes"].items()
+        return Setup(**{**fields, "shapes": {name: tuple(shape) for name, shape in shapes}})
 
     def findings(self) -> list[Finding]:
         """Return every finding, oldest first."""
-        return [
-            Finding(
-                **{**line, "layers": tuple(line["layers"]), "evidence": _floats(line["evidence"])}
-            )
-            for line in self._entries("finding")
-        ]
+        lines = self._entries("finding")
+        for line in lines:
+            line.update(layers=tuple(line["layers"]), evidence=_floats(line["evidence"]))
+        return [Finding(**line) for line in lines]
 
     def events(self) -> list[Event]:
         """Return every event, oldest first."""
         return [Event(**line) for line in self._entries("event")]
 
     def history(self, window: int | None = None) -> History:
-        """Return what problems are judged by, as it was after the newest reading.
-
-        Args:
-            window: Readings to keep of each scalar and each kind of table; None keeps all.
-        """
+        """Return all that was read so far, or the newest `window` of each scalar and table kind."""
         if window is not None and window < 1:
             raise UsageError(f"window must be at least 1, or None for all, got {window!r}.")
         # Read in the reverse order of writing, so that no step lacks its tables.
-        lines, records = _read(self.path / SCALARS), _read(self.path / TABLES)
+        lines, records = self._read(SCALARS), self._read(TABLES)
         names = [tuple(line["names"]) for line in self._entries("rows")]
         tables = _tables(io.BytesIO(records), names, self._head["statistics"])
         size = window or sys.maxsize
@@ -231,13 +195,17 @@ class Chart:
             if "epoch_end" in line:
                 history.end_epoch(**_floats(line["metrics"]))
             else:
-                line["tables"] = tuple(islice(tables, line["tables"]))
-                history.append(Vitals(**{**line, "scalars": _floats(line["scalars"])}))
+                taken = tuple(islice(tables, line["tables"]))
+                line.update(scalars=_floats(line["scalars"]), tables=taken)
+                history.append(Vitals(**line))
         return history
 
     def _entries(self, kind: str) -> list[Line]:
-        lines = _lines(_read(self.path / EVENTS))
-        return [line for line in lines if line.pop("type", "") == kind]
+        return [line for line in _lines(self._read(EVENTS)) if line.pop("type", "") == kind]
+
+    def _read(self, name: str) -> bytes:
+        path = self.path / name
+        return path.read_bytes() if path.exists() else b""
 
 
 def _claim(path: object, head: bytes) -> tuple[Path, dict[str, io.FileIO]]:
@@ -250,95 +218,94 @@ def _claim(path: object, head: bytes) -> tuple[Path, dict[str, io.FileIO]]:
             place = next(sibling for sibling in siblings if not os.path.lexists(sibling))
             files = _start(place, head)
     except (OSError, ValueError) as error:
-        rule = f"path must be a folder that can be made or written to, got {str(folder)!r}"
-        raise UsageError(f"{rule} ({getattr(error, 'strerror', error)}).") from error
+        why = f"got {str(folder)!r} ({getattr(error, 'strerror', error)})"
+        raise UsageError(f"chart must be a folder that can be made or written to, {why}.") from None
     return place, files
 
 
 def _start(folder: Path, head: bytes) -> dict[str, io.FileIO] | None:
     """Make the folder and its files, all or nothing; None if a file of a chart is there."""
-    files, draft = {}, f"{HEAD}.tmp"
+    files, draft = {}, folder / f"{HEAD}.tmp"
     with ExitStack() as undo:
         for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
             missing.mkdir(exist_ok=True)
-            undo.callback(_remove, missing)
+            undo.callback(_undo, missing.rmdir)
         if (folder / HEAD).exists():
             return None
-        for name in (*STREAMS, draft):
-            try:
-                file = open(folder / name, "ab", buffering=0, opener=_exclusively)  # noqa: SIM115
+        for name in STREAMS:
+            try:  # of two processes that start at once, one gets the folder, the other a sibling
+                (folder / name).touch(exist_ok=False)
             except FileExistsError:
                 return None
-            undo.callback((folder / name).unlink)
-            undo.callback(file.close)
-            files[name] = file
-        with files.pop(draft) as file:
-            file.write(head)
-        os.replace(folder / draft, folder / HEAD)  # last: who sees it sees a whole chart
+            undo.callback(_undo, (folder / name).unlink)
+            files[name] = undo.enter_context(open(folder / name, "ab", buffering=0))
+        undo.callback(_undo, draft.unlink)
+        draft.write_bytes(head)
+        os.replace(draft, folder / HEAD)  # last: who sees it sees a whole chart
         undo.pop_all()
     return files
 
 
-def _exclusively(path: str, flags: int) -> int:
-    # Of two processes that start at once, one gets the folder and the other a sibling.
-    return os.open(path, flags | os.O_EXCL, 0o666)
+def _write(files: Mapping[str, io.FileIO], buffers: dict[str, bytearray]) -> None:
+    for name, file in files.items():
+        # Taken out first: a Ctrl-C right after the write must not make it happen twice.
+        waiting, buffers[name] = buffers[name], bytearray()
+        while waiting:
+            waiting = waiting[file.write(waiting) :]
 
 
-def _remove(folder: Path) -> None:
+def _release(files: dict[str, io.FileIO]) -> None:
+    while files:
+        files.popitem()[1].close()
+
+
+def _write_out(files: dict[str, io.FileIO], buffers: dict[str, bytearray]) -> None:
+    with suppress(OSError):
+        _write(files, buffers)
+    _release(files)
+
+
+def _undo(action: Callable[[], None]) -> None:
     with suppress(OSError):  # another process may have put something there meanwhile
-        folder.rmdir()
+        action()
 
 
 def _folder(path: object) -> Path:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text:
-        raise UsageError(f"path must be a folder, as str or os.PathLike, got {path!r}.")
+        raise UsageError(f"chart must be a folder, as str or os.PathLike, got {path!r}.")
     return Path(os.path.abspath(text))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
 
 
 def _lines(data: bytes) -> Iterator[Line]:
     """Decode lines one by one, up to the first that is not whole."""
-    for text in io.BytesIO(data):
-        try:
-            line = json.loads(text) if text.endswith(b"\n") else None
-        except ValueError:
-            return
-        if not isinstance(line, dict):
-            return
-        yield line
+    with suppress(ValueError, TypeError):
+        for line in io.BytesIO(data):
+            yield dict(json.loads(line))
 
 
-def _tables(file: io.BytesIO, names: list[Names], statistics: Sequence[str]) -> Iterator[Table]:
+def _tables(file: BinaryIO, names: list[Names], statistics: list[str]) -> Iterator[Table]:
     """Decode tables one by one, up to the first that is not whole."""
     known = [index for index, name in enumerate(statistics) if name in COLUMN]
     columns = [COLUMN[statistics[index]] for index in known]
     while len(header := file.read(HEADER.size)) == HEADER.size:
-        magic, kind, step, _, number, rows, size, checksum = HEADER.unpack(header)
-        data = file.read(size)
-        if magic != MAGIC or checksum != crc32(data, crc32(header[:-4])) or number >= len(names):
+        magic, code, step, _, number, rows, size, checksum = HEADER.unpack(header)
+        data, kind = file.read(size), KIND_OF.get(code)
+        whole = (magic, checksum) == (MAGIC, crc32(data, crc32(header[:-4])))
+        if not whole or kind is None or number >= len(names):
             return
         values = np.full((rows, len(STATISTICS)), np.nan)
-        values[:, columns] = np.frombuffer(data, "<f4").reshape(rows, -1)[:, known]
-        yield Table(KIND_OF[kind], step, names[number], values)
+        values[:, columns] = np.frombuffer(data, "<f4").reshape(rows, len(statistics))[:, known]
+        yield Table(kind, step, names[number], values)
 
 
 def _line(fields: Line) -> bytes:
     return _encode(fields).encode("ascii") + b"\n"
 
 
-def _number(value: float) -> float | str:
-    return float(value) if isfinite(value) else str(float(value))
-
-
 def _numbers(values: Mapping[str, float]) -> dict[str, float | str]:
-    return {name: _number(value) for name, value in values.items()}
+    numbers = {name: float(value) for name, value in values.items()}
+    return {name: value if isfinite(value) else str(value) for name, value in numbers.items()}
 
 
 def _floats(values: Mapping[str, float | str]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """What has been measured so far, in bounded windows: what every problem is judged by."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isfinite, nan
 from typing import TypeAlias
 
@@ -59,6 +59,18 @@ class History:
             self._note(name, value)
         for table in vitals.tables:
             self._tables[table.kind].append(table)
+
+    def extend(self, first: int, **scalars: Sequence[float]) -> None:
+        """Add the scalars of several steps in a row, from step `first` on, in one go."""
+        for name, values in scalars.items():
+            if not values:
+                continue
+            self.step = max(self.step, first + len(values) - 1)
+            self._steps[name].extend(enumerate(values, start=first))
+            total, count = self._sums.get(name, (0.0, 0))
+            self._sums[name] = total + sum(values), count + len(values)
+            self._note(name, values[0])
+            self._note(name, max(values))
 
     def end_epoch(self, **metrics: float) -> None:
         """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""

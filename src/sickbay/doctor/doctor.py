@@ -81,7 +81,6 @@ class Doctor:
     Attributes:
         findings: Everything found so far, oldest first.
         events: What happened: findings, problems that went away, skipped steps, trouble of our own.
-        history: The readings.
     """
 
     def __init__(
@@ -112,16 +111,26 @@ class Doctor:
         self._on_finding, self._epochs = on_finding, epochs
         self.findings: list[Finding] = []
         self.events: list[Event] = []
-        self.history = History(Setup(epochs=epochs))
-        self._chart = None if chart is None else ChartWriter(chart, self.history.setup)
+        self._history = History(Setup(epochs=epochs))
+        self._chart = None if chart is None else ChartWriter(chart, self._history.setup)
         self._clock = Clock()
         self._waiting: list[dict[str, float]] = []  # what came since the last optimizer step
         self._to_raise: list[Finding] = []
         self._said: set[str] = set()
         self._closed = False
+        self._uneventful = 0  # steps that may pass unbooked
+        self._passed_losses: list[float] = []
+        self._passed_norms: list[float] = []
+        self._reads = self._next_look = 0
         self._probe = Probe(model, optimizers, self._guard, self._clock)
         self._probe.arm(self._governor.due(0))
         self._last = perf_counter()
+
+    @property
+    def history(self) -> History:
+        """The readings so far."""
+        self._book_passed()
+        return self._history
 
     @property
     def overhead(self) -> float:
@@ -138,6 +147,8 @@ class Doctor:
         if self._to_raise:
             findings, self._to_raise = self._to_raise, []
             raise Diagnosed(findings)
+        if self._uneventful and not metrics and self._pass(loss, start):
+            return []
         return self._guard.run("doctor", self._step, loss, metrics, start) or []
 
     def epoch(self, **metrics: Tensor | float) -> list[Finding]:
@@ -148,9 +159,10 @@ class Doctor:
         """Take every hook away and finish the chart. The findings stay."""
         if not self._closed:
             self._closed = True
+            self._guard.run("doctor", self._book_passed)
             self._guard.run("probe", self._probe.close)
             if self._chart is not None:
-                self._guard.run("chart", self._chart.close)
+                self._guard.run("end of the chart", self._chart.close)
 
     def __enter__(self) -> Doctor:
         return self
@@ -163,14 +175,32 @@ class Doctor:
     ) -> None:
         self.close()
 
+    def _pass(self, loss: Any, start: float) -> bool:
+        """Let a step pass that needs no bookkeeping yet; False if it does need it.
+
+        On a loop of few milliseconds a step even the bookkeeping would be too dear at every step.
+        """
+        if type(loss) is not Tensor or loss.ndim:
+            return False
+        value = loss.item()
+        norm = self._probe.norm
+        if not isfinite(value) or not isfinite(norm) or not self._probe.glance():
+            return False
+        self._uneventful -= 1
+        self._passed_losses.append(value)
+        self._passed_norms.append(norm)
+        self._clock.add("passing", start)
+        return True
+
     def _step(
         self, loss: Tensor | float | None, metrics: Mapping[str, Any], start: float
     ) -> list[Finding]:
         if self._closed:
             return []
         costs = self._clock.read()
+        steps = self._book_passed()
         self._keep({**({} if loss is None else {"loss": loss}), **metrics})
-        reading = self._guard.run("probe", self._probe.collect, self.history.step)
+        reading = self._guard.run("probe", self._probe.collect, self._history.step)
         if reading is None:
             reading = Reading(steps=1)
         new = self._take(reading) if reading.steps else []
@@ -178,15 +208,41 @@ class Doctor:
         inside = self._clock.read()
         for what, cost in inside.items():
             costs[what] = costs.get(what, 0.0) + cost
-        costs["step"] = now - start - sum(inside.values())
-        self._governor.lap(now - self._last, costs, reading.norms)
-        self._last = now
+        costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
+        reads = self._probe.pulse.reads
+        self._governor.lap(now - self._last, costs, steps=steps + 1, norms=reads - self._reads)
+        self._last, self._reads = now, reads
         if reading.steps:
-            self._probe.pulse.breadth = self._governor.breadth()
-            due = self._governor.due(self.history.step + 1)
-            self._guard.run("probe", self._probe.arm, due)
-            self._clock.add("step", now)
+            self._plan()
+            self._clock.add("books", now)
         return new
+
+    def _plan(self) -> None:
+        """Choose what is read at the next step."""
+        self._probe.pulse.breadth = self._governor.breadth()
+        due = self._governor.due(self._history.step + 1)
+        self._guard.run("probe", self._probe.arm, due)
+        self._uneventful = 0 if due else self._governor.uneventful()
+
+    def _book_passed(self) -> int:
+        """Put the steps that were let pass into the history; return how many."""
+        count = len(self._passed_losses)
+        if count:
+            self._history.extend(
+                self._history.step + 1, loss=self._passed_losses, grad_norm=self._passed_norms
+            )
+            if self._chart is not None:
+                self._guard.run("chart", self._chart_passed, self._chart, count)
+            self._passed_losses.clear()
+            self._passed_norms.clear()
+        return count
+
+    def _chart_passed(self, chart: ChartWriter, count: int) -> None:
+        pairs = zip(self._passed_losses, self._passed_norms, strict=True)
+        first = self._history.step - count + 1
+        for step, (loss, norm) in enumerate(pairs, start=first):
+            scalars = {"loss": loss, "grad_norm": norm}
+            chart.append(Vitals(step=step, epoch=self._history.epoch, time=time(), scalars=scalars))
 
     def _keep(self, given: Mapping[str, Any]) -> None:
         """Keep what was given with a step until the optimizer has made one."""
@@ -198,7 +254,7 @@ class Doctor:
             else:
                 numbers[name] = number
         self._waiting.append(numbers)
-        if len(self._waiting) == UNSTEPPED and self.history.step < 0:
+        if len(self._waiting) == UNSTEPPED and self._history.step < 0:
             self._notice(f"{UNSTEPPED} calls of step(), but the watched optimizer made none.")
 
     def _take(self, reading: Reading) -> list[Finding]:
@@ -206,20 +262,21 @@ class Doctor:
         scalars = {**averages(self._waiting), **reading.scalars, **self._probe.learning_rates()}
         self._waiting.clear()
         vitals = Vitals(
-            step=self.history.step + reading.steps,
-            epoch=self.history.epoch,
+            step=self._history.step + reading.steps,
+            epoch=self._history.epoch,
             time=time(),
             scalars=scalars,
             tables=reading.tables,
         )
-        self.history.append(vitals)
+        self._history.append(vitals)
         if self._chart is not None:
             self._guard.run("chart", self._chart.append, vitals)
         if reading.skipped:
             self._record(self._event("skipped_step", "a gradient scaler dropped the step"))
         if reading.unheard:
             self._notice(UNHEARD)
-        if vitals.step % REFRESH == 0:
+        if vitals.step >= self._next_look:
+            self._next_look = vitals.step + REFRESH
             self._guard.run("probe", self._look_again)
         restless = reading.alarm or not isfinite(scalars.get("loss", 0.0))
         if restless or reading.tables or self._governor.judging_due():
@@ -229,26 +286,27 @@ class Doctor:
     def _end_epoch(self, metrics: Mapping[str, Any]) -> list[Finding]:
         if self._closed:
             return []
+        self._book_passed()
         numbers = {name: as_number(value) for name, value in metrics.items()}
         known = {name: number for name, number in numbers.items() if number is not None}
         for name in numbers.keys() - known.keys():
             self._notice(f"{name} must be a number or a tensor, got {metrics[name]!r}.")
         if self._chart is not None:
-            self._guard.run("chart", self._chart.end_epoch, self.history.epoch, known)
-        self.history.end_epoch(**known)
+            self._guard.run("chart", self._chart.end_epoch, self._history.epoch, known)
+        self._history.end_epoch(**known)
         self._guard.run("probe", self._look_again)
         return self._judge()
 
     def _look_again(self) -> None:
         """See whether the model has changed, and tell the history what it is made of."""
-        if self._probe.refresh() or self.history.step <= 0:
-            self.history.setup = self._probe.setup(self._epochs)
+        if self._probe.refresh() or self._history.step <= 0:
+            self._history.setup = self._probe.setup(self._epochs)
             if self._chart is not None:
-                self._guard.run("chart", self._chart.setup, self.history.setup)
+                self._guard.run("chart", self._chart.setup, self._history.setup)
 
     def _judge(self) -> list[Finding]:
         with self._clock.timing("judging"):
-            new, gone = self._ward.judge(self.history)
+            new, gone = self._ward.judge(self._history)
         for finding in new:
             self.findings.append(finding)
             self._record(
@@ -274,8 +332,8 @@ class Doctor:
     def _event(
         self, kind: Literal["gone", "skipped_step", "trouble", "notice"], text: str
     ) -> Event:
-        step = max(self.history.step, 0)
-        return Event(kind=kind, step=step, epoch=self.history.epoch, text=text)
+        step = max(self._history.step, 0)
+        return Event(kind=kind, step=step, epoch=self._history.epoch, text=text)
 
     def _record(self, event: Event) -> None:
         self.events.append(event)

@@ -15,7 +15,9 @@ SHARES: Mapping[str, float] = {"gradient": 0.4, "activation": 0.25, "weight": 0.
 START_SECONDS = 0.02  # this long,
 START_STEPS = 50  # or the budget of so many steps if that is more.
 AIM = 0.75  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
-PULSE = 0.6  # of the aim goes to the gradient norm of every step, if it needs that much
+PULSE = 0.4  # of the aim goes to the gradient norm of every step, if it needs that much
+BOOKS = 0.1  # of the aim may go to keeping the books; else several steps are booked together
+MOST = 64  # steps that are booked together at the most
 MEMORY = 0.9  # weight of the past in a running mean
 UNPAID = ("voice",)  # printing a finding is worth its time: it counts as overhead, no purse pays
 
@@ -49,7 +51,7 @@ class Governor:
         self._shares = {each: SHARES[each] / total for each in payees}
         self._purses = dict.fromkeys(payees, 0.0)
         self._prices = dict.fromkeys(payees, 0.0)
-        self._norm_price = self._step_time = 0.0
+        self._norm_price = self._book_price = self._step_time = 0.0
 
     @property
     def overhead(self) -> float:
@@ -77,10 +79,22 @@ class Governor:
         """Return how many of the norms of the gradients may be read at each step."""
         if self.every != "auto" or not self._norm_price:
             return inf
-        return max(1.0, PULSE * AIM * self.budget * self._step_time // self._norm_price)
+        return max(1.0, PULSE * self._allowance // self._norm_price)
 
-    def lap(self, elapsed: float, costs: Mapping[str, float], norms: int = 0) -> None:
-        """Account for one step: the loop's time, what each part cost, how many norms were read."""
+    def uneventful(self) -> int:
+        """Return how many steps may pass, if nothing happens, before the books are kept again."""
+        if self.every != "auto" or self._book_price <= BOOKS * self._allowance:
+            return 0
+        return min(MOST, int(self._book_price / (BOOKS * self._allowance)))
+
+    @property
+    def _allowance(self) -> float:
+        return AIM * self.budget * self._step_time
+
+    def lap(
+        self, elapsed: float, costs: Mapping[str, float], *, steps: int = 1, norms: int = 0
+    ) -> None:
+        """Account for some steps: their time, what each part cost, how many norms were read."""
         is_first = not self.loop_time
         self.loop_time += elapsed
         self.own_time += sum(costs.values())
@@ -91,7 +105,8 @@ class Governor:
         if not self._step_time:
             head_start = max(START_SECONDS, START_STEPS * AIM * self.budget * elapsed)
             self._purses = {each: head_start * share for each, share in self._shares.items()}
-        self._step_time = running_mean(self._step_time, elapsed)
+        self._step_time = running_mean(self._step_time, elapsed / steps)
+        self._book_price = running_mean(self._book_price, costs.get("books", 0.0))
         unpaid = {*self._purses, *UNPAID}
         running = sum(cost for each, cost in costs.items() if each not in unpaid)
         spare = AIM * self.budget * elapsed - running

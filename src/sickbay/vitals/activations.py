@@ -34,14 +34,14 @@ class Activations:
         self._rows: dict[str, list[Numbers]] = {}
         self._kept: list[tuple[str, Tensor, int]] = []
         self._channels_second = False
+        self._compiled = False  # a graph holds our hooks: it would be compiled anew without them
         self.due = False
 
     def arm(self, due: bool) -> None:
         """Hook every layer, or unhook them all."""
-        self._rows.clear()
-        self._kept.clear()
+        self._forget()
         self.due = due and "activation" not in self._guard.off
-        if not self.due:
+        if not self.due and not self._compiled:
             self._hooks.remove()
         elif not self._hooks:
             for name, module in self._anatomy.modules.items():
@@ -55,6 +55,7 @@ class Activations:
         for listener in self._listeners.values():
             sample = listener.compiled_sample()
             if sample is not None:
+                self._compiled = True
                 self._kept.append((listener.name, sample, 0))
         if self._kept:
             names, tensors, unit_dims = zip(*self._kept, strict=True)
@@ -66,9 +67,11 @@ class Activations:
         if not order:
             return None
         values = np.stack([merge(np.stack(self._rows[name])) for name in order])
+        self._forget()
         return Table("activation", step, tuple(order), values)
 
     def close(self) -> None:
+        self._compiled = False
         self.arm(False)
         self._listeners.clear()
 
@@ -76,13 +79,17 @@ class Activations:
         """Measure one output, or keep a copy of it for later."""
         with self._clock.timing("activation"):
             tensor = first_tensor(output)
-            if tensor is None or not self._in_training():
+            if tensor is None or not self.due or not self._in_training():
                 return
             unit_dim = self._unit_dim(module, tensor)
             if tensor.numel() <= SMALL:  # a copy, since the next layer may work in place
                 self._kept.append((name, tensor.detach().clone(), unit_dim))
             else:
                 self._add(name, tensor, unit_dim, measure([tensor.detach()])[0])
+
+    def _forget(self) -> None:
+        self._rows.clear()
+        self._kept.clear()
 
     def _in_training(self) -> bool:
         return self._anatomy.model.training and torch.is_grad_enabled()

@@ -26,11 +26,37 @@ class Anatomy:
         self._calls: dict[nn.Module, int] = {}
         self._hooks = Handles()
         self.refresh()
-        for module in self.modules.values():
-            self._hooks.add(module.register_forward_pre_hook(Hook(self._called)))
 
     def refresh(self) -> bool:
-        """Look at the model again; return whether anything is different now."""
+        """Look at the model again; return whether it has changed, then the order is learnt anew."""
+        changed = self._sort()
+        if changed:
+            self._hooks.remove()
+            for module in self.modules.values():
+                self._hooks.add(module.register_forward_pre_hook(Hook(self._called)))
+            self._calls.clear()
+        return changed
+
+    def learn_order(self) -> bool:
+        """Take over the order of the first forward pass, once there was one."""
+        if not self._hooks or not self._calls:
+            return False
+        self._hooks.remove()
+        return self._sort()
+
+    def layers(self) -> dict[str, str]:
+        """Return the class name of every module that computes something itself."""
+        return {
+            name: type(module).__name__
+            for name, module in self.modules.items()
+            if computes(module) or any(True for _ in module.parameters(recurse=False))
+        }
+
+    def close(self) -> None:
+        self._hooks.remove()
+
+    def _sort(self) -> bool:
+        """List modules and parameters in forward order; return whether these are new lists."""
         modules, parameters = list(self.modules), list(self.parameters.values())
         registered = dict(self.model.named_modules())
         places = self._places(registered)
@@ -53,24 +79,6 @@ class Anatomy:
             and all(map(lambda a, b: a is b, parameters, self.parameters.values()))
         )
 
-    def learn_order(self) -> bool:
-        """Take over the order of the first forward pass, once there was one."""
-        if not self._hooks or not self._calls:
-            return False
-        self._hooks.remove()
-        return self.refresh()
-
-    def layers(self) -> dict[str, str]:
-        """Return the class name of every module that computes something itself."""
-        return {
-            name: type(module).__name__
-            for name, module in self.modules.items()
-            if computes(module) or any(True for _ in module.parameters(recurse=False))
-        }
-
-    def close(self) -> None:
-        self._hooks.remove()
-
     def _called(self, module: nn.Module, _inputs: Any) -> None:
         if not torch.compiler.is_compiling():
             self._guard.run("order", self._note_call, module)
@@ -82,12 +90,13 @@ class Anatomy:
     def _places(self, registered: dict[str, nn.Module]) -> dict[str, tuple[int, int]]:
         """Return a sort key for each module: when it was first called, then its registration.
 
-        A module that was never called (its weights are used by its parent) stands by its parent.
+        One that was never called (its parent uses its weights) stands by the one before it.
         """
         places: dict[str, tuple[int, int]] = {}
+        place = 0
         for index, (name, module) in enumerate(registered.items()):
-            parent = places.get(name.rpartition(".")[0], (0, 0))[0]
-            places[name] = self._calls.get(module, parent), index
+            place = self._calls.get(module, place)
+            places[name] = place, index
         return places
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf, isfinite, nan, sqrt
+from dataclasses import dataclass
+from math import nan, sqrt
+from time import perf_counter
 
 import numpy as np
 import torch
@@ -20,6 +22,15 @@ SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_
 SCALED += [COLUMN[name] for name in ("median", "upper_quartile", "maximum")]
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Statistics of some gradients, and what shows whether these were changed since."""
+
+    names: tuple[str, ...]
+    values: Numbers
+    stamps: list[tuple[int, int]]
+
+
 class Gradients:
     """Takes the tables of gradients of a step.
 
@@ -27,81 +38,79 @@ class Gradients:
     unscaled) another is taken just before the optimizer uses them, and the first is kept as raw.
     """
 
+    kind: Kind = "gradient"
+
     def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock) -> None:
         self._anatomy, self._guard, self._clock = anatomy, guard, clock
         self._hooks = Handles()
         self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
         self._queued = False
-        self._raw: dict[str, Numbers] = {}
-        self._stamps: dict[str, tuple[int, int]] = {}
-        self._final: dict[str, Numbers] = {}
+        self._raw: Rows | None = None
+        self._final: list[Rows] = []
         self._changed = False
         self.due = False
 
     def arm(self, due: bool) -> None:
         """Be ready for the next backward, or for none."""
-        for rows in (self._raw, self._final, self._stamps):
-            rows.clear()
-        self._changed = False
+        self.forget()
         self.due = due and "gradient" not in self._guard.off
         if not self.due:
             self._hooks.remove()
         elif not self._hooks:
-            watched = [self._sentinel] if self._sentinel is not None else self._trainable()
-            for parameter in watched:
+            for parameter in [self._sentinel] if self._sentinel is not None else self._leaves():
                 self._hooks.add(parameter.register_post_accumulate_grad_hook(self._arrived))  # type: ignore[no-untyped-call]
 
-    def take(self, names: Sequence[str], scale: float = 1.0) -> None:
-        """Take the gradients of these parameters as they are now, just before they are used."""
-        parameters = self._anatomy.parameters
-        grads = {name: parameters[name].grad for name in names if name in parameters}
-        present = {name: grad for name, grad in grads.items() if grad is not None}
-        if present and all(self._stamps.get(name) == stamp(grad) for name, grad in present.items()):
-            rows = {name: self._raw[name] for name in present}
-        else:
-            self._changed = bool(self._raw)
-            rows = dict(zip(present, measure(list(present.values())), strict=True))
-        self._final.update({name: unscale(row, scale) for name, row in rows.items()})
-        if not self._raw:  # backward was not heard: look for a better sentinel next time
-            self._forget_sentinel()
+    def take(
+        self, parameters: Mapping[str, nn.Parameter], scale: float = 1.0, unscaled: bool = False
+    ) -> None:
+        """Take the gradients of these parameters as they are now, just before they are used.
 
-    def settle(self) -> None:
-        """Take over what backward left, where no optimizer has used it since."""
-        for name, row in self._raw.items():
-            self._final.setdefault(name, row)
+        `unscaled` says that a gradient scaler was at work, which leaves no stamp.
+        """
+        raw = self._raw
+        names, grads = present(parameters)
+        if raw is None:  # backward was not heard: look for a better sentinel next time
+            self._sentinel = None
+            self._hooks.remove()
+        elif not unscaled and raw.names == names and raw.stamps == [stamp(each) for each in grads]:
+            self._final.append(raw)
+            return
+        self._changed = raw is not None
+        self._final.append(Rows(names, scaled(measure(grads), scale), []))
 
     def forget(self) -> None:
-        """Drop what was taken: the step did not happen."""
-        self._final.clear()
-        self._raw.clear()
+        """Drop what was taken."""
+        self._raw, self._final, self._changed = None, [], False
 
-    def norm(self) -> float:
-        """Return the global norm, NaN if any value is not finite or nothing was taken."""
-        rows = self._final.values()
-        if not rows or any(row[COLUMN["nonfinite"]] for row in rows):
-            return nan
-        return sqrt(sum(float(row[COLUMN["norm"]]) ** 2 for row in rows))
+    def collect(self, step: int, scaler: bool) -> list[Table]:
+        """Return the tables of the step: as used, and as backward left them if that differs.
 
-    def collect(self, step: int, scaled: bool) -> list[Table]:
-        """Return the tables of the step: as used, and as backward left them if that differs."""
-        tables = [self._table("gradient", step, self._final)] if self._final else []
-        if self._changed and self._raw and not scaled:
-            tables.append(self._table("raw_gradient", step, self._raw))
+        Under a gradient scaler what backward left is multiplied by its scale, and not returned.
+        """
+        used = [rows for rows in self._final if rows.names]
+        if self._raw is not None and self._raw.names and self._raw not in used:
+            used.append(self._raw)  # for what no optimizer has used; it comes last, so it yields
+        tables = [self._table("gradient", step, used)] if used else []
+        if self._changed and self._raw is not None and not scaler:
+            tables.append(self._table("raw_gradient", step, [self._raw]))
+        self.forget()
         return tables
 
     def close(self) -> None:
         self.arm(False)
 
-    def _table(self, kind: Kind, step: int, rows: Mapping[str, Numbers]) -> Table:
+    def _table(self, kind: Kind, step: int, parts: Sequence[Rows]) -> Table:
+        if len(parts) == 1:
+            return Table(kind, step, parts[0].names, parts[0].values)
+        rows: dict[str, Numbers] = {}
+        for part in parts:
+            for name, row in zip(part.names, part.values, strict=True):
+                rows.setdefault(name, row)
         order = tuple(name for name in self._anatomy.parameters if name in rows)
         return Table(kind, step, order, np.stack([rows[name] for name in order]))
 
-    def _trainable(self) -> list[nn.Parameter]:
+    def _leaves(self) -> list[nn.Parameter]:
         return [parameter for parameter in self._anatomy.parameters.values() if parameter.is_leaf]
-
-    def _forget_sentinel(self) -> None:
-        self._sentinel = None
-        self._hooks.remove()
 
     def _arrived(self, parameter: Tensor) -> None:
         if self._queued or not self.due:
@@ -112,83 +121,27 @@ class Gradients:
         torch.autograd.Variable._execution_engine.queue_callback(self._backward_ended)
 
     def _backward_ended(self) -> None:
+        start = perf_counter()
         self._queued = False
-        with self._clock.timing("gradient"):
-            self._guard.run("gradient", self._take_raw)
+        self._guard.run("gradient", self._take_raw)
+        self._clock.add("gradient", start)
 
     def _take_raw(self) -> None:
         self._anatomy.learn_order()
-        present = {
-            name: parameter.grad
-            for name, parameter in self._anatomy.parameters.items()
-            if parameter.grad is not None
-        }
-        self._raw = dict(zip(present, measure(list(present.values())), strict=True))
-        self._stamps = {name: stamp(grad) for name, grad in present.items()}
+        names, grads = present(self._anatomy.parameters)
+        self._raw = Rows(names, measure(grads), [stamp(each) for each in grads])
 
 
-class Pulse:
-    """The global gradient norm at every step.
-
-    With a `breadth` below the number of parameters each step reads only that many, in turn, and
-    the others count with what they had last: on a tiny model even one norm a parameter would cost
-    more than is allowed. A reading far off the last one of its parameter makes it read all.
-    """
-
-    RESTLESS = 8.0
-
-    def __init__(self) -> None:
-        self.breadth: float = inf
-        self.read = 0  # how many were read by the last `take`
-        self._squares: dict[str, float] = {}
-        self._turn = 0
-
-    def take(self, parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
-        """Return the norm over `parameters` and all others taken before."""
-        names = list(parameters)
-        if self.breadth < len(names) and len(self._squares) >= len(names):
-            start = self._turn % len(names)
-            chosen = (names + names)[start : start + int(self.breadth)]
-            self._turn = start + len(chosen)
-            if self._refresh(chosen, parameters, scale):
-                self._refresh(names, parameters, scale)
-        else:
-            self._refresh(names, parameters, scale)
-        return sqrt(sum(self._squares.values()))
-
-    def note(self, table: Table) -> None:
-        """Take over the norms of a full table."""
-        self._squares = {
-            name: norm * norm
-            for name, norm in zip(table.names, table.column("norm").tolist(), strict=True)
-        }
-
-    def _refresh(
-        self, names: Sequence[str], parameters: Mapping[str, nn.Parameter], scale: float
-    ) -> bool:
-        """Read some norms; return whether any is far off its last value."""
-        grads = {name: parameters[name].grad for name in names}
-        present = {name: grad for name, grad in grads.items() if grad is not None}
-        self.read = len(present)
-        restless = False
-        for name, norm in zip(present, norms(list(present.values())), strict=True):
-            square = (norm * scale) ** 2
-            before = self._squares.get(name, square)
-            limit = self.RESTLESS**2
-            if not (square <= limit * before and before <= limit * square) or not isfinite(square):
-                restless = True
-            self._squares[name] = square
-        for name in grads.keys() - present.keys():
-            self._squares[name] = 0.0
-        return restless
+def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], list[Tensor]]:
+    """Return the names and gradients of those parameters that have one."""
+    there = [(name, grad) for name, each in parameters.items() if (grad := each.grad) is not None]
+    return tuple([name for name, _ in there]), [grad for _, grad in there]
 
 
-def norms(tensors: Sequence[Tensor]) -> list[float]:
-    """Return the l2 norm of each tensor."""
-    plain = [
-        tensor.coalesce().values() if tensor.is_sparse else tensor.detach() for tensor in tensors
-    ]
-    return [norm.item() for norm in torch._foreach_norm(plain, 2, torch.float32)] if plain else []
+def global_norm(table: Table) -> float:
+    """Return the norm over all rows, NaN if any value is not finite."""
+    norms = table.column("norm")
+    return nan if table.column("nonfinite").any() else sqrt(norms @ norms)
 
 
 def stamp(tensor: Tensor) -> tuple[int, int]:
@@ -197,11 +150,9 @@ def stamp(tensor: Tensor) -> tuple[int, int]:
     return where, tensor._version
 
 
-def unscale(row: Numbers, scale: float) -> Numbers:
+def scaled(values: Numbers, scale: float) -> Numbers:
     """Return the statistics as if every value had been multiplied by `scale`."""
-    if scale == 1.0:
-        return row
-    row = row.copy()
-    row[SCALED] *= scale
-    row[COLUMN["variance"]] *= scale * scale
-    return row
+    if scale != 1.0:
+        values[:, SCALED] *= scale
+        values[:, COLUMN["variance"]] *= scale * scale
+    return values

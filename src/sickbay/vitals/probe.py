@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, isnan, nan
 from time import perf_counter
@@ -16,9 +16,10 @@ from sickbay.vitals import scaler
 from sickbay.vitals.activations import Activations
 from sickbay.vitals.anatomy import Anatomy
 from sickbay.vitals.clock import Clock
-from sickbay.vitals.gradients import Gradients, Pulse
+from sickbay.vitals.gradients import Gradients, global_norm
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles
+from sickbay.vitals.pulse import Pulse
 from sickbay.vitals.weights import Weights
 
 
@@ -31,7 +32,6 @@ class Reading:
     scalars: dict[str, float] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     alarm: bool = False  # a gradient was not finite, for the first time
-    norms: int = 0  # how many gradient norms were read for the pulse
     unheard: bool = False  # activations were to be read but no hook was called
 
 
@@ -47,24 +47,31 @@ class Probe:
         self.gradients = Gradients(self.anatomy, guard, clock)
         self.weights = Weights(self.anatomy, guard)
         self.pulse = Pulse()
+        self.norm = nan  # of all gradients, at the newest step
         self._guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
         self._counts = {id(optimizer): 0 for optimizer in self.optimizers}
-        self._steps = self._skipped = self._norms = 0
-        self._norm = nan
+        self._steps = self._skipped = 0
         self._alarm = self._alarmed = self._scaled = False
         self._hold()
         for optimizer in self.optimizers:
             self._hooks.add(optimizer.register_step_pre_hook(self._before_step))
-            self._hooks.add(optimizer.register_step_post_hook(self._after_step))
-        self._deafen = scaler.listen(self._before_scaler, self._after_scaler)
+        scaler.listen(self)
 
     def arm(self, kinds: Collection[Kind]) -> None:
         """Be ready to read these kinds at the next step."""
-        self.gradients.arm("gradient" in kinds)
-        self.weights.arm("weight" in kinds)
-        self.activations.arm("activation" in kinds)
+        for part in (self.gradients, self.weights, self.activations):
+            due = part.kind in kinds
+            if due or part.due:
+                part.arm(due)
+
+    def glance(self) -> bool:
+        """Tell whether there was one uneventful step, and be ready for the next one if so."""
+        if self._steps != 1 or self._skipped or self._alarm or self.pulse.restless:
+            return False
+        self._steps = 0
+        return True
 
     def collect(self, last: int) -> Reading:
         """Return what was read since step `last`; nothing if no optimizer has made a step since."""
@@ -75,40 +82,27 @@ class Probe:
         if not self._steps:
             return Reading()
         step = last + self._steps
+        ratio = self.weights.update_ratio()
         tables = self._gradient_tables(step)
         for part in (self.weights, self.activations):
             if part.due or self._alarm:
                 with self._clock.timing(part.kind):
                     table = self._guard.run(part.kind, part.collect, step)
-                if table is not None:
-                    tables.append(table)
-        scalars = {"grad_norm": self._norm, "update_ratio": self.weights.update_ratio()}
+                tables += [] if table is None else [table]
+        scalars = {"grad_norm": self.norm, "update_ratio": ratio}
         reading = Reading(
             steps=self._steps,
             skipped=self._skipped,
-            scalars={name: value for name, value in scalars.items() if not isnan(value)},
+            scalars={k: v for k, v in scalars.items() if not isnan(v) or self._alarm},
             tables=tables,
             alarm=self._alarm,
-            norms=self._norms,
             unheard=self.activations.due and not any(each.kind == "activation" for each in tables),
         )
-        if self._alarm:
-            reading.scalars["grad_norm"] = self._norm
-        self._alarmed = self._alarm or (self._alarmed and not isfinite(self._norm))
-        self._reset()
+        self._alarmed = self._alarm or (self._alarmed and not isfinite(self.norm))
+        self._steps = self._skipped = 0
+        self.norm = nan
+        self._alarm = self._scaled = False
         return reading
-
-    def _gradient_tables(self, step: int) -> list[Table]:
-        if self._skipped:  # what was read belongs to a step that did not happen
-            self.gradients.forget()
-        elif self.gradients.due:
-            self.gradients.settle()
-        tables = self._guard.run("gradient", self.gradients.collect, step, self._scaled) or []
-        if tables:
-            self._norm = self.gradients.norm()
-            self._alarm = self._alarm or (isnan(self._norm) and not self._alarmed)
-            self._guard.run("pulse", self.pulse.note, tables[0])
-        return tables
 
     def learning_rates(self) -> dict[str, float]:
         """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
@@ -138,14 +132,20 @@ class Probe:
     def close(self) -> None:
         """Take every hook away."""
         self._hooks.remove()
-        self._deafen()
-        for part in (self.anatomy, self.activations, self.gradients):
+        scaler.forget(self)
+        for part in (self.anatomy, self.activations, self.gradients, self.weights):
             part.close()
 
-    def _reset(self) -> None:
-        self._steps = self._skipped = self._norms = 0
-        self._norm = nan
-        self._alarm = self._scaled = False
+    def before_scaler(self, optimizer: Optimizer) -> None:
+        """Remember how many steps the optimizer had made."""
+        self._count_before = self._counts.get(id(optimizer), -1)
+        self._scaled = self._scaled or id(optimizer) in self._counts
+
+    def after_scaler(self, optimizer: Optimizer) -> None:
+        """Notice that the scaler did not let the optimizer step."""
+        if self._counts.get(id(optimizer)) == self._count_before:
+            self._steps += 1
+            self._skipped += 1
 
     def _holdings(self) -> list[int]:
         return [
@@ -169,11 +169,6 @@ class Probe:
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         self._guard.run("probe", self._on_step, optimizer, closure_of(args, kwargs))
 
-    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        closure = closure_of(args, kwargs)
-        if closure is not None or self.weights.due or self._alarm:
-            self._guard.run("probe", self._on_stepped, optimizer, closure)
-
     def _on_step(self, optimizer: Optimizer, closure: Any) -> None:
         self._counts[id(optimizer)] += 1
         if optimizer is self.optimizers[0] or not self._steps:
@@ -182,55 +177,68 @@ class Probe:
             self._hold()
         if closure is None:
             self._use_gradients(optimizer)
-        if self.weights.due or self._alarm:
+        watch_update = self.weights.due or self._alarm
+        if watch_update:
             with self._clock.timing("weight"):
-                self._guard.run("weight", self.weights.take, list(self._held[optimizer]))
+                self._guard.run("weight", self.weights.take, self._held[optimizer])
+        if watch_update or closure is not None:
+            self._expect(optimizer, closure is not None)
 
-    def _on_stepped(self, optimizer: Optimizer, closure: Any) -> None:
-        if closure is not None:  # backward ran inside the step
+    def _expect(self, optimizer: Optimizer, closure: bool) -> None:
+        """Be told when the step is over, this once; a hook for good would cost at every step."""
+
+        def after(*_: Any) -> None:
+            handle.remove()
+            self._guard.run("probe", self._on_stepped, optimizer, closure)
+
+        handle = optimizer.register_step_post_hook(after)
+
+    def _on_stepped(self, optimizer: Optimizer, closure: bool) -> None:
+        if closure:  # backward ran inside the step
             self._use_gradients(optimizer)
-        if self.weights.due or self._alarm:
-            with self._clock.timing("weight"):
-                self._guard.run("weight", self.weights.updated)
+        with self._clock.timing("weight"):
+            self._guard.run("weight", self.weights.updated)
 
     def _use_gradients(self, optimizer: Optimizer) -> None:
         """Read the gradients that the optimizer is about to use."""
         scale = 1.0
-        found_inf = getattr(optimizer, "found_inf", None)  # set while a scaler steps a fused one
-        if found_inf is not None and float(found_inf) > 0:
-            self._skipped += 1
-            return
-        if getattr(optimizer, "grad_scale", None) is not None:
-            scale = 1.0 / float(optimizer.grad_scale)  # type: ignore[attr-defined]
-            self._scaled = True
+        if self._scaled:  # a fused optimizer unscales, and skips, by itself
+            found_inf = getattr(optimizer, "found_inf", None)
+            if found_inf is not None and float(found_inf) > 0:
+                self._skipped += 1
+                return
+            if getattr(optimizer, "grad_scale", None) is not None:
+                scale = 1.0 / float(optimizer.grad_scale)  # type: ignore[attr-defined]
         self._read_gradients(self._held[optimizer], scale)
 
-    def _read_gradients(self, parameters: dict[str, nn.Parameter], scale: float) -> None:
+    def _read_gradients(self, parameters: Mapping[str, nn.Parameter], scale: float) -> None:
         """Read all statistics if they are due or something is wrong, else the norm."""
         start = perf_counter()
         if not self.gradients.due:
             norm = self._guard.run("pulse", self.pulse.take, parameters, scale)
-            self._norms += self.pulse.read
-            self._norm = nan if norm is None else norm
+            self.norm = nan if norm is None else norm
             self._clock.add("pulse", start)
             if norm is None or isfinite(norm) or self._alarmed:
                 return
             self._alarm = True  # look closer, once
             start = perf_counter()
-        self._guard.run("gradient", self.gradients.take, list(parameters), scale)
+        self._guard.run("gradient", self.gradients.take, parameters, scale, self._scaled)
         self._clock.add("gradient", start)
 
-    def _before_scaler(self, optimizer: Optimizer) -> None:
-        self._count_before = self._counts.get(id(optimizer), 0)
+    def _gradient_tables(self, step: int) -> list[Table]:
+        if self._skipped:  # what was read belongs to a step that did not happen
+            self.gradients.forget()
+        if not (self.gradients.due or self._alarm):
+            return []
+        with self._clock.timing("gradient"):
+            tables = self._guard.run("gradient", self.gradients.collect, step, self._scaled) or []
+            if tables:
+                self.norm = global_norm(tables[0])
+                self._alarm = self._alarm or (isnan(self.norm) and not self._alarmed)
+                self._guard.run("pulse", self.pulse.note, tables[0])
+        return tables
 
-    def _after_scaler(self, optimizer: Optimizer) -> None:
-        count = self._counts.get(id(optimizer))
-        self._scaled = self._scaled or count is not None
-        if count is not None and count == self._count_before:
-            self._steps += 1
-            self._skipped += 1
 
-
-def closure_of(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def closure_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return the closure given to an optimizer's step, None if there is none."""
     return args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer

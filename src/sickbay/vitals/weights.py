@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import nan, sqrt
 
 import numpy as np
@@ -30,15 +30,13 @@ class Weights:
         self.due = False
 
     def arm(self, due: bool) -> None:
-        self._rows.clear()
-        self._before.clear()
-        self._moved = self._length = 0.0
+        """Be ready for the next step, or for none."""
+        self._forget()
         self.due = due and "weight" not in self._guard.off
 
-    def take(self, names: Sequence[str]) -> None:
+    def take(self, parameters: Mapping[str, nn.Parameter]) -> None:
         """Measure these weights as they are now, just before they are updated."""
-        parameters = self._anatomy.parameters
-        chosen = {name: parameters[name].detach() for name in names if name in parameters}
+        chosen = {name: parameter.detach() for name, parameter in parameters.items()}
         self._rows.update(zip(chosen, measure(list(chosen.values())), strict=True))
         self._before = {name: sample(weight).clone() for name, weight in chosen.items()}
 
@@ -53,15 +51,26 @@ class Weights:
             self._length += length**2
         self._before.clear()
 
+    def close(self) -> None:
+        self.arm(False)
+
     def update_ratio(self) -> float:
         """Return the norm of the whole update over the norm of all weights, NaN if unknown."""
         return sqrt(self._moved / self._length) if self._length else nan
 
     def collect(self, step: int) -> Table | None:
+        """Return the table of the step, None if nothing was taken."""
         order = tuple(name for name in self._anatomy.parameters if name in self._rows)
         if not order:
             return None
-        return Table("weight", step, order, np.stack([self._rows[name] for name in order]))
+        table = Table("weight", step, order, np.stack([self._rows[name] for name in order]))
+        self._forget()
+        return table
+
+    def _forget(self) -> None:
+        self._rows.clear()
+        self._before.clear()
+        self._moved = self._length = 0.0
 
 
 def sample(weight: nn.Parameter | Tensor) -> Tensor:

@@ -1,0 +1,1 @@
+"""What watching costs, measured: `python -m benchmarks.overhead`."""

@@ -1,0 +1,106 @@
+"""The command line: `sickbay demo`, `sickbay problems`, `sickbay explain NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from inspect import getdoc
+
+from sickbay import __version__
+from sickbay.errors import SickbayError, UsageError, unknown
+from sickbay.problems.profiles import EVERY, PROFILES
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code: 0 done, 2 wrong arguments, 130 interrupted."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except SickbayError as error:
+        print(f"sickbay: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("sickbay: interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stderr.close()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sickbay", description="Watch a neural network train and say what is wrong with it."
+    )
+    parser.add_argument("--version", action="version", version=f"sickbay {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    demo = commands.add_parser("demo", help="a sick network, found out within seconds")
+    demo.add_argument("--epochs", type=int, default=30, help="epochs to train (default: 30)")
+    demo.add_argument("--chart", metavar="DIR", help="record the run in this folder")
+    demo.set_defaults(command=_demo)
+    problems = commands.add_parser("problems", help="list what can be found")
+    problems.set_defaults(command=_problems)
+    explain = commands.add_parser("explain", help="say all about one problem")
+    explain.add_argument("name", metavar="NAME", help=f"one of: {', '.join(sorted(EVERY))}")
+    explain.set_defaults(command=_explain)
+    return parser
+
+
+def _demo(options: argparse.Namespace) -> None:
+    if options.epochs < 1:
+        raise UsageError(f"--epochs must be at least 1, got {options.epochs}.")
+    from rich.console import Console
+
+    from sickbay import demo  # here: it loads torch, which the other commands do not need
+
+    console = Console()
+    console.print(
+        f"Training a network of {demo.LAYERS} sigmoid layers to tell two circles apart, "
+        f"{options.epochs} epochs, watched."
+    )
+    result = demo.run(options.epochs, options.chart, console)
+    names = ", ".join(finding.problem for finding in result.findings) or "nothing"
+    console.print(
+        f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}. "
+        f"Watching took {100 * result.overhead:.1f} % of the time, printing included."
+    )
+    if result.findings:
+        console.print(f"More: sickbay explain {result.findings[0].problem}")
+    if options.chart:
+        console.print(f"Recorded in {options.chart}")
+
+
+def _problems(_options: argparse.Namespace) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("problem", "what it is", "profiles", box=None, pad_edge=False)
+    for name, kind in sorted(EVERY.items()):
+        having = [
+            profile
+            for profile, problems in PROFILES.items()
+            if any(problem.name() == name for problem in problems)
+        ]
+        summary = (getdoc(kind) or "").partition("\n")[0]
+        table.add_row(name, summary, ", ".join(having))
+    Console().print(table)
+
+
+def _explain(options: argparse.Namespace) -> None:
+    if options.name not in EVERY:
+        raise unknown("problem", options.name, EVERY)
+    kind = EVERY[options.name]
+    print(f"{options.name} ({kind.severity})\n\n{getdoc(kind)}\n\nWhat to try:\n    {kind.advice}")
+    tuned = {
+        profile: problem
+        for profile, problems in PROFILES.items()
+        for problem in problems
+        if type(problem) is kind
+    }
+    if not fields(kind):  # type: ignore[arg-type]
+        return
+    print("\nThresholds:")
+    for limit in fields(kind):  # type: ignore[arg-type]
+        values = ", ".join(f"{name} {getattr(each, limit.name):g}" for name, each in tuned.items())
+        print(f"    {limit.name}  {limit.metadata['doc']}\n        {values}")

@@ -1,0 +1,20 @@
+"""What every test gets: an end to the doctors it has left."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from sickbay.vitals import scaler
+from sickbay.vitals.probe import Probe
+
+torch.set_num_threads(1)  # the models are tiny; more threads only wait for each other
+
+
+@pytest.fixture(autouse=True)
+def discharge() -> Iterator[None]:
+    """Close the doctors a test leaves behind, so that none watches the next test."""
+    yield
+    for listener in list(scaler._listeners):
+        assert isinstance(listener, Probe)
+        listener.close()

@@ -1,0 +1,212 @@
+from collections.abc import Mapping
+from math import inf, nan
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sickbay.doctor.governor import (
+    AIM,
+    PULSE,
+    START_SECONDS,
+    START_STEPS,
+    Governor,
+    running_mean,
+)
+from sickbay.errors import UsageError
+from sickbay.readings import Kind
+
+ALL: list[Kind] = ["gradient", "weight", "activation"]
+EVERY = "every must be a whole number of steps from 1 on, 'auto', or such numbers by kind"
+
+
+def lap(
+    governor: Governor, at: int, seconds: float, prices: Mapping[str, float], **others: float
+) -> set[Kind]:
+    """Make one step as the doctor does, with what it reads on top; return that."""
+    due = governor.due(at)
+    costs: dict[str, float] = {kind: prices[kind] for kind in due}
+    if due or governor.judging_due():
+        costs["judging"] = prices.get("judging", 0.0)
+    costs |= others
+    governor.lap(seconds + sum(costs.values()), costs)
+    return due
+
+
+def most(governor: Governor, seconds: float, prices: Mapping[str, float]) -> float:
+    """Return the time it may have spent: its budget, the head start, the first readings."""
+    head_start = START_SECONDS + START_STEPS * governor.budget * seconds
+    return governor.budget * governor.loop_time + head_start + 3 * sum(prices.values())
+
+
+seconds = st.floats(1e-5, 100)
+price = st.floats(1e-7, 100)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(seconds, price, price, price, st.sampled_from([0.001, 0.01, 0.1, 1.0]))
+def test_the_budget_is_kept_at_any_price(
+    seconds: float, gradient: float, weight: float, activation: float, budget: float
+) -> None:
+    prices = {"gradient": gradient, "weight": weight, "activation": activation}
+    governor = Governor("auto", budget, ALL)
+    for step in range(2000):
+        lap(governor, step, seconds, prices)
+    assert governor.own_time <= most(governor, seconds, prices)
+
+
+@pytest.mark.parametrize("seconds", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("judging", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("reading", [1e-6, 1e-4, 1e-2, 10.0])
+def test_the_budget_is_kept_with_the_price_of_judging(
+    reading: float, judging: float, seconds: float
+) -> None:
+    prices: dict[str, float] = {**dict.fromkeys(ALL, reading), "judging": judging}
+    governor = Governor("auto", 0.01, ALL)
+    for step in range(5000):
+        lap(governor, step, seconds, prices)
+    assert governor.own_time <= most(governor, seconds, prices)
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(st.randoms(use_true_random=False))
+def test_the_budget_is_kept_when_prices_and_steps_vary(random: Any) -> None:
+    governor = Governor("auto", 0.01, ALL)
+    dearest = 0.0
+    for step in range(3000):
+        prices: dict[str, float] = {kind: random.choice([1e-4, 3e-4, 1e-2]) for kind in ALL}
+        dearest = max(dearest, *prices.values())
+        lap(governor, step, random.choice([1e-3, 2e-2]), prices, step=1e-6)
+    assert governor.own_time <= most(governor, 2e-2, dict.fromkeys(ALL, 3 * dearest))
+
+
+@pytest.mark.parametrize(("reading", "least"), [(1e-5, 1900), (1e-3, 100), (1e-1, 2)])
+def test_the_budget_is_used(reading: float, least: int) -> None:
+    governor = Governor("auto", 0.01, ["gradient"])
+    reads = sum(bool(lap(governor, step, 0.01, {"gradient": reading})) for step in range(2000))
+    assert least <= reads <= 2000
+    rate = AIM * 0.01 * 0.01 * 2 / 3 / reading
+    assert reads <= max(2, 2000 * rate + START_SECONDS / reading + 2)
+
+
+def test_the_running_cost_is_paid_first() -> None:
+    cheap, dear = (Governor("auto", 0.01, ["gradient"]) for _ in range(2))
+    prices = {"gradient": 1e-4}
+    reads = sum(bool(lap(cheap, step, 0.01, prices)) for step in range(1000, 4000))
+    fewer = sum(bool(lap(dear, step, 0.01, prices, step=5e-5)) for step in range(1000, 4000))
+    assert 0.25 * reads < fewer < 0.55 * reads
+
+
+@pytest.mark.parametrize("at", [1, 2, 500])
+def test_a_long_pause_does_not_cause_a_burst(at: int) -> None:
+    def reads(pause: float) -> int:
+        governor = Governor("auto", 0.01, ["gradient"])
+        for step in range(at):
+            lap(governor, step, 0.001, {"gradient": 2e-4})
+        lap(governor, at, pause, {"gradient": 2e-4})
+        steps = range(at + 1, at + 500)
+        return sum(bool(lap(governor, step, 0.001, {"gradient": 2e-4})) for step in steps)
+
+    assert reads(600.0) <= reads(0.001) + 2
+
+
+def test_a_long_pause_does_not_widen_the_pulse() -> None:
+    governor = Governor("auto", 0.01, ["gradient"])
+    for _ in range(50):
+        governor.lap(0.001, {"pulse": 2e-6}, norms=2)
+    before = governor.breadth()
+    governor.lap(600.0, {"pulse": 2e-6}, norms=2)
+    assert governor.breadth() <= 2 * before
+
+
+def test_printing_counts_as_overhead_but_does_not_blind() -> None:
+    quiet, loud = (Governor("auto", 0.01, ["gradient"]) for _ in range(2))
+    for step in range(100):
+        lap(quiet, step, 0.01, {"gradient": 1e-3})
+        lap(loud, step, 0.01, {"gradient": 1e-3}, voice=5.0 if step == 50 else 0.0)
+    assert loud.own_time > 5
+    later = range(100, 1000)
+    expected = sum(bool(lap(quiet, step, 0.01, {"gradient": 1e-3})) for step in later)
+    assert sum(bool(lap(loud, step, 0.01, {"gradient": 1e-3})) for step in later) >= expected > 9
+
+
+def test_the_first_two_steps_are_read() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    assert governor.due(0) == set(ALL)
+    governor.lap(30.0, {"gradient": 5.0})
+    assert governor.due(1) == set(ALL)
+    governor.lap(0.01, {"gradient": 0.05, "weight": 1e-4})
+    assert governor.due(2) == {"weight", "activation"}
+
+
+def test_every_number() -> None:
+    governor = Governor(3, 0.01, ALL)
+    assert [step for step in range(10) if governor.due(step) == set(ALL)] == [0, 3, 6, 9]
+    assert [step for step in range(10) if governor.due(step)] == [0, 3, 6, 9]
+    governor.lap(0.01, {"gradient": 50.0, "pulse": 9.0}, norms=3)
+    assert governor.due(3) == set(ALL)
+    assert governor.judging_due()
+    assert governor.breadth() == inf
+
+
+def test_every_by_kind() -> None:
+    governor = Governor({"gradient": 2, "activation": 3, "weight": 0}, 0.01, ALL)
+    due = [governor.due(step) for step in range(5)]
+    assert due == [{"gradient", "activation"}, set(), {"gradient"}, {"activation"}, {"gradient"}]
+    assert Governor({"activation": 1}, 0.01, ["gradient"]).due(0) == set()
+
+
+def test_breadth_is_what_the_budget_pays_for() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    assert governor.breadth() == inf
+    for _ in range(5):
+        governor.lap(0.01, {"pulse": 1e-5}, norms=10)
+    assert governor.breadth() == pytest.approx(PULSE * AIM * 0.01 * 0.01 / 1e-6, abs=1.01)
+    for _ in range(500):
+        governor.lap(0.01, {"pulse": 1.0}, norms=10)
+    assert governor.breadth() == 1
+
+
+def test_overhead_is_the_share_of_the_time() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    assert governor.overhead == 0
+    governor.lap(2.0, {"gradient": 0.25, "step": 0.25})
+    governor.lap(2.0, {"voice": 0.5})
+    assert governor.overhead == 0.25
+
+
+def test_running_mean() -> None:
+    assert running_mean(0.0, 5.0) == 5
+    assert running_mean(5.0, 15.0) == pytest.approx(6)
+
+
+@pytest.mark.parametrize(
+    "every",
+    [0, -1, 1.5, "often", None, True, nan, {"gradient": -1}, {"gradient": 1.5}, {"weight": True}],
+    ids=str,
+)
+def test_wrong_every(every: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Governor(every, 0.01, ALL)
+    assert str(caught.value) == f"{EVERY}, got {every!r}."
+
+
+@pytest.mark.parametrize("kind", ["gradients", "loss", "judging", 3], ids=str)
+def test_every_of_an_unknown_kind(kind: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Governor({kind: 1}, 0.01, ALL)
+    expected = f"{EVERY} (gradient, weight, activation), got { ({kind: 1})!r}."
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("budget", [0, -0.1, 1.01, nan, inf, "1 %", None, True], ids=str)
+def test_wrong_budget(budget: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Governor("auto", budget, ALL)
+    rule = "budget must be a fraction of the loop's time above 0 and up to 1"
+    assert str(caught.value) == f"{rule}, got {budget!r}."
+
+
+def test_the_whole_time_may_be_the_budget() -> None:
+    assert Governor("auto", 1, ALL).budget == 1.0

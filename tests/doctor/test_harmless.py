@@ -1,0 +1,168 @@
+"""With a doctor watching, training is bit for bit the training without one."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from shutil import which
+
+import pytest
+import torch
+from torch import nn
+from torch.amp import GradScaler
+
+import sickbay
+from sickbay.vitals import scaler
+from tests.models import FAMILIES, mlp, train
+
+# Said by torch itself while it compiles, watched or not.
+compiling = pytest.mark.filterwarnings("ignore:The .grad attribute", "ignore:.*torch.jit")
+
+every_family = pytest.mark.parametrize("family", FAMILIES)
+
+
+def watching(**options: object) -> Callable[[nn.Module, torch.optim.Optimizer], sickbay.Doctor]:
+    return lambda model, optimizer: sickbay.watch(model, optimizer, on_finding="silent", **options)  # type: ignore[arg-type]
+
+
+def hooks_of(model: nn.Module) -> int:
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    on_modules = sum(len(getattr(module, kind)) for module in model.modules() for kind in kinds)
+    on_parameters = sum(
+        len(parameter._post_accumulate_grad_hooks or ())  # type: ignore[attr-defined]
+        + len(parameter._backward_hooks or ())
+        for parameter in model.parameters()
+    )
+    return on_modules + on_parameters
+
+
+@every_family
+@pytest.mark.parametrize("every", [1, 3, "auto", {"gradient": 1}])
+def test_eager_training_is_unchanged(family: str, every: object, tmp_path: Path) -> None:
+    watched = train(family, watching(every=every, chart=tmp_path / "run"))
+    assert watched.same_as(train(family))
+    doctor = watched.doctor
+    assert doctor is not None
+    assert doctor.history.table("gradient") is not None
+    assert not [event for event in doctor.events if event.kind in ("trouble", "notice")]
+
+
+@compiling
+@every_family
+def test_compiled_training_is_unchanged_without_activations(family: str) -> None:
+    def compiled(model: nn.Module) -> nn.Module:
+        torch._dynamo.reset()
+        return torch.compile(model, backend="aot_eager")  # type: ignore[return-value]
+
+    watched = train(family, watching(every=1, activations=False), prepare=compiled)
+    assert watched.same_as(train(family, prepare=compiled))
+    assert watched.doctor is not None
+    assert watched.doctor.history.table("gradient") is not None
+
+
+@compiling
+@pytest.mark.skipif(which("g++") is None, reason="torch's own compiler needs a C++ compiler")
+def test_training_compiled_by_inductor_is_unchanged_without_activations() -> None:
+    def compiled(model: nn.Module) -> nn.Module:
+        torch._dynamo.reset()
+        return torch.compile(model)  # type: ignore[return-value]
+
+    watched = train("mlp", watching(every=1, activations=False), prepare=compiled)
+    assert watched.same_as(train("mlp", prepare=compiled))
+
+
+@compiling
+@every_family
+def test_compiled_training_with_activations_is_equal_to_float_tolerance(family: str) -> None:
+    def compiled(model: nn.Module) -> nn.Module:
+        torch._dynamo.reset()
+        return torch.compile(model, backend="aot_eager", fullgraph=family != "lstm")  # type: ignore[return-value]
+
+    plain, watched = (
+        train(family, prepare=compiled),
+        train(family, watching(every=1), prepare=compiled),
+    )
+    assert watched.losses == pytest.approx(plain.losses, rel=1e-5)
+    assert watched.doctor is not None
+    table = watched.doctor.history.table("activation")
+    assert table is not None
+    assert len(table.names) > 2
+    assert not watched.doctor._guard.off
+
+
+def test_hooks_do_not_make_a_compiled_model_compile_again() -> None:
+    torch._dynamo.reset()
+    graphs = 0
+
+    def count(graph: torch.fx.GraphModule, _inputs: object) -> Callable[..., object]:
+        nonlocal graphs
+        graphs += 1
+        return graph.forward
+
+    train(
+        "mlp",
+        watching(every=2),
+        prepare=lambda model: torch.compile(model, backend=count),  # type: ignore[return-value, call-overload]
+    )
+    assert graphs == 1
+
+
+@every_family
+def test_close_leaves_nothing_behind(family: str) -> None:
+    watched = train(family, watching(every=1))
+    assert watched.doctor is not None
+    assert hooks_of(watched.model) > 0
+    assert GradScaler.step is not scaler._plain_step
+    watched.doctor.close()
+    assert hooks_of(watched.model) == 0
+    assert GradScaler.step is scaler._plain_step
+    watched.doctor.close()
+    assert watched.doctor.step(1.0) == []
+
+
+def test_the_optimizer_is_left_without_hooks() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with sickbay.watch(model, optimizer):
+        assert optimizer._optimizer_step_pre_hooks
+    assert not optimizer._optimizer_step_pre_hooks
+    assert not optimizer._optimizer_step_post_hooks
+
+
+def test_an_armed_model_can_be_copied_and_state_keys_are_the_same() -> None:
+    model = mlp()
+    keys = list(model.state_dict())
+    doctor = sickbay.watch(model, torch.optim.SGD(model.parameters(), lr=0.1), every=1)
+    twin = copy.deepcopy(model)
+    assert list(model.state_dict()) == list(twin.state_dict()) == keys
+    x = torch.randn(5, 8)
+    twin(x).sum().backward()
+    assert torch.equal(twin(x), model(x))
+    assert doctor.step() == []
+    table = doctor.history.table("activation")
+    assert table is None or len(table.names) == 7  # the model's own pass, not the twin's
+
+
+def test_an_armed_model_can_be_pickled_and_loaded_without_sickbay(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))
+    sickbay.watch(model, torch.optim.SGD(model.parameters(), lr=0.1), every=1)
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(model))
+    code = (
+        "import pickle, sys, torch\n"
+        f"model = pickle.load(open({str(path)!r}, 'rb'))\n"
+        "model(torch.ones(2, 3)).sum().backward()\n"
+        "assert not any(name.startswith('sickbay') for name in sys.modules), 'needs sickbay'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_does_not_load_what_it_does_not_need() -> None:
+    code = (
+        "import sys, sickbay\n"
+        "loaded = [name for name in ('torch', 'rich', 'numpy') if name in sys.modules]\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,134 @@
+from collections.abc import Sequence
+from math import inf, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import VanishingGradient
+from sickbay.problems.profiles import choose
+from sickbay.readings import Setup, Table, Vitals
+
+RATIO, NORM = 2.0**-10, 2.0**-13
+HEALTHY, SICK = [0.5, 0.5, 0.5], [2.0**-20, 0.1, 0.5]
+MORE = 1 + 1e-9
+problem = VanishingGradient(ratio=RATIO, norm=NORM, checks=2)
+
+
+def history(
+    readings: Sequence[Sequence[float]],
+    *,
+    loss: Sequence[float] = (1.0, 1.0),
+    accuracy: Sequence[float] = (),
+    val_accuracy: Sequence[float] = (),
+) -> History:
+    made = History(loss=loss, accuracy=accuracy, val_accuracy=val_accuracy)
+    for step, norms in enumerate(readings):
+        rows = {f"{index}.weight": {"norm": norm} for index, norm in enumerate(norms)}
+        made.append(Vitals(step=step, tables=[Table.of("gradient", step, rows)]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        pytest.param([SICK, SICK], True, id="vanishing"),
+        pytest.param([[0.0, 1.0]] * 2, True, id="nothing-arrives"),
+        pytest.param([[2.0**-14, 2.0**-4]] * 2, True, id="at-the-limit-of-the-ratio"),
+        pytest.param([[2.0**-14 * MORE, 2.0**-4]] * 2, False, id="above-the-limit-of-the-ratio"),
+        pytest.param([[NORM, 1.0]] * 2, True, id="at-the-limit-of-the-norm"),
+        pytest.param([[NORM * MORE, 1.0]] * 2, False, id="above-the-limit-of-the-norm"),
+        pytest.param([[1e-9, 1e-9]] * 2, False, id="small-everywhere"),
+        pytest.param([[0.5, 1e-9, 0.5]] * 2, False, id="small-in-the-middle"),
+        pytest.param([[0.5, 2.0**-20]] * 2, False, id="small-at-the-end"),
+        pytest.param([SICK], False, id="too-early"),
+        pytest.param([], False, id="no-reading"),
+        pytest.param([HEALTHY, SICK], False, id="only-since-now"),
+        pytest.param([SICK, HEALTHY], False, id="no-more"),
+        pytest.param([HEALTHY, SICK, SICK], True, id="forgets-what-left-the-window"),
+        pytest.param([[nan, 0.5]] * 2, False, id="nan-first"),
+        pytest.param([[1e-9, nan]] * 2, False, id="nan-last"),
+        pytest.param([[1e-9, nan, 0.5]] * 2, True, id="nan-between"),
+        pytest.param([[inf, 0.5]] * 2, False, id="inf-first"),
+        pytest.param([[0.0, 0.0]] * 2, False, id="no-gradient-at-all"),
+        pytest.param([[1e-9]] * 2, False, id="one-layer"),
+        pytest.param([[]] * 2, False, id="no-layer"),
+    ],
+)
+def test_check(readings: list[list[float]], expected: bool) -> None:
+    assert bool(problem.check(history(readings))) is expected
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "val_accuracy", "loss", "expected"),
+    [
+        pytest.param([0.7], [], [1.0], True, id="accuracy-at-the-limit"),
+        pytest.param([0.71], [], [1.0], False, id="accuracy-above-the-limit"),
+        pytest.param([0.9, 0.2], [], [1.0], False, id="accuracy-was-above-the-limit"),
+        pytest.param([0.2], [0.9], [1.0], False, id="validation-accuracy-above-the-limit"),
+        pytest.param([0.2], [], [1.0, 0.1], True, id="accuracy-outweighs-the-loss"),
+        pytest.param([nan], [nan], [1.0], True, id="accuracy-nan"),
+        pytest.param([nan, 0.9], [], [1.0], False, id="accuracy-nan-at-first"),
+        pytest.param([], [], [1.0, *[0.75] * 10], True, id="loss-at-the-limit"),
+        pytest.param([], [], [1.0, *[0.74] * 10], False, id="loss-below-the-limit"),
+        pytest.param([], [], [1e6, *[0.74e6] * 10], False, id="loss-at-any-scale"),
+        pytest.param([], [], [-1.0, *[-1.25] * 10], True, id="negative-loss-at-the-limit"),
+        pytest.param([], [], [-1.0, *[-1.26] * 10], False, id="negative-loss-below-the-limit"),
+        pytest.param([], [], [1.0, 0.0, *[1.0] * 10], True, id="loss-fell-long-ago"),
+        pytest.param([], [], [1.0, *[0.1] * 9], False, id="first-loss-among-the-recent"),
+        pytest.param([], [], [1.0, 0.1, nan], True, id="loss-nan"),
+        pytest.param([], [], [nan, 1.0, *[0.1] * 10], False, id="loss-nan-at-first"),
+        pytest.param([], [], [nan, nan], True, id="loss-always-nan"),
+        pytest.param([], [], [1.0, 5.0], True, id="loss-rose"),
+        pytest.param([], [], [], True, id="no-loss"),
+    ],
+)
+def test_only_while_it_learns_badly(
+    accuracy: list[float], val_accuracy: list[float], loss: list[float], expected: bool
+) -> None:
+    patient = VanishingGradient(checks=1, loss_drop=0.25, accuracy=0.7)
+    sick = history([SICK], loss=loss, accuracy=accuracy, val_accuracy=val_accuracy)
+    assert bool(patient.check(sick)) is expected
+
+
+@pytest.mark.parametrize(
+    ("epochs", "expected"),
+    [
+        pytest.param([{"loss": 1.0}], True, id="loss"),
+        pytest.param([{"loss": 1.0}, {"loss": 0.1}], False, id="loss-fell"),
+        pytest.param([{"val_accuracy": 0.9}], False, id="accuracy"),
+    ],
+)
+def test_metrics_by_epoch_are_enough(epochs: list[dict[str, float]], expected: bool) -> None:
+    sick = history([SICK, SICK], loss=())
+    for metrics in epochs:
+        sick.end_epoch(**metrics)
+    assert bool(problem.check(sick)) is expected
+
+
+def test_as_published_it_needs_an_accuracy() -> None:
+    (published,) = choose("autotrainer", ["vanishing_gradient"])
+    assert published.check(history([SICK])) is None
+    assert published.check(history([SICK], accuracy=[0.5])) is not None
+
+
+def test_biases_are_left_out() -> None:
+    shapes = {"a.bias": (4,), "a.weight": (4, 4), "b.weight": (4, 4), "b.bias": (4,)}
+    made = History(Setup(shapes=shapes), loss=[1.0])
+    norms = {"a.bias": 1.0, "a.weight": 1e-9, "b.weight": 1.0, "b.bias": 0.0}
+    rows = {name: {"norm": norm} for name, norm in norms.items()}
+    made.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+    finding = VanishingGradient(checks=1).check(made)
+    assert finding is not None
+    assert finding.layers == ("a",)
+
+
+def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
+    made = history([HEALTHY, [1e-6, 1e-5, 0.5, 1e-5, 0.25], [1e-7, 1e-5, 0.5, 1e-5, 0.25]])
+    made.append(Vitals(step=9, epoch=4, scalars={"loss": 1.0}))
+    finding = VanishingGradient(checks=2).check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("vanishing_gradient", "warning")
+    assert (finding.step, finding.epoch) == (2, 4)
+    assert finding.layers == ("0", "1", "3")
+    assert finding.evidence == {"first": 1e-7, "last": 0.25, "ratio": 4e-7}
+    assert finding.message == "gradient norm 1e-07 (limit 0.0001), first/last 4e-07 (limit 0.001)"
