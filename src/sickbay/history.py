@@ -1,7 +1,7 @@
 """What has been measured so far, in bounded windows: what every problem is judged by."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import inf, isfinite, nan
 from typing import TypeAlias
 
@@ -42,6 +42,7 @@ class History:
         self._first: dict[str, float] = {}
         self._best: dict[str, float] = {}
         self._sums: dict[str, tuple[float, int]] = {}
+        self._kernels: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         for name, values in scalars.items():
             for step, value in enumerate(values):
                 self.append(Vitals(step=step, scalars={name: value}))
@@ -59,18 +60,6 @@ class History:
             self._note(name, value)
         for table in vitals.tables:
             self._tables[table.kind].append(table)
-
-    def extend(self, first: int, **scalars: Sequence[float]) -> None:
-        """Add the scalars of several steps in a row, from step `first` on, in one go."""
-        for name, values in scalars.items():
-            if not values:
-                continue
-            self.step = max(self.step, first + len(values) - 1)
-            self._steps[name].extend(enumerate(values, start=first))
-            total, count = self._sums.get(name, (0.0, 0))
-            self._sums[name] = total + sum(values), count + len(values)
-            self._note(name, values[0])
-            self._note(name, max(values))
 
     def end_epoch(self, **metrics: float) -> None:
         """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""
@@ -117,9 +106,18 @@ class History:
         """Return the newest `count` tables of a kind, oldest first; fewer if there are fewer."""
         return list(self._tables.get(kind, ()))[-count:]
 
-    def is_kernel(self, parameter: str) -> bool:
-        """Tell whether a parameter has two or more dimensions; unknown ones count as if."""
-        return len(self.setup.shapes.get(parameter, (0, 0))) > 1
+    def kernels(self, table: Table) -> list[int]:
+        """Return the rows of a table that are kernels.
+
+        That is: of two or more dimensions, as far as the setup tells, and not an embedding, whose
+        gradient says which words occurred rather than how the signal flows.
+        """
+        key = id(self.setup), table.names
+        if key not in self._kernels:
+            self._kernels = {
+                key: [row for row, name in enumerate(table.names) if self._is_kernel(table, name)]
+            }
+        return self._kernels[key]
 
     def scalars(self) -> Mapping[str, float]:
         """Return the newest value of every scalar by step."""
@@ -130,3 +128,7 @@ class History:
             self._first[name] = value
         if value > self._best.get(name, -inf):
             self._best[name] = value
+
+    def _is_kernel(self, table: Table, name: str) -> bool:
+        kind = self.setup.layers.get(table.layer(name), "")
+        return len(self.setup.shapes.get(name, (0, 0))) > 1 and not kind.startswith("Embedding")

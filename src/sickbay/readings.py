@@ -78,7 +78,7 @@ class Table:
         return name if self.kind == "activation" else name.rpartition(".")[0]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass  # not frozen: one is made at every step, and that would triple its cost
 class Vitals:
     """One reading: the scalars of a step, and the tables that were taken at it."""
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from time import perf_counter, time
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.chart import ChartWriter
+from sickbay.doctor.checks import check_epochs, check_model, check_on_finding, check_optimizers
 from sickbay.doctor.governor import Every, Governor
+from sickbay.doctor.record import OnFinding, Record
 from sickbay.doctor.ward import Ward
-from sickbay.errors import Diagnosed, UsageError
+from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.readings import Kind, Setup, Vitals
-from sickbay.reports import terminal
 from sickbay.vitals.clock import Clock
-from sickbay.vitals.guard import Guard
 from sickbay.vitals.probe import Probe, Reading
-
-OnFinding: TypeAlias = Literal["advise", "silent", "stop"] | Callable[[Finding], object]
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
@@ -61,70 +58,64 @@ def watch(
         profile: The list of problems to look for: "default" or "autotrainer".
         problems: Problems to look for instead: names, or objects with thresholds of your own.
         epochs: How many epochs are planned, if known.
-        chart: A folder to record the run in; it is made.
+        chart: A folder to record the run in; it is made. If it holds a run already, the new one
+            goes beside it (`NAME-2`).
         on_finding: "advise" (print it), "silent", "stop" (raise `Diagnosed` at the next `step`), or
             a function that is called with each finding.
         activations: Whether to read the outputs of layers.
 
     Returns:
         The doctor, whose `step` belongs into the loop.
+
+    Raises:
+        UsageError: If something given cannot be used; nothing has been changed then.
     """
-    return Doctor(
-        model, optimizer, every=every, budget=budget, profile=profile, problems=problems,
-        epochs=epochs, chart=chart, on_finding=on_finding, activations=activations,
-    )  # fmt: skip
+    check_model(model)
+    optimizers = check_optimizers(optimizer, model)
+    check_on_finding(on_finding)
+    check_epochs(epochs)
+    kinds: list[Kind] = ["gradient", "weight", "activation"]
+    governor = Governor(every, budget, kinds if activations else kinds[:2])
+    chosen = choose(profile, problems)
+    history = History(Setup(epochs=epochs))
+    record = Record(history, {each.name(): each for each in chosen}, on_finding, chart)
+    return Doctor(model, optimizers, governor, chosen, history, record)
 
 
 class Doctor:
-    """Watches one model train; made by `watch`.
-
-    Attributes:
-        findings: Everything found so far, oldest first.
-        events: What happened: findings, problems that went away, skipped steps, trouble of our own.
-    """
+    """Watches one model train; made by `watch`."""
 
     def __init__(
         self,
         model: nn.Module,
-        optimizer: Optimizer | Sequence[Optimizer] | None = None,
-        *,
-        every: Every = "auto",
-        budget: float = 0.01,
-        profile: str = "default",
-        problems: Sequence[str | Problem] | None = None,
-        epochs: int | None = None,
-        chart: str | os.PathLike[str] | None = None,
-        on_finding: OnFinding = "advise",
-        activations: bool = True,
+        optimizers: Sequence[Optimizer],
+        governor: Governor,
+        problems: Sequence[Problem],
+        history: History,
+        record: Record,
     ) -> None:
-        check_model(model)
-        optimizers = check_optimizers(optimizer, model)
-        if not callable(on_finding) and on_finding not in ("advise", "silent", "stop"):
-            possible = "'advise', 'silent', 'stop' or a function"
-            raise UsageError(f"on_finding must be {possible}, got {on_finding!r}.")
-        if epochs is not None and (not isinstance(epochs, int) or epochs < 1):
-            raise UsageError(f"epochs must be a whole number from 1 on, or None, got {epochs!r}.")
-        kinds: list[Kind] = ["gradient", "weight", "activation"]
-        self._governor = Governor(every, budget, kinds if activations else kinds[:2])
-        self._guard = Guard(self._trouble)
-        self._ward = Ward(choose(profile, problems), self._guard)
-        self._on_finding, self._epochs = on_finding, epochs
-        self.findings: list[Finding] = []
-        self.events: list[Event] = []
-        self._history = History(Setup(epochs=epochs))
-        self._chart = None if chart is None else ChartWriter(chart, self._history.setup)
+        self._governor, self._history, self._record = governor, history, record
+        self._guard = record.guard
+        self._ward = Ward(problems, self._guard)
         self._clock = Clock()
-        self._waiting: list[dict[str, float]] = []  # what came since the last optimizer step
-        self._to_raise: list[Finding] = []
-        self._said: set[str] = set()
-        self._closed = False
-        self._uneventful = 0  # steps that may pass unbooked
-        self._passed_losses: list[float] = []
-        self._passed_norms: list[float] = []
-        self._reads = self._next_look = 0
         self._probe = Probe(model, optimizers, self._guard, self._clock)
-        self._probe.arm(self._governor.due(0))
+        self._waiting: list[dict[str, float]] = []  # what came since the last optimizer step
+        self._uneventful = 0  # steps that may pass unbooked
+        self._passed: tuple[list[float], list[float]] = ([], [])  # their losses and gradient norms
+        self._reads = self._next_look = 0
+        self._closed = False
+        self._plan()
         self._last = perf_counter()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything found so far, oldest first."""
+        return self._record.findings
+
+    @property
+    def events(self) -> list[Event]:
+        """Findings, problems that went away, skipped steps and trouble of our own, oldest first."""
+        return self._record.events
 
     @property
     def history(self) -> History:
@@ -144,8 +135,8 @@ class Doctor:
         and count towards the next one.
         """
         start = perf_counter()
-        if self._to_raise:
-            findings, self._to_raise = self._to_raise, []
+        if self._record.to_raise:
+            findings, self._record.to_raise = self._record.to_raise, []
             raise Diagnosed(findings)
         if self._uneventful and not metrics and self._pass(loss, start):
             return []
@@ -161,8 +152,7 @@ class Doctor:
             self._closed = True
             self._guard.run("doctor", self._book_passed)
             self._guard.run("probe", self._probe.close)
-            if self._chart is not None:
-                self._guard.run("end of the chart", self._chart.close)
+            self._record.close()
 
     def __enter__(self) -> Doctor:
         return self
@@ -178,17 +168,16 @@ class Doctor:
     def _pass(self, loss: Any, start: float) -> bool:
         """Let a step pass that needs no bookkeeping yet; False if it does need it.
 
-        On a loop of few milliseconds a step even the bookkeeping would be too dear at every step.
+        In a loop of a few milliseconds a step, bookkeeping at every step would cost too much.
         """
         if type(loss) is not Tensor or loss.ndim:
             return False
-        value = loss.item()
-        norm = self._probe.norm
+        value, norm = loss.item(), self._probe.norm
         if not isfinite(value) or not isfinite(norm) or not self._probe.glance():
             return False
         self._uneventful -= 1
-        self._passed_losses.append(value)
-        self._passed_norms.append(norm)
+        self._passed[0].append(value)
+        self._passed[1].append(norm)
         self._clock.add("passing", start)
         return True
 
@@ -198,8 +187,8 @@ class Doctor:
         if self._closed:
             return []
         costs = self._clock.read()
-        steps = self._book_passed()
-        self._keep({**({} if loss is None else {"loss": loss}), **metrics})
+        passed = self._book_passed()
+        self._waiting.append(self._numbers(metrics if loss is None else {"loss": loss, **metrics}))
         reading = self._guard.run("probe", self._probe.collect, self._history.step)
         if reading is None:
             reading = Reading(steps=1)
@@ -210,11 +199,15 @@ class Doctor:
             costs[what] = costs.get(what, 0.0) + cost
         costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
         reads = self._probe.pulse.reads
-        self._governor.lap(now - self._last, costs, steps=steps + 1, norms=reads - self._reads)
+        self._governor.lap(now - self._last, costs, steps=passed + 1, norms=reads - self._reads)
         self._last, self._reads = now, reads
         if reading.steps:
             self._plan()
             self._clock.add("books", now)
+        elif len(self._waiting) == UNSTEPPED and self._history.step < 0:
+            self._record.notice(
+                f"{UNSTEPPED} calls of step(), but the watched optimizer made none."
+            )
         return new
 
     def _plan(self) -> None:
@@ -224,135 +217,72 @@ class Doctor:
         self._guard.run("probe", self._probe.arm, due)
         self._uneventful = 0 if due else self._governor.uneventful()
 
-    def _book_passed(self) -> int:
-        """Put the steps that were let pass into the history; return how many."""
-        count = len(self._passed_losses)
-        if count:
-            self._history.extend(
-                self._history.step + 1, loss=self._passed_losses, grad_norm=self._passed_norms
-            )
-            if self._chart is not None:
-                self._guard.run("chart", self._chart_passed, self._chart, count)
-            self._passed_losses.clear()
-            self._passed_norms.clear()
-        return count
-
-    def _chart_passed(self, chart: ChartWriter, count: int) -> None:
-        pairs = zip(self._passed_losses, self._passed_norms, strict=True)
-        first = self._history.step - count + 1
-        for step, (loss, norm) in enumerate(pairs, start=first):
-            scalars = {"loss": loss, "grad_norm": norm}
-            chart.append(Vitals(step=step, epoch=self._history.epoch, time=time(), scalars=scalars))
-
-    def _keep(self, given: Mapping[str, Any]) -> None:
-        """Keep what was given with a step until the optimizer has made one."""
-        numbers = {}
-        for name, value in given.items():
-            number = as_number(value)
-            if number is None:
-                self._notice(f"{name} must be a number or a tensor, got {type(value).__name__}.")
-            else:
-                numbers[name] = number
-        self._waiting.append(numbers)
-        if len(self._waiting) == UNSTEPPED and self._history.step < 0:
-            self._notice(f"{UNSTEPPED} calls of step(), but the watched optimizer made none.")
-
     def _take(self, reading: Reading) -> list[Finding]:
         """Add a reading to the history, and judge if there is something to judge."""
         scalars = {**averages(self._waiting), **reading.scalars, **self._probe.learning_rates()}
         self._waiting.clear()
-        vitals = Vitals(
-            step=self._history.step + reading.steps,
-            epoch=self._history.epoch,
-            time=time(),
-            scalars=scalars,
-            tables=reading.tables,
-        )
-        self._history.append(vitals)
-        if self._chart is not None:
-            self._guard.run("chart", self._chart.append, vitals)
+        step = self._history.step + reading.steps
+        self._add(Vitals(step, self._history.epoch, time(), scalars, reading.tables))
         if reading.skipped:
-            self._record(self._event("skipped_step", "a gradient scaler dropped the step"))
+            self._record.event("skipped_step", "a gradient scaler dropped the step")
         if reading.unheard:
-            self._notice(UNHEARD)
-        if vitals.step >= self._next_look:
-            self._next_look = vitals.step + REFRESH
+            self._record.notice(UNHEARD)
+        if step >= self._next_look:
+            self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again)
         restless = reading.alarm or not isfinite(scalars.get("loss", 0.0))
-        if restless or reading.tables or self._governor.judging_due():
-            return self._judge()
-        return []
+        return self._judge() if restless or self._governor.judging_due() else []
+
+    def _book_passed(self) -> int:
+        """Put the steps that were let pass into the history; return how many."""
+        losses, norms = self._passed
+        self._passed = [], []
+        for loss, norm in zip(losses, norms, strict=True):
+            scalars = {"loss": loss, "grad_norm": norm}
+            self._add(Vitals(self._history.step + 1, self._history.epoch, time(), scalars))
+        return len(losses)
+
+    def _add(self, vitals: Vitals) -> None:
+        self._history.append(vitals)
+        self._record.vitals(vitals)
 
     def _end_epoch(self, metrics: Mapping[str, Any]) -> list[Finding]:
         if self._closed:
             return []
         self._book_passed()
-        numbers = {name: as_number(value) for name, value in metrics.items()}
-        known = {name: number for name, number in numbers.items() if number is not None}
-        for name in numbers.keys() - known.keys():
-            self._notice(f"{name} must be a number or a tensor, got {metrics[name]!r}.")
-        if self._chart is not None:
-            self._guard.run("chart", self._chart.end_epoch, self._history.epoch, known)
-        self._history.end_epoch(**known)
+        numbers = self._numbers(metrics)
+        self._record.end_epoch(numbers)
+        self._history.end_epoch(**numbers)
         self._guard.run("probe", self._look_again)
         return self._judge()
 
     def _look_again(self) -> None:
         """See whether the model has changed, and tell the history what it is made of."""
-        if self._probe.refresh() or self._history.step <= 0:
-            self._history.setup = self._probe.setup(self._epochs)
-            if self._chart is not None:
-                self._guard.run("chart", self._chart.setup, self._history.setup)
+        if self._probe.refresh() or not self._history.setup.layers:
+            self._history.setup = self._probe.setup(self._history.setup.epochs)
+            self._record.setup(self._history.setup)
 
     def _judge(self) -> list[Finding]:
         with self._clock.timing("judging"):
             new, gone = self._ward.judge(self._history)
-        for finding in new:
-            self.findings.append(finding)
-            self._record(
-                Event(kind="finding", step=finding.step, epoch=finding.epoch, text=str(finding))
-            )
-            if self._chart is not None:
-                self._guard.run("chart", self._chart.finding, finding)
-            with self._clock.timing("voice"):
-                self._guard.run("voice", self._announce, finding)
-        for name in gone:
-            self._record(self._event("gone", f"{name} is gone"))
+        with self._clock.timing("voice"):
+            for finding in new:
+                self._record.finding(finding)
+            for name in gone:
+                self._record.event("gone", f"{name} is gone")
         return new
 
-    def _announce(self, finding: Finding) -> None:
-        if callable(self._on_finding):
-            self._on_finding(finding)
-        elif self._on_finding == "advise":
-            problem = self._ward.problems.get(finding.problem)
-            terminal.show(finding, problem.advice if problem else "")
-        elif self._on_finding == "stop":
-            self._to_raise.append(finding)
-
-    def _event(
-        self, kind: Literal["gone", "skipped_step", "trouble", "notice"], text: str
-    ) -> Event:
-        step = max(self._history.step, 0)
-        return Event(kind=kind, step=step, epoch=self._history.epoch, text=text)
-
-    def _record(self, event: Event) -> None:
-        self.events.append(event)
-        if self._chart is not None:
-            self._guard.run("chart", self._chart.event, event)
-
-    def _notice(self, text: str) -> None:
-        """Say something about the watching itself, once."""
-        if text not in self._said:
-            self._said.add(text)
-            self._record(self._event("notice", text))
-            if self._on_finding != "silent":
-                self._guard.run("voice", terminal.say, text)
-
-    def _trouble(self, part: str, error: Exception) -> None:
-        """Report that a part of ours has failed and is switched off. Called by the guard."""
-        text = f"{part} failed and is switched off ({type(error).__name__}: {error})."
-        self._record(self._event("trouble", text))
-        terminal.say(text)
+    def _numbers(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """Return what was given as numbers; what is none is left out, and that is said."""
+        numbers = {}
+        for name, value in given.items():
+            number = as_number(value)
+            if number is None:
+                text = f"{name} must be a number or a tensor, got {type(value).__name__}."
+                self._record.notice(text)
+            else:
+                numbers[name] = number
+        return numbers
 
 
 def as_number(value: Any) -> float | None:
@@ -375,33 +305,3 @@ def averages(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
         for name, value in row.items():
             values.setdefault(name, []).append(value)
     return {name: sum(each) / len(each) for name, each in values.items()}
-
-
-def check_model(model: object) -> None:
-    """Say so if this is not a model that can be watched."""
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise UsageError("model must have parameters that require a gradient, got none.")
-
-
-def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
-    """Return the optimizers as a list, or say what is wrong with them."""
-    if optimizer is None:
-        return []
-    given = list(optimizer) if isinstance(optimizer, list | tuple) else [optimizer]
-    own = {id(parameter) for parameter in model.parameters()}
-    optimizers: list[Optimizer] = []
-    for each in given:
-        if not isinstance(each, Optimizer):
-            possible = "a torch.optim.Optimizer, a list of them, or None"
-            raise UsageError(f"optimizer must be {possible}, got {type(each).__name__}.")
-        held = {id(parameter) for group in each.param_groups for parameter in group["params"]}
-        if not held & own:
-            name = type(each).__name__
-            raise UsageError(
-                f"optimizer must hold parameters of the model, got {name} with {len(held)} "
-                f"parameters, none of them of the {type(model).__name__}."
-            )
-        optimizers.append(each)
-    return optimizers

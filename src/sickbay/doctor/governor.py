@@ -72,7 +72,7 @@ class Governor:
         return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
 
     def judging_due(self) -> bool:
-        """Tell whether the problems may be asked although no table has arrived."""
+        """Tell whether the problems may be asked now."""
         return self.every != "auto" or self._purses["judging"] > self._prices["judging"]
 
     def breadth(self) -> float:
@@ -98,6 +98,8 @@ class Governor:
         is_first = not self.loop_time
         self.loop_time += elapsed
         self.own_time += sum(costs.values())
+        if self.every != "auto":
+            return
         if norms:
             self._norm_price = running_mean(self._norm_price, costs.get("pulse", 0.0) / norms)
         if is_first:  # its cost is that of starting, its time the user's preparations

@@ -2,12 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf, isnan, nan
 from typing import ClassVar
 
 from sickbay.findings import Finding, Severity
 from sickbay.history import History
-from sickbay.readings import Numbers, Table
+from sickbay.readings import Table
 from sickbay.thresholds import Tunable, threshold
 
 
@@ -75,14 +75,28 @@ class GradientProblem(Problem):
             return True
         return not first - sum(losses) / len(losses) > self.loss_drop * abs(first)
 
-    def suspects(self, history: History) -> list[Table]:
-        """Return the tables to look at, none if it is too early or the model learns well."""
+    @abstractmethod
+    def shows(self, history: History, table: Table) -> bool:
+        """Tell whether one table shows the problem."""
+
+    @abstractmethod
+    def describe(self, history: History, table: Table) -> Finding:
+        """Return the finding for a table that shows the problem."""
+
+    def check(self, history: History) -> Finding | None:
+        newest = history.table("gradient")
+        if newest is None or not self.shows(history, newest) or not self.learns_badly(history):
+            return None
         tables = history.tables("gradient", self.checks)
-        enough = len(tables) == self.checks and self.learns_badly(history)
-        return tables if enough else []
+        if len(tables) < self.checks or not all(self.shows(history, table) for table in tables):
+            return None
+        return self.describe(history, newest)
 
 
-def kernels(history: History, table: Table) -> tuple[tuple[str, ...], Numbers]:
-    """Return the layers and gradient norms of the kernels (two or more dimensions)."""
-    rows = [index for index, name in enumerate(table.names) if history.is_kernel(name)]
-    return tuple(table.layer(table.names[row]) for row in rows), table.column("norm")[rows]
+def ends(history: History, table: Table) -> tuple[float, float]:
+    """Return the gradient norms of the first and the last kernel, NaN if there are not two."""
+    rows = history.kernels(table)
+    if len(rows) < 2:
+        return nan, nan
+    norms = table.column("norm")
+    return float(norms[rows[0]]), float(norms[rows[-1]])

@@ -5,7 +5,7 @@ import numpy as np
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import GradientProblem
-from sickbay.readings import Numbers, Table
+from sickbay.readings import Table
 from sickbay.thresholds import threshold
 
 
@@ -17,9 +17,9 @@ class DyingRelu(GradientProblem):
         A unit that is zero for every sample has no gradient, so it can never come back.
 
     How it is judged:
-        The share of exact zeros among all entries of all gradients, in `checks` readings in a row,
-        while the model learns badly. Embeddings are left out: their gradient is zero wherever a
-        word did not occur.
+        The share of exact zeros among all entries of the gradients of all kernels, in `checks`
+        readings in a row, while the model learns badly. Embeddings are left out: their gradient is
+        zero wherever a word did not occur.
 
     Example:
         >>> from sickbay.readings import Vitals
@@ -40,11 +40,11 @@ class DyingRelu(GradientProblem):
 
     share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)
 
-    def check(self, history: History) -> Finding | None:
-        tables = self.suspects(history)
-        if not tables or not all(self._share(history, table) >= self.share for table in tables):
-            return None
-        table, share = tables[-1], self._share(history, tables[-1])
+    def shows(self, history: History, table: Table) -> bool:
+        return self._share(history, table) >= self.share
+
+    def describe(self, history: History, table: Table) -> Finding:
+        share = self._share(history, table)
         zeros = table.column("zeros")
         dead = tuple(
             layer for layer, part in zip(table.layers, zeros, strict=True) if part >= self.share
@@ -56,9 +56,7 @@ class DyingRelu(GradientProblem):
         return self.found(history, message, step=table.step, layers=dead, share=share)
 
     def _share(self, history: History, table: Table) -> float:
-        counts: Numbers = table.column("count") * [
-            not history.setup.layers.get(layer, "").startswith("Embedding")
-            for layer in table.layers
-        ]
+        rows = history.kernels(table)
+        counts, zeros = table.column("count")[rows], table.column("zeros")[rows]
         total = np.nansum(counts)
-        return float(np.nansum(counts * table.column("zeros")) / total) if total else 0.0
+        return float(np.nansum(counts * zeros) / total) if total else 0.0

@@ -3,7 +3,7 @@ from math import isfinite
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import GradientProblem, kernels
+from sickbay.problems.base import GradientProblem, ends
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 
@@ -37,29 +37,20 @@ class ExplodingGradient(GradientProblem):
     ratio: float = threshold(70.0, "First over last gradient norm that is too large.", above=1)
     nonfinite: int = threshold(0, "1: a NaN or Inf in a gradient counts as well.", least=0)
 
-    def check(self, history: History) -> Finding | None:
-        tables = self.suspects(history)
-        if not tables or not all(self._shows(history, table) for table in tables):
-            return None
-        layers, norms = kernels(history, tables[-1])
-        spoilt = tables[-1].column("nonfinite") > 0
-        if self.nonfinite and spoilt.any():
-            where = tuple(
-                layer for layer, bad in zip(tables[-1].layers, spoilt, strict=True) if bad
-            )
-            message = f"{int(spoilt.sum())} of {len(spoilt)} gradients hold NaN or Inf"
-            return self.found(history, message, step=tables[-1].step, layers=where)
-        first, last = float(norms[0]), float(norms[-1])
-        message = f"gradient norm {first:.3g}, first/last {first / last:.3g} (limit {self.ratio:g})"
-        return self.found(
-            history, message, step=tables[-1].step, layers=layers[:1],
-            first=first, last=last, ratio=first / last,
-        )  # fmt: skip
-
-    def _shows(self, history: History, table: Table) -> bool:
+    def shows(self, history: History, table: Table) -> bool:
         if self.nonfinite and (table.column("nonfinite") > 0).any():
             return True
-        _, norms = kernels(history, table)
-        return bool(
-            len(norms) > 1 and isfinite(norms[0]) and norms[0] >= self.ratio * norms[-1] > 0
-        )
+        first, last = ends(history, table)
+        return isfinite(first) and first >= self.ratio * last > 0
+
+    def describe(self, history: History, table: Table) -> Finding:
+        spoilt = table.column("nonfinite") > 0
+        if self.nonfinite and spoilt.any():
+            where = tuple(layer for layer, bad in zip(table.layers, spoilt, strict=True) if bad)
+            message = f"{spoilt.sum()} of {len(spoilt)} gradients hold NaN or Inf"
+            return self.found(history, message, step=table.step, layers=where)
+        first, last = ends(history, table)
+        message = f"gradient norm {first:.3g}, first/last {first / last:.3g} (limit {self.ratio:g})"
+        layers = (table.layers[history.kernels(table)[0]],)
+        numbers = {"first": first, "last": last, "ratio": first / last}
+        return self.found(history, message, step=table.step, layers=layers, **numbers)

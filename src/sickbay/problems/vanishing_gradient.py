@@ -2,7 +2,8 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import GradientProblem, kernels
+from sickbay.problems.base import GradientProblem, ends
+from sickbay.readings import Table
 from sickbay.thresholds import threshold
 
 
@@ -18,7 +19,7 @@ class VanishingGradient(GradientProblem):
         itself: both must be tiny, in `checks` readings in a row, while the model learns badly.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.readings import Vitals
         >>> history = History(loss=[0.69])
         >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
         >>> history.append(Vitals(step=0, tables=[table]))
@@ -35,26 +36,18 @@ class VanishingGradient(GradientProblem):
     ratio: float = threshold(1e-3, "First over last gradient norm that is too small.", above=0)
     norm: float = threshold(1e-4, "Gradient norm of the first kernel that is too small.", above=0)
 
-    def check(self, history: History) -> Finding | None:
-        tables = self.suspects(history)
-        for table in tables:
-            _, norms = kernels(history, table)
-            if len(norms) < 2 or not (
-                norms[0] <= self.ratio * norms[-1] and norms[0] <= self.norm and norms[-1] > 0
-            ):
-                return None
-        if not tables:
-            return None
-        layers, norms = kernels(history, tables[-1])
-        first, last = float(norms[0]), float(norms[-1])
+    def shows(self, history: History, table: Table) -> bool:
+        first, last = ends(history, table)
+        return first <= self.norm and first <= self.ratio * last and last > 0
+
+    def describe(self, history: History, table: Table) -> Finding:
+        first, last = ends(history, table)
         message = (
             f"gradient norm {first:.2g} (limit {self.norm:g}), "
             f"first/last {first / last:.2g} (limit {self.ratio:g})"
         )
-        starved = tuple(
-            layer for layer, norm in zip(layers, norms, strict=True) if norm <= self.norm
-        )
-        return self.found(
-            history, message, step=tables[-1].step, layers=starved,
-            first=first, last=last, ratio=first / last,
-        )  # fmt: skip
+        norms = table.column("norm")
+        starved = [row for row in history.kernels(table) if norms[row] <= self.norm]
+        layers = tuple(table.layers[row] for row in starved)
+        numbers = {"first": first, "last": last, "ratio": first / last}
+        return self.found(history, message, step=table.step, layers=layers, **numbers)

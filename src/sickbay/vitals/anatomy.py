@@ -25,6 +25,7 @@ class Anatomy:
         self._guard = guard
         self._calls: dict[nn.Module, int] = {}
         self._hooks = Handles()
+        self.settled = False  # whether the order was learnt
         self.refresh()
 
     def refresh(self) -> bool:
@@ -35,14 +36,17 @@ class Anatomy:
             for module in self.modules.values():
                 self._hooks.add(module.register_forward_pre_hook(Hook(self._called)))
             self._calls.clear()
+            self.settled = False
         return changed
 
     def learn_order(self) -> bool:
-        """Take over the order of the first forward pass, once there was one."""
-        if not self._hooks or not self._calls:
+        """Take over the order of the first forward pass; return whether that happened now."""
+        if self.settled or not self._calls:
             return False
         self._hooks.remove()
-        return self._sort()
+        self.settled = True
+        self._sort()
+        return True
 
     def layers(self) -> dict[str, str]:
         """Return the class name of every module that computes something itself."""

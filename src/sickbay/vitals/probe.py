@@ -167,13 +167,14 @@ class Probe:
             }
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self._guard.run("probe", self._on_step, optimizer, closure_of(args, kwargs))
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
+        self._guard.run("probe", self._on_step, optimizer, closure)
 
     def _on_step(self, optimizer: Optimizer, closure: Any) -> None:
         self._counts[id(optimizer)] += 1
         if optimizer is self.optimizers[0] or not self._steps:
             self._steps += 1
-        if self.anatomy.learn_order():
+        if not self.anatomy.settled and self.anatomy.learn_order():
             self._hold()
         if closure is None:
             self._use_gradients(optimizer)
@@ -237,8 +238,3 @@ class Probe:
                 self._alarm = self._alarm or (isnan(self.norm) and not self._alarmed)
                 self._guard.run("pulse", self.pulse.note, tables[0])
         return tables
-
-
-def closure_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return the closure given to an optimizer's step, None if there is none."""
-    return args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer

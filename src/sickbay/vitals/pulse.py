@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import inf, sqrt
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from sickbay.readings import Table
 
+FEW = 6  # up to here numpy is faster than torch
 RESTLESS = 8.0  # a norm that changed by more than this factor makes the pulse read all of them
 
 
@@ -25,6 +27,7 @@ class Pulse:
         self.breadth: float = inf
         self.reads = 0  # norms read so far
         self.restless = False  # whether the last look was far off the one before
+        self._parameters: Mapping[str, nn.Parameter] = {}
         self._names: list[str] = []
         self._squares: dict[str, float] = {}
         self._turn = 0
@@ -33,11 +36,12 @@ class Pulse:
         """Return the norm over `parameters` and all that were taken before."""
         self.restless = False
         if self.breadth < len(parameters) <= len(self._squares):
-            names = list(parameters)
-            start = self._turn % len(names)
-            chosen = names[start : start + int(self.breadth)]
-            self._turn = start + len(chosen)
-            self._read(chosen, parameters, scale)
+            if parameters is not self._parameters:
+                self._parameters, self._names = parameters, list(parameters)
+            names, start = self._names, self._turn
+            stop = start + int(self.breadth)
+            self._turn = stop if stop < len(names) else 0
+            self._read(names[start:stop], parameters, scale)
             if self.restless:
                 self._read(names, parameters, scale)
         else:
@@ -74,10 +78,13 @@ class Pulse:
 
 def norms(tensors: list[Tensor]) -> list[float]:
     """Return the l2 norm of each tensor."""
-    if not tensors:
-        return []
-    if any(tensor.is_sparse or tensor.requires_grad for tensor in tensors):
+    if len(tensors) < FEW and all(each.dtype is torch.float32 for each in tensors):
+        with suppress(TypeError, RuntimeError):  # on another device, sparse, part of a graph
+            return [sqrt(each.dot(each)) for each in [each.numpy().ravel() for each in tensors]]
+    if any(each.is_sparse or each.requires_grad for each in tensors):
         tensors = [
             each.coalesce().values() if each.is_sparse else each.detach() for each in tensors
         ]
-    return [norm.item() for norm in torch._foreach_norm(tensors, 2, torch.float32)]
+    return (
+        [norm.item() for norm in torch._foreach_norm(tensors, 2, torch.float32)] if tensors else []
+    )

@@ -35,6 +35,9 @@ NARROW = {torch.float32, torch.bfloat16, torch.float16}  # measured in single pr
 # Outside these bounds the fourth power of a value would leave the range of the number format.
 SAFE = {"float32": (1e-8, 1e8), "float64": (1e-70, 1e70)}
 
+# Rows whose mean makes up more than this share of their mean square are measured from their mean.
+CENTRED = 0.1
+
 # The places below and above each quartile, and the weight of the latter.
 Places = tuple[NDArray[np.intp], NDArray[np.intp], Numbers]
 
@@ -138,18 +141,27 @@ class _Plan:
             if not np.isfinite(largest).all():
                 spoilt = leave_out_nonfinite(values, block.edges, parts)
             rescale(values, parts)
-        pivot = (_dot(values, ones) / np.maximum(parts[COUNT], 1)).astype(values.dtype)
-        parts[PIVOT] = pivot
-        np.subtract(values, pivot[:, None], out=values)
-        block.clear_padding()
-        if spoilt is not None:
-            values[spoilt] = 0
-        np.multiply(values, values, out=work)
+        parts[PIVOT] = 0
         parts[POWER1] = _dot(values, ones)
-        parts[POWER2] = _dot(work, ones)
+        parts[POWER2] = _dot(values, values)
+        if (parts[POWER1] ** 2 > CENTRED * parts[COUNT] * parts[POWER2]).any():
+            _centre(block, values, parts)
+            if spoilt is not None:
+                values[spoilt] = 0
+            parts[POWER1] = _dot(values, ones)
+            parts[POWER2] = _dot(values, values)
+        np.multiply(values, values, out=work)
         parts[POWER3] = _dot(work, values)
         parts[POWER4] = _dot(work, work)
         return odd
+
+
+def _centre(block: Block, values: NDArray[np.floating], parts: Numbers) -> None:
+    """Take from every value the mean of its row, which is then the pivot."""
+    pivot = (parts[POWER1] / np.maximum(parts[COUNT], 1)).astype(values.dtype)
+    parts[PIVOT] = pivot
+    np.subtract(values, pivot[:, None], out=values)
+    block.clear_padding()
 
 
 def _dot(left: NDArray[np.floating], right: NDArray[np.floating]) -> NDArray[np.floating]:

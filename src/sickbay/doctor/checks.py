@@ -1,0 +1,49 @@
+"""What `watch` may be given: one clear sentence for everything else, before anything is touched."""
+
+from torch import nn
+from torch.optim import Optimizer
+
+from sickbay.errors import UsageError
+
+
+def check_model(model: object) -> None:
+    """Say so if this is not a model that can be watched."""
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise UsageError("model must have parameters that require a gradient, got none.")
+
+
+def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
+    """Return the optimizers as a list, or say what is wrong with them."""
+    if optimizer is None:
+        return []
+    own = {id(parameter) for parameter in model.parameters()}
+    optimizers: list[Optimizer] = []
+    for each in optimizer if isinstance(optimizer, list | tuple) else [optimizer]:
+        if not isinstance(each, Optimizer):
+            possible = "a torch.optim.Optimizer, a list of them, or None"
+            raise UsageError(f"optimizer must be {possible}, got {type(each).__name__}.")
+        held = {id(parameter) for group in each.param_groups for parameter in group["params"]}
+        if not held & own:
+            raise UsageError(
+                f"optimizer must hold parameters of the model, got {type(each).__name__} with "
+                f"{len(held)} parameters, none of them of the {type(model).__name__}."
+            )
+        optimizers.append(each)
+    return optimizers
+
+
+def check_on_finding(on_finding: object) -> None:
+    """Say so if this is nothing that can be done with a finding."""
+    if not callable(on_finding) and on_finding not in ("advise", "silent", "stop"):
+        possible = "'advise', 'silent', 'stop' or a function"
+        raise UsageError(f"on_finding must be {possible}, got {on_finding!r}.")
+
+
+def check_epochs(epochs: object) -> None:
+    """Say so if this is not a number of epochs."""
+    if epochs is not None and (
+        isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1
+    ):
+        raise UsageError(f"epochs must be a whole number from 1 on, or None, got {epochs!r}.")

@@ -1,0 +1,96 @@
+"""What the doctor says and writes down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
+
+from sickbay.chart import ChartWriter
+from sickbay.findings import Event, Finding
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.readings import Setup, Vitals
+from sickbay.reports import terminal
+from sickbay.vitals.guard import Guard
+
+OnFinding: TypeAlias = Literal["advise", "silent", "stop"] | Callable[[Finding], object]
+
+
+class Record:
+    """Keeps findings and events, tells the user, and writes the chart if there is one."""
+
+    def __init__(
+        self,
+        history: History,
+        problems: Mapping[str, Problem],
+        on_finding: OnFinding,
+        chart: str | os.PathLike[str] | None,
+    ) -> None:
+        self.findings: list[Finding] = []
+        self.events: list[Event] = []
+        self.to_raise: list[Finding] = []
+        self.guard = Guard(self.trouble)
+        self._history, self._problems, self._on_finding = history, problems, on_finding
+        self._said: set[str] = set()
+        self._chart = None if chart is None else ChartWriter(chart, history.setup)
+
+    def vitals(self, vitals: Vitals) -> None:
+        """Write down a reading."""
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.append, vitals)
+
+    def end_epoch(self, metrics: Mapping[str, float]) -> None:
+        """Write down that an epoch is over."""
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.end_epoch, self._history.epoch, metrics)
+
+    def setup(self, setup: Setup) -> None:
+        """Write down what the run is made of."""
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.setup, setup)
+
+    def finding(self, finding: Finding) -> None:
+        """Keep a finding and do with it what the user has asked for."""
+        self.findings.append(finding)
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.finding, finding)
+        self._add(Event(kind="finding", step=finding.step, epoch=finding.epoch, text=str(finding)))
+        self.guard.run("voice", self._announce, finding)
+
+    def event(self, kind: Literal["gone", "skipped_step", "trouble", "notice"], text: str) -> None:
+        """Keep something that has happened."""
+        step = max(self._history.step, 0)
+        self._add(Event(kind=kind, step=step, epoch=self._history.epoch, text=text))
+
+    def notice(self, text: str) -> None:
+        """Say something about the watching itself, once."""
+        if text not in self._said:
+            self._said.add(text)
+            self.event("notice", text)
+            if self._on_finding != "silent":
+                self.guard.run("voice", terminal.say, text)
+
+    def trouble(self, part: str, error: Exception) -> None:
+        """Report that a part of ours has failed and is switched off. Called by the guard."""
+        text = f"{part} failed and is switched off ({type(error).__name__}: {error})."
+        self.event("trouble", text)
+        terminal.say(text)
+
+    def close(self) -> None:
+        """Finish the chart."""
+        if self._chart is not None:
+            self.guard.run("end of the chart", self._chart.close)
+
+    def _announce(self, finding: Finding) -> None:
+        if callable(self._on_finding):
+            self._on_finding(finding)
+        elif self._on_finding == "advise":
+            terminal.show(finding, self._problems[finding.problem].advice)
+        elif self._on_finding == "stop":
+            self.to_raise.append(finding)
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.event, event)
