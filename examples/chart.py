@@ -24,7 +24,8 @@ with tempfile.TemporaryDirectory() as folder:
         doctor.epoch(val_loss=loss)
 
     history = sickbay.Chart.open(Path(folder) / "run").history()
-    print(f"{history.step + 1} steps, loss {history.first('loss'):.2f} to {history.latest('loss'):.2f}")
+    first, last = history.first("loss"), history.latest("loss")
+    print(f"{history.step + 1} steps, loss {first:.2f} to {last:.2f}")
     for table in history.tables("gradient", 2):
         norms = dict(zip(table.names, table.column("norm").round(3).tolist(), strict=True))
         print(f"step {table.step}: gradient norms {norms}")

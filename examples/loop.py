@@ -15,7 +15,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 criterion = nn.BCEWithLogitsLoss()
 points = torch.randn(6400, 2)
 labels = (points.norm(dim=1, keepdim=True) > 1.2).float()
-batches = list(zip(points.split(64), labels.split(64), strict=True))
+batches = zip(points.chunk(100), labels.chunk(100), strict=True)
 
 doctor = sickbay.watch(model, optimizer)
 for x, y in batches:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -57,6 +58,12 @@ def cnn() -> nn.Module:
         nn.Flatten(),
         nn.Linear(8, 4),
     )
+
+
+def compiled(model: nn.Module, **options: Any) -> nn.Module:
+    """Compile a model anew, whatever was compiled before."""
+    torch._dynamo.reset()
+    return cast(nn.Module, torch.compile(model, **{"backend": "aot_eager", **options}))
 
 
 def features(count: int = 6) -> Tensor:

@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from math import inf, nan
+from random import Random
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from sickbay.doctor.governor import (
     AIM,
+    BOOKS,
+    MOST,
     PULSE,
     START_SECONDS,
     START_STEPS,
@@ -57,8 +60,8 @@ def test_the_budget_is_kept_at_any_price(
 
 
 @pytest.mark.parametrize("seconds", [1e-4, 1e-2, 1.0])
-@pytest.mark.parametrize("judging", [1e-6, 1e-4, 1e-2])
-@pytest.mark.parametrize("reading", [1e-6, 1e-4, 1e-2, 10.0])
+@pytest.mark.parametrize("judging", [1e-4, 1e-2])
+@pytest.mark.parametrize("reading", [1e-6, 1e-4, 10.0])
 def test_the_budget_is_kept_with_the_price_of_judging(
     reading: float, judging: float, seconds: float
 ) -> None:
@@ -69,16 +72,14 @@ def test_the_budget_is_kept_with_the_price_of_judging(
     assert governor.own_time <= most(governor, seconds, prices)
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
-@given(st.randoms(use_true_random=False))
-def test_the_budget_is_kept_when_prices_and_steps_vary(random: Any) -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_the_budget_is_kept_when_prices_and_steps_vary(seed: int) -> None:
+    random = Random(seed)
     governor = Governor("auto", 0.01, ALL)
-    dearest = 0.0
     for step in range(3000):
         prices: dict[str, float] = {kind: random.choice([1e-4, 3e-4, 1e-2]) for kind in ALL}
-        dearest = max(dearest, *prices.values())
-        lap(governor, step, random.choice([1e-3, 2e-2]), prices, step=1e-6)
-    assert governor.own_time <= most(governor, 2e-2, dict.fromkeys(ALL, 3 * dearest))
+        lap(governor, step, random.choice([1e-3, 2e-2]), prices)
+    assert governor.own_time <= most(governor, 2e-2, dict.fromkeys(ALL, 1e-2))
 
 
 @pytest.mark.parametrize(("reading", "least"), [(1e-5, 1900), (1e-3, 100), (1e-1, 2)])
@@ -166,6 +167,34 @@ def test_breadth_is_what_the_budget_pays_for() -> None:
     for _ in range(500):
         governor.lap(0.01, {"pulse": 1.0}, norms=10)
     assert governor.breadth() == 1
+
+
+@pytest.mark.parametrize(
+    ("books", "expected"),
+    [
+        pytest.param(BOOKS * AIM * 1e-4 * 0.99, 0, id="at-the-limit"),
+        pytest.param(BOOKS * AIM * 1e-4 * 3.5, 3, id="dear"),
+        pytest.param(1.0, MOST, id="at-the-most"),
+    ],
+)
+def test_dear_books_are_kept_less_often(books: float, expected: int) -> None:
+    governor, fixed = Governor("auto", 0.01, ALL), Governor(5, 0.01, ALL)
+    assert governor.uneventful() == 0
+    for _ in range(3):
+        governor.lap(0.01, {"books": books})
+        fixed.lap(0.01, {"books": books})
+    assert governor.uneventful() == expected
+    assert fixed.uneventful() == 0
+
+
+def test_steps_that_are_booked_together_count_one_by_one() -> None:
+    single, together = Governor("auto", 0.01, ALL), Governor("auto", 0.01, ALL)
+    for governor, steps in ((single, 1), (together, 10)):
+        governor.lap(0.01, {})
+        for _ in range(10):
+            governor.lap(0.01 * steps, {"books": 1e-5, "pulse": 1e-5}, steps=steps, norms=5)
+    assert together.breadth() == single.breadth() > 1
+    assert together.uneventful() == single.uneventful() == 1
 
 
 def test_overhead_is_the_share_of_the_time() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from torch.amp import GradScaler
 
 import sickbay
 from sickbay.vitals import scaler
-from tests.models import FAMILIES, mlp, train
+from tests.models import FAMILIES, compiled, mlp, train
 
 # Said by torch itself while it compiles, watched or not.
 compiling = pytest.mark.filterwarnings("ignore:The .grad attribute", "ignore:.*torch.jit")
@@ -23,16 +24,15 @@ compiling = pytest.mark.filterwarnings("ignore:The .grad attribute", "ignore:.*t
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
-def watching(**options: object) -> Callable[[nn.Module, torch.optim.Optimizer], sickbay.Doctor]:
-    return lambda model, optimizer: sickbay.watch(model, optimizer, on_finding="silent", **options)  # type: ignore[arg-type]
+def watching(**options: Any) -> Callable[[nn.Module, torch.optim.Optimizer], sickbay.Doctor]:
+    return lambda model, optimizer: sickbay.watch(model, optimizer, on_finding="silent", **options)
 
 
 def hooks_of(model: nn.Module) -> int:
     kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
     on_modules = sum(len(getattr(module, kind)) for module in model.modules() for kind in kinds)
     on_parameters = sum(
-        len(parameter._post_accumulate_grad_hooks or ())  # type: ignore[attr-defined]
-        + len(parameter._backward_hooks or ())
+        len(parameter._post_accumulate_grad_hooks or ()) + len(parameter._backward_hooks or ())
         for parameter in model.parameters()
     )
     return on_modules + on_parameters
@@ -52,10 +52,6 @@ def test_eager_training_is_unchanged(family: str, every: object, tmp_path: Path)
 @compiling
 @every_family
 def test_compiled_training_is_unchanged_without_activations(family: str) -> None:
-    def compiled(model: nn.Module) -> nn.Module:
-        torch._dynamo.reset()
-        return torch.compile(model, backend="aot_eager")  # type: ignore[return-value]
-
     watched = train(family, watching(every=1, activations=False), prepare=compiled)
     assert watched.same_as(train(family, prepare=compiled))
     assert watched.doctor is not None
@@ -65,25 +61,20 @@ def test_compiled_training_is_unchanged_without_activations(family: str) -> None
 @compiling
 @pytest.mark.skipif(which("g++") is None, reason="torch's own compiler needs a C++ compiler")
 def test_training_compiled_by_inductor_is_unchanged_without_activations() -> None:
-    def compiled(model: nn.Module) -> nn.Module:
-        torch._dynamo.reset()
-        return torch.compile(model)  # type: ignore[return-value]
+    def by_inductor(model: nn.Module) -> nn.Module:
+        return compiled(model, backend="inductor")
 
-    watched = train("mlp", watching(every=1, activations=False), prepare=compiled)
-    assert watched.same_as(train("mlp", prepare=compiled))
+    watched = train("mlp", watching(every=1, activations=False), prepare=by_inductor)
+    assert watched.same_as(train("mlp", prepare=by_inductor))
 
 
 @compiling
 @every_family
 def test_compiled_training_with_activations_is_equal_to_float_tolerance(family: str) -> None:
-    def compiled(model: nn.Module) -> nn.Module:
-        torch._dynamo.reset()
-        return torch.compile(model, backend="aot_eager", fullgraph=family != "lstm")  # type: ignore[return-value]
+    def whole(model: nn.Module) -> nn.Module:
+        return compiled(model, fullgraph=family != "lstm")  # torch itself breaks the graph there
 
-    plain, watched = (
-        train(family, prepare=compiled),
-        train(family, watching(every=1), prepare=compiled),
-    )
+    plain, watched = train(family, prepare=whole), train(family, watching(every=1), prepare=whole)
     assert watched.losses == pytest.approx(plain.losses, rel=1e-5)
     assert watched.doctor is not None
     table = watched.doctor.history.table("activation")
@@ -93,7 +84,6 @@ def test_compiled_training_with_activations_is_equal_to_float_tolerance(family: 
 
 
 def test_hooks_do_not_make_a_compiled_model_compile_again() -> None:
-    torch._dynamo.reset()
     graphs = 0
 
     def count(graph: torch.fx.GraphModule, _inputs: object) -> Callable[..., object]:
@@ -101,11 +91,7 @@ def test_hooks_do_not_make_a_compiled_model_compile_again() -> None:
         graphs += 1
         return graph.forward
 
-    train(
-        "mlp",
-        watching(every=2),
-        prepare=lambda model: torch.compile(model, backend=count),  # type: ignore[return-value, call-overload]
-    )
+    train("mlp", watching(every=2), prepare=lambda model: compiled(model, backend=count))
     assert graphs == 1
 
 

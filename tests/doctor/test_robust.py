@@ -2,7 +2,6 @@
 
 import copy
 import warnings
-from collections.abc import Iterator
 from math import inf, isnan, nan
 from typing import Any
 
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 import sickbay
 from sickbay.doctor import Doctor
 from sickbay.readings import Table
-from tests.models import Transformer, cnn, features, mlp, tokens
+from tests.models import Transformer, cnn, compiled, features, mlp, tokens
 
 
 def watch(model: nn.Module, optimizer: Any = None, **options: Any) -> Doctor:
@@ -180,7 +179,7 @@ def test_an_optimizer_with_a_closure() -> None:
         return loss
 
     for _ in range(3):
-        doctor.step(optimizer.step(closure))  # type: ignore[arg-type]
+        doctor.step(optimizer.step(closure))  # type: ignore[no-untyped-call]
     assert doctor.history.step == 2
     assert len(table(doctor, "gradient").names) == 8
     assert len(doctor.history.recent("grad_norm", 9)) == 3
@@ -366,14 +365,12 @@ def test_any_loss(loss: Any) -> None:
 
 
 def test_hooks_that_come_too_late_are_mentioned_once() -> None:
-    torch._dynamo.reset()
-    model = mlp()
+    model = compiled(mlp())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    compiled = torch.compile(model, backend="aot_eager")
-    learn(compiled, optimizer, features())  # type: ignore[arg-type]
-    doctor = watch(compiled, optimizer)
+    learn(model, optimizer, features())
+    doctor = watch(model, optimizer)
     for _ in range(4):
-        doctor.step(learn(compiled, optimizer, features()))  # type: ignore[arg-type]
+        doctor.step(learn(model, optimizer, features()))
     notices = [event.text for event in doctor.events if event.kind == "notice"]
     assert len(notices) == 1
     assert "compiled before it was watched" in notices[0]
@@ -439,9 +436,8 @@ PARTS: dict[str, str] = {
 
 
 @pytest.fixture
-def _no_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("sickbay.reports.terminal.say", lambda text: None)
-    return
+def _no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sickbay.reports.terminal.say", str)
 
 
 @pytest.mark.usefixtures("_no_output")
@@ -450,7 +446,7 @@ def _no_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_no_failure_of_ours_reaches_the_loop(
     part: str, every: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    def fail(*args: Any, **kwargs: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("on purpose")
 
     options = {"every": every, "chart": tmp_path / "run", "on_finding": "advise"}
@@ -475,7 +471,7 @@ def test_no_failure_of_ours_reaches_the_loop(
 
 @pytest.mark.usefixtures("_no_output")
 def test_a_failing_function_for_findings_does_not_reach_the_loop() -> None:
-    def fail(finding: sickbay.Finding) -> None:
+    def fail(_: sickbay.Finding) -> None:
         raise RuntimeError("on purpose")
 
     model = mlp()

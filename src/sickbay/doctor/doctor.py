@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from time import perf_counter, time
+from time import perf_counter, thread_time, time
 from types import TracebackType
 from typing import Any
 
@@ -97,8 +97,10 @@ class Doctor:
         self._governor, self._history, self._record = governor, history, record
         self._guard = record.guard
         self._ward = Ward(problems, self._guard)
-        self._clock = Clock()
-        self._probe = Probe(model, optimizers, self._guard, self._clock)
+        on_cpu = all(parameter.is_cpu for parameter in model.parameters())
+        self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
+        activations = "activation" in governor.kinds
+        self._probe = Probe(model, optimizers, self._guard, self._clock, activations)
         self._waiting: list[dict[str, float]] = []  # what came since the last optimizer step
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: tuple[list[float], list[float]] = ([], [])  # their losses and gradient norms
@@ -178,7 +180,7 @@ class Doctor:
         self._uneventful -= 1
         self._passed[0].append(value)
         self._passed[1].append(norm)
-        self._clock.add("passing", start)
+        self._clock.add("passing", perf_counter() - start)
         return True
 
     def _step(
@@ -203,7 +205,7 @@ class Doctor:
         self._last, self._reads = now, reads
         if reading.steps:
             self._plan()
-            self._clock.add("books", now)
+            self._clock.add("books", perf_counter() - now)
         elif len(self._waiting) == UNSTEPPED and self._history.step < 0:
             self._record.notice(
                 f"{UNSTEPPED} calls of step(), but the watched optimizer made none."
@@ -231,7 +233,7 @@ class Doctor:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again)
         restless = reading.alarm or not isfinite(scalars.get("loss", 0.0))
-        return self._judge() if restless or self._governor.judging_due() else []
+        return self._judge() if restless or self._governor.judging_due(step) else []
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""

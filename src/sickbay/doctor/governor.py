@@ -11,15 +11,18 @@ Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int]
 
 # What a reading is worth, as its share of what the budget leaves.
 SHARES: Mapping[str, float] = {"gradient": 0.4, "activation": 0.25, "weight": 0.15, "judging": 0.2}
-# What is wrong mostly shows in the first steps, so readings start with something in their purses:
-START_SECONDS = 0.02  # this long,
-START_STEPS = 50  # or the budget of so many steps if that is more.
+# What is wrong mostly shows in the first steps, so these get more: readings start with something
+START_SECONDS = 0.02  # in their purses,
+START_STEPS = 50  # the budget is doubled for so many steps,
+ALWAYS_READ, ALWAYS_JUDGED = 3, 10  # and so many steps are looked at whatever it costs.
 AIM = 0.75  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
 PULSE = 0.4  # of the aim goes to the gradient norm of every step, if it needs that much
 BOOKS = 0.1  # of the aim may go to keeping the books; else several steps are booked together
 MOST = 64  # steps that are booked together at the most
+PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
 MEMORY = 0.9  # weight of the past in a running mean
-UNPAID = ("voice",)  # printing a finding is worth its time: it counts as overhead, no purse pays
+# Worth their time whatever it is: they count as overhead, but no purse pays for them.
+UNPAID = ("voice", "replay")
 
 
 class Governor:
@@ -49,7 +52,8 @@ class Governor:
         payees = [*self.kinds, "judging"]
         total = sum(SHARES[each] for each in payees)
         self._shares = {each: SHARES[each] / total for each in payees}
-        self._purses = dict.fromkeys(payees, 0.0)
+        self._purses = {each: START_SECONDS * share for each, share in self._shares.items()}
+        self._start = START_STEPS
         self._prices = dict.fromkeys(payees, 0.0)
         self._norm_price = self._book_price = self._step_time = 0.0
 
@@ -64,16 +68,17 @@ class Governor:
             return {
                 kind
                 for kind in self.kinds
-                if not self._step_time or self._purses[kind] > self._prices[kind]
+                if step < ALWAYS_READ or self._purses[kind] > self._prices[kind]
             }
         every = (
             self.every if isinstance(self.every, Mapping) else dict.fromkeys(self.kinds, self.every)
         )
         return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
 
-    def judging_due(self) -> bool:
-        """Tell whether the problems may be asked now."""
-        return self.every != "auto" or self._purses["judging"] > self._prices["judging"]
+    def judging_due(self, step: int) -> bool:
+        """Tell whether the problems may be asked at `step`."""
+        affordable = self._purses["judging"] > self._prices["judging"]
+        return self.every != "auto" or step < ALWAYS_JUDGED or affordable
 
     def breadth(self) -> float:
         """Return how many of the norms of the gradients may be read at each step."""
@@ -104,14 +109,15 @@ class Governor:
             self._norm_price = running_mean(self._norm_price, costs.get("pulse", 0.0) / norms)
         if is_first:  # its cost is that of starting, its time the user's preparations
             return
-        if not self._step_time:
-            head_start = max(START_SECONDS, START_STEPS * AIM * self.budget * elapsed)
-            self._purses = {each: head_start * share for each, share in self._shares.items()}
+        if self._step_time:
+            elapsed = min(elapsed, PAUSE * steps * self._step_time)
         self._step_time = running_mean(self._step_time, elapsed / steps)
         self._book_price = running_mean(self._book_price, costs.get("books", 0.0))
         unpaid = {*self._purses, *UNPAID}
         running = sum(cost for each, cost in costs.items() if each not in unpaid)
-        spare = AIM * self.budget * elapsed - running
+        start = 2 if self._start > 0 else 1
+        self._start -= steps
+        spare = start * AIM * self.budget * elapsed - running
         for each, share in self._shares.items():
             self._settle(each, share * spare, costs.get(each, 0.0))
 
@@ -138,7 +144,9 @@ def check_every(every: Every) -> Every:
         whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
         if not whole and every != "auto":
             raise UsageError(f"every must be {possible}, got {every!r}.")
-    unknown = set(every) - set(SHARES) if isinstance(every, Mapping) else set()
+    unknown = (
+        set(every) - set(SHARES) | {"judging"} & set(every) if isinstance(every, Mapping) else set()
+    )
     if unknown:
         raise UsageError(f"every must be {possible} (gradient, weight, activation), got {every!r}.")
     return every

@@ -1,14 +1,17 @@
 from dataclasses import dataclass
 from math import isfinite
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.readings import Kind, Table
+from sickbay.readings import KINDS, Table
 
 # At one step, what comes first is the likelier origin: weights feed the forward pass, that feeds
 # the loss, that feeds the gradients, and clipping spreads a NaN over all of them.
-ORDER: tuple[Kind, ...] = ("weight", "activation", "raw_gradient", "gradient")
+ORDER = ("weight", "activation", "loss", "raw_gradient", "gradient", "grad_norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,28 +41,38 @@ class NonFinite(Problem):
     advice = "lower the learning rate or clip gradients; look for log, sqrt or division near zero"
 
     def check(self, history: History) -> Finding | None:
-        tables = [table for kind in ORDER if (table := history.table(kind)) is not None]
-        sick = [table for table in tables if (table.column("nonfinite") > 0).any()]
-        if sick:
-            earliest = min(table.step for table in sick)
-            table = next(table for table in sick if table.step == earliest)
-            return self._in_table(history, table)
+        tables = {kind: table for kind in KINDS if (table := history.table(kind)) is not None}
+        seen = {kind: table.step for kind, table in tables.items() if spoilt(table).any()}
+        steps: dict[str, int] = {kind: step for kind, step in seen.items()}  # noqa: C416
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):
                 if not isfinite(value):
-                    message = f"{name} is {value}"
-                    return self.found(history, message, step=step, value=value)
-        return None
+                    steps[name] = step
+        if not steps:
+            return None
+        origin = min(steps, key=lambda name: (steps[name], ORDER.index(name)))
+        for kind in seen:
+            if kind == origin:
+                return self._in_table(history, tables[kind])
+        message = f"{origin} is {history.latest(origin)}"
+        outputs = tables.get("activation")
+        if origin == "loss" and outputs is not None and outputs.step == steps["loss"]:
+            message += ", though the output of every layer is finite"
+        return self.found(history, message, step=steps[origin], value=history.latest(origin))
 
     def _in_table(self, history: History, table: Table) -> Finding:
-        counts = table.column("nonfinite")
-        where = [name for name, count in zip(table.names, counts, strict=True) if count > 0]
-        kind = table.kind.replace("raw_", "")
-        message = f"{kind} of {where[0] or '(model)'} has {counts[counts > 0][0]:.0f} NaN or Inf"
+        where = [name for name, bad in zip(table.names, spoilt(table), strict=True) if bad]
+        kind = table.kind.removeprefix("raw_")
+        count = table.row(where[0])["nonfinite"]
+        message = f"{kind} of {where[0] or '(model)'} has {count:.0f} NaN or Inf"
         if len(where) > 1:
-            everywhere = len(where) == len(counts)
-            message += f", as {'all' if everywhere else 'have'} {len(where) - 1} other {kind}s"
+            message += f", {len(where) - 1} of {len(table.names) - 1} others have some too"
         layers = tuple(map(table.layer, where))
         return self.found(
             history, message, step=table.step, layers=layers, tensors=float(len(where))
         )
+
+
+def spoilt(table: Table) -> NDArray[np.bool_]:
+    """Tell for each row whether it holds something not finite."""
+    return table.column("nonfinite") > 0

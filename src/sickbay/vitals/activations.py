@@ -12,7 +12,7 @@ from sickbay.readings import COLUMN, Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy, computes
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Handles, Hook
+from sickbay.vitals.hooks import Handles, Hook, first_tensor
 from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
@@ -144,17 +144,6 @@ class _Listener(Hook):
         filled = int(self.filled)
         self.filled.zero_()
         return self.buffer[:filled].clone() if filled else None
-
-
-def first_tensor(output: Any) -> Tensor | None:
-    """Return the first floating-point tensor in what a layer put out."""
-    if isinstance(output, Tensor):
-        return output if output.is_floating_point() else None
-    if isinstance(output, dict):
-        output = tuple(output.values())
-    if isinstance(output, tuple | list):
-        return next((found for item in output if (found := first_tensor(item)) is not None), None)
-    return None
 
 
 def dead_units(tensor: Tensor, dim: int, zeros: float) -> float:

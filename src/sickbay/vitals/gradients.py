@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
-from time import perf_counter
 
 import numpy as np
 import torch
@@ -78,6 +77,10 @@ class Gradients:
         self._changed = raw is not None
         self._final.append(Rows(names, scaled(measure(grads), scale), []))
 
+    def finite(self) -> bool:
+        """Tell whether all values taken so far are finite."""
+        return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self._final)
+
     def forget(self) -> None:
         """Drop what was taken."""
         self._raw, self._final, self._changed = None, [], False
@@ -121,10 +124,9 @@ class Gradients:
         torch.autograd.Variable._execution_engine.queue_callback(self._backward_ended)
 
     def _backward_ended(self) -> None:
-        start = perf_counter()
         self._queued = False
-        self._guard.run("gradient", self._take_raw)
-        self._clock.add("gradient", start)
+        with self._clock.timing("gradient"):
+            self._guard.run("gradient", self._take_raw)
 
     def _take_raw(self) -> None:
         self._anatomy.learn_order()

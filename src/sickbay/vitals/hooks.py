@@ -1,10 +1,10 @@
-"""Module hooks that leave the model free to be copied and pickled."""
+"""Module hooks that leave the model free to be copied and pickled, and what they are given."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 
@@ -45,3 +45,14 @@ class Handles:
     def remove(self) -> None:
         while self._handles:
             self._handles.pop().remove()
+
+
+def first_tensor(output: Any) -> Tensor | None:
+    """Return the first floating-point tensor in what a layer put out."""
+    if isinstance(output, Tensor):
+        return output if output.is_floating_point() else None
+    if isinstance(output, dict):
+        output = tuple(output.values())
+    if isinstance(output, tuple | list):
+        return next((found for item in output if (found := first_tensor(item)) is not None), None)
+    return None

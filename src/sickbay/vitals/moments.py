@@ -74,12 +74,15 @@ def finish(parts: Numbers, groups: Groups, quartiles: Numbers, odd: bool = True)
 
 def merge(rows: Numbers) -> Numbers:
     """Merge the statistics of several tensors into those of one; quartiles become their mean."""
-    rows = rows[rows[:, COLUMN["count"]] > 0] if len(rows) > 1 else rows
-    if not len(rows):
-        return np.full(len(STATISTICS), np.nan)
-    first: Numbers = rows[0]
     if len(rows) == 1:
-        return first
+        only: Numbers = rows[0]
+        return only
+    lost = rows[:, COLUMN["nonfinite"]].sum()
+    rows = rows[rows[:, COLUMN["count"]] > 0]
+    if not len(rows):
+        nothing = np.full(len(STATISTICS), np.nan)
+        nothing[[COLUMN["count"], COLUMN["norm"], COLUMN["nonfinite"]]] = 0, 0, lost
+        return nothing
     get = {name: rows[:, index] for name, index in COLUMN.items()}
     count, variance = get["count"], get["variance"]
     parts = np.zeros((PARTS, len(rows)))
@@ -88,12 +91,13 @@ def merge(rows: Numbers) -> Numbers:
     parts[POWER2] = count * variance
     parts[POWER3] = count * variance**1.5 * np.nan_to_num(get["skewness"])
     parts[POWER4] = count * variance**2 * (np.nan_to_num(get["kurtosis"]) + 3)
-    parts[ZEROS], parts[LOST] = get["zeros"] * count, get["nonfinite"]
+    parts[ZEROS] = get["zeros"] * count
     weight = count / count.sum()
     quartiles = weight @ rows[:, COLUMN["lower_quartile"] : COLUMN["maximum"]]
     with np.errstate(all="ignore"):
         table = finish(parts, Groups(np.array([0]), np.array([len(rows)])), quartiles[None])
     table[0, COLUMN["dead_units"]] = weight @ get["dead_units"]
+    table[0, COLUMN["nonfinite"]] = lost
     merged: Numbers = table[0]
     return merged
 

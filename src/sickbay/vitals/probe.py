@@ -20,6 +20,7 @@ from sickbay.vitals.gradients import Gradients, global_norm
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles
 from sickbay.vitals.pulse import Pulse
+from sickbay.vitals.replay import Replay
 from sickbay.vitals.weights import Weights
 
 
@@ -39,13 +40,19 @@ class Probe:
     """Watches a model and its optimizers; `arm` says what to read next, `collect` brings it."""
 
     def __init__(
-        self, model: nn.Module, optimizers: Sequence[Optimizer], guard: Guard, clock: Clock
+        self,
+        model: nn.Module,
+        optimizers: Sequence[Optimizer],
+        guard: Guard,
+        clock: Clock,
+        activations: bool = True,
     ) -> None:
         self.optimizers = list(optimizers)
         self.anatomy = Anatomy(model, guard)
         self.activations = Activations(self.anatomy, guard, clock)
         self.gradients = Gradients(self.anatomy, guard, clock)
         self.weights = Weights(self.anatomy, guard)
+        self.replay = Replay(self.anatomy) if activations else None
         self.pulse = Pulse()
         self.norm = nan  # of all gradients, at the newest step
         self._guard, self._clock = guard, clock
@@ -84,8 +91,8 @@ class Probe:
         step = last + self._steps
         ratio = self.weights.update_ratio()
         tables = self._gradient_tables(step)
-        for part in (self.weights, self.activations):
-            if part.due or self._alarm:
+        for part in (self.weights, self.activations, self.replay):
+            if part is not None and (part.due or self._alarm):
                 with self._clock.timing(part.kind):
                     table = self._guard.run(part.kind, part.collect, step)
                 tables += [] if table is None else [table]
@@ -133,8 +140,9 @@ class Probe:
         """Take every hook away."""
         self._hooks.remove()
         scaler.forget(self)
-        for part in (self.anatomy, self.activations, self.gradients, self.weights):
-            part.close()
+        for part in (self.anatomy, self.activations, self.gradients, self.weights, self.replay):
+            if part is not None:
+                part.close()
 
     def before_scaler(self, optimizer: Optimizer) -> None:
         """Remember how many steps the optimizer had made."""
@@ -214,17 +222,20 @@ class Probe:
 
     def _read_gradients(self, parameters: Mapping[str, nn.Parameter], scale: float) -> None:
         """Read all statistics if they are due or something is wrong, else the norm."""
-        start = perf_counter()
         if not self.gradients.due:
+            start = perf_counter()
             norm = self._guard.run("pulse", self.pulse.take, parameters, scale)
             self.norm = nan if norm is None else norm
-            self._clock.add("pulse", start)
+            self._clock.add("pulse", perf_counter() - start)
             if norm is None or isfinite(norm) or self._alarmed:
-                return
-            self._alarm = True  # look closer, once
-            start = perf_counter()
-        self._guard.run("gradient", self.gradients.take, parameters, scale, self._scaled)
-        self._clock.add("gradient", start)
+                return  # else look closer, once
+        with self._clock.timing("gradient"):
+            self._guard.run("gradient", self.gradients.take, parameters, scale, self._scaled)
+        if not self._alarmed and not self.gradients.finite():
+            self._alarm = True
+            if self.replay is not None and not self.activations.due:
+                with self._clock.timing("replay"):
+                    self._guard.run("replay", self.replay.take)
 
     def _gradient_tables(self, step: int) -> list[Table]:
         if self._skipped:  # what was read belongs to a step that did not happen
@@ -235,6 +246,5 @@ class Probe:
             tables = self._guard.run("gradient", self.gradients.collect, step, self._scaled) or []
             if tables:
                 self.norm = global_norm(tables[0])
-                self._alarm = self._alarm or (isnan(self.norm) and not self._alarmed)
                 self._guard.run("pulse", self.pulse.note, tables[0])
         return tables

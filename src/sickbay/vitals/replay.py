@@ -1,0 +1,98 @@
+"""Finding where a NaN began: the batch is run once more, through a copy of the model."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from sickbay.readings import Kind, Numbers, Table
+from sickbay.vitals.anatomy import Anatomy, computes
+from sickbay.vitals.hooks import Handles, Hook, first_tensor
+from sickbay.vitals.statistics import measure
+
+
+class Replay:
+    """Keeps the newest training batch at hand, and can say what it makes of each layer.
+
+    When a gradient is NaN the forward pass is over, and reading every layer at every step just in
+    case would cost too much. So the batch is run again: on a copy, because a forward pass may
+    change buffers, and with all random states put back.
+    """
+
+    kind: Kind = "activation"
+    due = False  # it is never planned
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._inputs: tuple[Any, Any] | None = None
+        self._rows: dict[str, Numbers] = {}
+        self._hooks = Handles()
+        self._hooks.add(anatomy.model.register_forward_pre_hook(Hook(self._keep), with_kwargs=True))
+
+    def take(self) -> None:
+        """Measure the activations up to the first layer that puts out something not finite."""
+        self._rows = {}
+        if self._inputs is None:
+            return
+        model = copy.deepcopy(self._anatomy.model)
+        for name, module in model.named_modules():
+            module._forward_hooks.clear()  # the user's own must not see this pass
+            if computes(module):
+                module.register_forward_hook(_Listener(name, self._rows))
+        args, kwargs = self._inputs
+        with random_states_kept(model), torch.no_grad(), suppress(_Found):
+            model(*args, **kwargs)
+
+    def collect(self, step: int) -> Table | None:
+        """Return what was taken as the table of the step, None if nothing was."""
+        if not self._rows:
+            return None
+        rows, self._rows = self._rows, {}
+        return Table("activation", step, tuple(rows), np.stack(list(rows.values())))
+
+    def close(self) -> None:
+        self._hooks.remove()
+        self._inputs = None
+
+    def _keep(self, model: nn.Module, args: Any, kwargs: Any) -> None:
+        if not torch.compiler.is_compiling() and model.training and torch.is_grad_enabled():
+            self._inputs = args, kwargs
+
+
+class _Found(Exception):  # noqa: N818 - no error: it ends the replay
+    """The layer was found."""
+
+
+class _Listener:
+    def __init__(self, name: str, rows: dict[str, Numbers]) -> None:
+        self.name, self.rows = name, rows
+
+    def __call__(self, _module: nn.Module, _inputs: Any, output: Any) -> None:
+        tensor = first_tensor(output)
+        if tensor is None:
+            return
+        is_finite = bool(torch.isfinite(tensor).all())
+        if not is_finite or self.name not in self.rows:
+            self.rows[self.name] = measure([tensor])[0]
+        if not is_finite:
+            raise _Found
+
+
+@contextmanager
+def random_states_kept(model: nn.Module) -> Iterator[None]:
+    """Put the global random states of torch, numpy and Python back afterwards."""
+    devices = {each.device for each in model.parameters() if each.device.type == "cuda"}
+    ours, numpys = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng([device.index or 0 for device in devices]):
+            yield
+    finally:
+        random.setstate(ours)
+        np.random.set_state(numpys)

@@ -1,0 +1,200 @@
+"""What using a doctor is like."""
+
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import sickbay
+from sickbay import problems
+from sickbay.doctor import Doctor
+from tests.models import FAMILIES, features, mlp
+
+
+def sick() -> nn.Module:
+    torch.manual_seed(0)
+    return mlp(depth=12, width=8, activation=nn.Sigmoid)
+
+
+def learn(
+    model: nn.Module, optimizer: torch.optim.Optimizer, doctor: Doctor, steps: int = 10
+) -> list[list[sickbay.Finding]]:
+    found = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss: Tensor = model(features()).square().mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        found.append(doctor.step(loss))
+    return found
+
+
+def watched(model: nn.Module, **options: Any) -> tuple[torch.optim.Optimizer, Doctor]:
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    return optimizer, sickbay.watch(model, optimizer, **options)
+
+
+def test_a_finding_is_returned_kept_and_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    model = sick()
+    optimizer, doctor = watched(model)
+    found = learn(model, optimizer, doctor, steps=100)
+    (finding,) = [finding for step in found for finding in step]
+    assert doctor.findings == [finding]
+    assert (finding.problem, finding.severity, finding.step) == ("vanishing_gradient", "warning", 2)
+    assert found[2] == [finding]
+    assert finding.layers[0] == "0"
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    first, second = printed.err.splitlines()
+    assert first == f"⚠ {finding}"
+    assert second.startswith("  try  ")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("profile", ["default", "autotrainer"])
+def test_a_healthy_run_is_silent(
+    family: str, profile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.manual_seed(0)
+    make, batch = FAMILIES[family]
+    model, inputs, labels = make(), batch(), torch.arange(6) % 4
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    with sickbay.watch(model, optimizer, every=1, profile=profile) as doctor:
+        for _ in range(60):
+            optimizer.zero_grad()
+            outputs = model(inputs)
+            loss = nn.functional.cross_entropy(outputs, labels)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            doctor.step(loss, accuracy=(outputs.argmax(1) == labels).float().mean())
+    assert doctor.history.latest("loss") < doctor.history.first("loss")
+    assert doctor.events == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_problem_that_goes_away_is_an_event_and_may_come_back() -> None:
+    model = mlp()
+    optimizer, doctor = watched(model, on_finding="silent", problems=["non_finite"], every=1)
+    for losses in ([1.0, nan, nan], [1.0] * 6, [inf]):
+        for loss in losses:
+            learn_once(model, optimizer)
+            doctor.step(loss)
+    assert [event.kind for event in doctor.events] == ["finding", "gone", "finding"]
+    assert [finding.step for finding in doctor.findings] == [1, 9]
+    assert doctor.events[1].text == "non_finite is gone"
+
+
+def learn_once(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    optimizer.zero_grad()
+    model(features()).square().mean().backward()
+    optimizer.step()
+
+
+def test_stop_raises_at_the_next_step() -> None:
+    model = sick()
+    optimizer, doctor = watched(model, on_finding="stop", every=1)
+    with pytest.raises(sickbay.Diagnosed, match="vanishing gradient") as stopped:
+        learn(model, optimizer, doctor)
+    assert doctor.history.step == 2
+    assert stopped.value.findings == doctor.findings
+    learn(model, optimizer, doctor)  # whoever catches it may go on
+
+
+def test_a_function_gets_each_finding() -> None:
+    seen: list[sickbay.Finding] = []
+    model = sick()
+    optimizer, doctor = watched(model, on_finding=seen.append)
+    learn(model, optimizer, doctor)
+    assert seen == doctor.findings != []
+
+
+def test_silent_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    model = sick()
+    optimizer, doctor = watched(model, on_finding="silent")
+    learn(model, optimizer, doctor)
+    assert doctor.findings
+    assert capsys.readouterr() == ("", "")
+
+
+def test_thresholds_of_ones_own() -> None:
+    model = sick()
+    own = problems.VanishingGradient(checks=5)
+    optimizer, doctor = watched(model, problems=[own], every=1, on_finding="silent")
+    learn(model, optimizer, doctor)
+    assert [finding.step for finding in doctor.findings] == [4]
+
+
+def test_the_autotrainer_profile_goes_by_the_accuracy() -> None:
+    for accuracy, expected in ((0.5, ["vanishing_gradient"]), (0.8, []), (None, [])):
+        model = sick()
+        optimizer, doctor = watched(model, profile="autotrainer", every=1, on_finding="silent")
+        metrics = {} if accuracy is None else {"accuracy": accuracy}
+        for _ in range(3):
+            learn_once(model, optimizer)
+            doctor.step(1.0, **metrics)
+        assert [finding.problem for finding in doctor.findings] == expected
+
+
+def test_epochs_and_metrics() -> None:
+    model = mlp()
+    optimizer, doctor = watched(model, every=1)
+    for epoch in range(3):
+        for step in range(4):
+            learn_once(model, optimizer)
+            doctor.step(float(step), accuracy=torch.tensor(0.1 * epoch))
+        assert doctor.epoch(val_loss=torch.tensor(2.0), val_accuracy=0.5) == []
+    history = doctor.history
+    assert history.epochs("loss") == [1.5, 1.5, 1.5]
+    assert history.epochs("accuracy") == pytest.approx([0.0, 0.1, 0.2])
+    assert history.epochs("val_loss") == [2.0, 2.0, 2.0]
+    assert (history.epoch, history.step) == (3, 11)
+
+
+def test_the_cost_is_measured() -> None:
+    model = mlp()
+    optimizer, doctor = watched(model)
+    assert doctor.overhead == 0.0
+    learn(model, optimizer, doctor, steps=50)
+    assert 0 < doctor.overhead < 1
+
+
+def test_a_fast_loop_loses_no_step_in_history_and_chart(tmp_path: Path) -> None:
+    model = mlp()
+    optimizer, doctor = watched(model, chart=tmp_path / "run", budget=0.001)
+    losses = []
+    for step in range(300):
+        optimizer.zero_grad()
+        loss = model(features()).square().mean()
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss)
+        losses.append(loss.item())
+        if step == 150:
+            assert doctor.history.step == 150
+    assert doctor.history.recent("loss", 300) == losses
+    assert [step for step, _ in doctor.history.timed("grad_norm", 300)] == list(range(300))
+    doctor.close()
+    history = sickbay.Chart.open(tmp_path / "run").history()
+    assert history.recent("loss", 300) == losses
+    assert history.setup.optimizer == "SGD"
+    assert list(history.setup.layers)[:2] == ["0", "1"]
+
+
+def test_the_chart_has_what_was_found(tmp_path: Path) -> None:
+    model = sick()
+    with watched(model, chart=tmp_path / "run", on_finding="silent", epochs=7)[1] as doctor:
+        learn(model, doctor._probe.optimizers[0], doctor)
+        doctor.epoch(val_loss=0.5)
+        chart = sickbay.Chart.open(tmp_path / "run")
+        assert chart.findings() == doctor.findings != []
+        assert chart.events() == doctor.events
+    assert chart.setup.epochs == 7
+    assert chart.history().epochs("val_loss") == [0.5]
+    table, ours = chart.history().table("gradient"), doctor.history.table("gradient")
+    assert table is not None
+    assert ours is not None
+    assert table.names == ours.names
+    assert table.column("norm") == pytest.approx(ours.column("norm"), rel=1e-6)
