@@ -12,9 +12,10 @@ How to read the numbers:
         needs to call a hook is not in it.
 
 Every variant has a model, optimizer and data of its own, from the same seed, on one thread. They
-take turns in blocks of about half a second within one process, in an order that rotates. Steps
-before the first measured block (the warm-up) are not counted. `default` reads now and then, so its
-blocks are longer, to meet those readings; all numbers are per step.
+take turns in blocks of about half a second within one process; the order rotates and turns round,
+so that nobody always comes first or after the same one. Steps before the first measured block (the
+warm-up) are not counted. `default` reads now and then, so its blocks are longer, to meet those
+readings; all numbers are per step.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.variants import OWN, PLAIN, RIVALS, Lane, Plan, Report, Tick, measure
-from benchmarks.workloads import WORKLOADS
+from benchmarks.variants import OWN, PLAIN, RIVALS, Lane, Report, Tick, measure
+from benchmarks.workloads import QUICK, WORKLOADS, Plan
 
 METHOD = {
     "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop, a fraction",
@@ -59,8 +60,6 @@ IMPORTS = {
     "torch_and_sickbay": "import torch, sickbay",
     "torch_and_sickbay_watch": "import torch; from sickbay import watch",
 }
-
-QUICK = Plan(rounds=3, stretch=3, imports=3, haste=4)
 
 
 def measure_long(steps: int, tick: Tick) -> Report:

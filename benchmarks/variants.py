@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import sickbay
-from benchmarks.workloads import WORKLOADS, Loop, Workload
+from benchmarks.workloads import WORKLOADS, Loop, Plan, Workload
 
 
 class Watcher:
@@ -42,8 +42,11 @@ class Watcher:
     def step(self, loss: Tensor) -> None:
         """Be told that a step was made."""
 
+    def pause(self) -> None:
+        """Be told that the loop stops for a while, in which another one runs."""
+
     def resume(self) -> None:
-        """Be told that the loop goes on after a pause, in which another one ran."""
+        """Be told that the loop goes on."""
 
     def own_time(self) -> float:
         """Return the seconds spent inside the watcher so far, by its own account."""
@@ -66,26 +69,29 @@ class Sickbay(Watcher):
 
     def __init__(self, model: nn.Module, optimizer: Optimizer, **options: Any) -> None:
         self.doctor = sickbay.watch(model, optimizer, on_finding="silent", **options)
+        self.pause()
 
     def step(self, loss: Tensor) -> None:
         self.doctor.step(loss)
 
+    def pause(self) -> None:
+        self._paused = perf_counter()
+
     def resume(self) -> None:
         # Else the pause would count as one very long step, and the budget would pay for more.
-        self.doctor._last = perf_counter()
+        self.doctor._last += perf_counter() - self._paused
 
     def own_time(self) -> float:
-        return self.doctor._governor.own_time
+        return self.doctor._governor.own_time + sum(self.doctor._clock._spent.values())
 
     def trouble(self) -> str:
         return "; ".join(event.text for event in self.doctor.events if event.kind == "trouble")
 
     def facts(self) -> dict[str, Any]:
-        reads: dict[str, float] = {}
+        history, reads = self.doctor.history, dict[str, float]()
         for kind in ("gradient", "weight", "activation"):
-            steps = [table.step for table in self.doctor.history.tables(kind, 32)]
-            if steps:
-                reads[kind] = (self.doctor.history.step - steps[0]) / len(steps)
+            if tables := history.tables(kind, 32):
+                reads[kind] = (history.step + 1 - tables[0].step) / len(tables)
         findings = sorted({finding.problem for finding in self.doctor.findings})
         return {"steps_between_readings": reads, "findings": findings}
 
@@ -216,6 +222,7 @@ class Lane:
         own, wall, cpu = watcher.own_time(), perf_counter(), process_time()
         self.loop.run(steps, watcher.step)
         cpu, wall, own = process_time() - cpu, perf_counter() - wall, watcher.own_time() - own
+        watcher.pause()
         if measured:  # own time is wall clock; time that others took from us is taken off
             self.costs.append(Cost(cpu / steps, own / steps * cpu / wall))
         if watcher.trouble():
@@ -236,16 +243,6 @@ class Lane:
             self.status = f"failed: {type(error).__name__}: {error}"
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How much is measured."""
-
-    rounds: int = 9
-    stretch: int = 8  # blocks of `default` are so many times as long
-    imports: int = 7
-    haste: int = 1  # warm-ups are divided by it
-
-
 def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Report:
     """Run all variants of a workload in turns and return what they cost."""
     workload = WORKLOADS[title]
@@ -260,8 +257,8 @@ def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Re
             stack.callback(lanes[-1].close)
             lanes[-1].run(warmups[name], measured=False)
         for turn in range(plan.rounds):
-            first = turn % len(lanes)
-            for lane in lanes[first:] + lanes[:first]:
+            first, way = turn % len(lanes), 1 if turn % 2 else -1
+            for lane in (lanes[first:] + lanes[:first])[::way]:
                 tick(f"{title}: {lane.name}")
                 lane.run(steps[lane.name])
         plain = lanes[0]

@@ -1,4 +1,4 @@
-"""The loops that are measured: a small GPT, a convolutional network and a tiny MLP."""
+"""The loops that are measured, and for how long: a small GPT, a convolutional network, an MLP."""
 
 from __future__ import annotations
 
@@ -60,17 +60,21 @@ def cnn() -> nn.Module:
         layers += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU()]
         if inputs == outputs:
             layers.append(nn.MaxPool2d(2))
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128 * 4 * 4, 10))
+    return even_out(nn.Sequential(*layers, nn.Flatten(), nn.Linear(128 * 4 * 4, 10)))
 
 
 def mlp(width: int = 64, depth: int = 12) -> nn.Module:
-    """Return linear layers with ReLU between them, started so that signals keep their size."""
-    layers: list[nn.Module] = []
-    for _ in range(depth):
-        linear = nn.Linear(width, width)
-        nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
-        layers += [linear, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+    """Return linear layers with ReLU between them: 24 parameter tensors."""
+    layers = [part for _ in range(depth) for part in (nn.Linear(width, width), nn.ReLU())]
+    return even_out(nn.Sequential(*layers[:-1]))
+
+
+def even_out(model: nn.Module) -> nn.Module:
+    """Start a model so that signals keep their size; a sick one would be measured differently."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+    return model
 
 
 def characters() -> Batch:
@@ -79,7 +83,9 @@ def characters() -> Batch:
 
 
 def images() -> Batch:
-    return torch.randn(64, 3, 32, 32), torch.randint(10, (64,))
+    labels = torch.randint(10, (64,))
+    brightness = labels / 5 - 0.9  # so that there is something to learn
+    return torch.randn(64, 3, 32, 32) + brightness.view(-1, 1, 1, 1), labels
 
 
 def vectors() -> Batch:
@@ -102,6 +108,19 @@ WORKLOADS = {
     "cnn": Workload(cnn, images, F.cross_entropy, steps=3, warmup=60),
     "mlp": Workload(mlp, vectors, F.mse_loss, steps=250, warmup=600),
 }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured."""
+
+    rounds: int = 9
+    stretch: int = 8  # blocks of `default` are so many times as long
+    imports: int = 7
+    haste: int = 1  # warm-ups are divided by it
+
+
+QUICK = Plan(rounds=3, stretch=3, imports=3, haste=4)
 
 
 class Loop:

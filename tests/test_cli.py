@@ -72,7 +72,7 @@ def test_unknown_commands_show_the_usage(
 def test_an_interrupt_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(*args: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo, "train_epoch", interrupt)

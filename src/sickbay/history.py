@@ -42,7 +42,7 @@ class History:
         self._first: dict[str, float] = {}
         self._best: dict[str, float] = {}
         self._sums: dict[str, tuple[float, int]] = {}
-        self._kernels: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+        self._kernels: tuple[Setup, tuple[str, ...], list[int]] = (self.setup, (), [])
         for name, values in scalars.items():
             for step, value in enumerate(values):
                 self.append(Vitals(step=step, scalars={name: value}))
@@ -104,7 +104,8 @@ class History:
 
     def tables(self, kind: Kind, count: int) -> list[Table]:
         """Return the newest `count` tables of a kind, oldest first; fewer if there are fewer."""
-        return list(self._tables.get(kind, ()))[-count:]
+        tables = self._tables.get(kind, ())
+        return [tables[index] for index in range(max(0, len(tables) - count), len(tables))]
 
     def kernels(self, table: Table) -> list[int]:
         """Return the rows of a table that are kernels.
@@ -112,12 +113,11 @@ class History:
         That is: of two or more dimensions, as far as the setup tells, and not an embedding, whose
         gradient says which words occurred rather than how the signal flows.
         """
-        key = id(self.setup), table.names
-        if key not in self._kernels:
-            self._kernels = {
-                key: [row for row, name in enumerate(table.names) if self._is_kernel(table, name)]
-            }
-        return self._kernels[key]
+        setup, names, rows = self._kernels
+        if setup is not self.setup or names != table.names:
+            rows = [row for row, name in enumerate(table.names) if self._is_kernel(table, name)]
+            self._kernels = self.setup, table.names, rows
+        return rows
 
     def scalars(self) -> Mapping[str, float]:
         """Return the newest value of every scalar by step."""

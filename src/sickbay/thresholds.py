@@ -21,8 +21,10 @@ class Tunable:
         for limit in fields(self):  # type: ignore[arg-type]
             value = getattr(self, limit.name)
             above, least = limit.metadata.get("above"), limit.metadata.get("least")
-            if not isinstance(value, int | float):
-                raise UsageError(f"{limit.name} must be a number, got {value!r}.")
+            whole = isinstance(limit.default, int)
+            if not isinstance(value, int if whole else int | float):
+                kind = "whole number" if whole else "number"
+                raise UsageError(f"{limit.name} must be a {kind}, got {value!r}.")
             if above is not None and not value > above:
                 raise UsageError(f"{limit.name} must be above {above:g}, got {value:g}.")
             if least is not None and not value >= least:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from sickbay.doctor.governor import (
     AIM,
+    ALWAYS_JUDGED,
+    ALWAYS_READ,
     BOOKS,
     MOST,
     PULSE,
@@ -30,7 +32,7 @@ def lap(
     """Make one step as the doctor does, with what it reads on top; return that."""
     due = governor.due(at)
     costs: dict[str, float] = {kind: prices[kind] for kind in due}
-    if due or governor.judging_due():
+    if governor.judging_due(at):
         costs["judging"] = prices.get("judging", 0.0)
     costs |= others
     governor.lap(seconds + sum(costs.values()), costs)
@@ -38,9 +40,10 @@ def lap(
 
 
 def most(governor: Governor, seconds: float, prices: Mapping[str, float]) -> float:
-    """Return the time it may have spent: its budget, the head start, the first readings."""
+    """Return the most it may have spent: budget, head start, and what is read in any case."""
     head_start = START_SECONDS + START_STEPS * governor.budget * seconds
-    return governor.budget * governor.loop_time + head_start + 3 * sum(prices.values())
+    always = (ALWAYS_READ + 1) * sum(prices.values()) + ALWAYS_JUDGED * prices.get("judging", 0.0)
+    return governor.budget * governor.loop_time + head_start + always
 
 
 seconds = st.floats(1e-5, 100)
@@ -132,13 +135,19 @@ def test_printing_counts_as_overhead_but_does_not_blind() -> None:
     assert sum(bool(lap(loud, step, 0.01, {"gradient": 1e-3})) for step in later) >= expected > 9
 
 
-def test_the_first_two_steps_are_read() -> None:
+def test_the_first_steps_are_read_whatever_it_costs() -> None:
     governor = Governor("auto", 0.01, ALL)
-    assert governor.due(0) == set(ALL)
-    governor.lap(30.0, {"gradient": 5.0})
-    assert governor.due(1) == set(ALL)
-    governor.lap(0.01, {"gradient": 0.05, "weight": 1e-4})
-    assert governor.due(2) == {"weight", "activation"}
+    for step in range(12):
+        assert (governor.due(step) == set(ALL)) is (step < ALWAYS_READ)
+        assert governor.judging_due(step) is (step < ALWAYS_JUDGED)
+        governor.lap(30.0 if step == 0 else 0.01, dict.fromkeys([*ALL, "judging"], 5.0))
+
+
+def test_a_kind_is_read_when_its_purse_holds_the_price() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    governor.lap(1.0, {})
+    governor.lap(1e-6, {"gradient": 0.05, "weight": 2e-3, "activation": 2e-3})
+    assert governor.due(99) == {"activation"}
 
 
 def test_every_number() -> None:
@@ -147,7 +156,7 @@ def test_every_number() -> None:
     assert [step for step in range(10) if governor.due(step)] == [0, 3, 6, 9]
     governor.lap(0.01, {"gradient": 50.0, "pulse": 9.0}, norms=3)
     assert governor.due(3) == set(ALL)
-    assert governor.judging_due()
+    assert governor.judging_due(99)
     assert governor.breadth() == inf
 
 
@@ -235,7 +244,4 @@ def test_wrong_budget(budget: Any) -> None:
         Governor("auto", budget, ALL)
     rule = "budget must be a fraction of the loop's time above 0 and up to 1"
     assert str(caught.value) == f"{rule}, got {budget!r}."
-
-
-def test_the_whole_time_may_be_the_budget() -> None:
-    assert Governor("auto", 1, ALL).budget == 1.0
+    assert Governor("auto", 1, ALL).budget == 1

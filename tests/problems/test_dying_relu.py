@@ -104,7 +104,7 @@ def test_a_large_embedding_does_not_hide_what_is_dying() -> None:
 def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     reading: Rows = {
         "a.weight": (0.75, 100),
-        "a.bias": (1.0, 100),
+        "a.bias": (0.7, 100),
         "b.weight": (0.7, 100),
         "c.weight": (0.95, 100),
     }
@@ -114,5 +114,5 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert finding is not None
     assert (finding.problem, finding.severity) == ("dying_relu", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (2, 4, ("a", "c"))
-    assert finding.evidence == pytest.approx({"share": 0.85})
-    assert finding.message == "85 % of all gradient entries are exactly 0 (limit 75 %)"
+    assert finding.evidence == pytest.approx({"share": 0.775})
+    assert finding.message == "77.5 % of all gradient entries are exactly 0 (limit 75 %)"

@@ -105,9 +105,9 @@ def test_as_published_it_needs_an_accuracy_and_counts_nan() -> None:
 
 
 def test_biases_are_left_out() -> None:
-    shapes = {"a.bias": (4,), "a.weight": (4, 4), "b.weight": (4, 4), "b.bias": (4,)}
+    shapes = {"n.weight": (4,), "a.weight": (4, 4), "b.weight": (4, 4), "b.bias": (4,)}
     made = History(Setup(shapes=shapes), loss=[1.0])
-    norms = {"a.bias": 1.0, "a.weight": 100.0, "b.weight": 1.0, "b.bias": 90.0}
+    norms = {"n.weight": 1.0, "a.weight": 100.0, "b.weight": 1.0, "b.bias": 90.0}
     rows = {name: {"norm": norm} for name, norm in norms.items()}
     made.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
     finding = ExplodingGradient(checks=1).check(made)
@@ -131,3 +131,18 @@ def test_the_finding_of_nan_names_the_layers_in_order() -> None:
     assert finding is not None
     assert (finding.step, finding.layers) == (1, ("1", "2"))
     assert finding.message == "2 of 3 gradients hold NaN or Inf"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spoilt"),
+    [
+        pytest.param(problem, [1, 1, 1], id="nan-does-not-count"),
+        pytest.param(strict, [0, 0, 0], id="no-nan"),
+    ],
+)
+def test_the_finding_is_of_the_ratio_otherwise(
+    kind: ExplodingGradient, spoilt: list[float]
+) -> None:
+    finding = kind.check(history([SICK, SICK], [spoilt, spoilt]))
+    assert finding is not None
+    assert finding.evidence == {"first": 900.0, "last": 1.0, "ratio": 900.0}

@@ -65,27 +65,45 @@ def test_only_the_newest_scalar_counts() -> None:
     assert problem.check(History()) is None
 
 
-def test_a_table_says_more_than_the_loss() -> None:
-    finding = problem.check(history(table("gradient", 0, SICK), loss=nan))
+@pytest.mark.parametrize(
+    ("tables", "scalars", "origin"),
+    [
+        pytest.param([("gradient", 4), ("weight", 4)], {}, "weight of b", id="weight-first"),
+        pytest.param([("weight", 4), ("activation", 4)], {}, "weight of b", id="in-any-order"),
+        pytest.param([("activation", 4)], {"loss": nan}, "activation of b", id="then-activation"),
+        pytest.param([("raw_gradient", 4)], {"loss": nan}, "loss is nan", id="then-loss"),
+        pytest.param([("raw_gradient", 4), ("gradient", 4)], {}, "gradient of b", id="then-raw"),
+        pytest.param([("gradient", 4)], {"grad_norm": inf}, "gradient of b", id="then-gradient"),
+        pytest.param([], {"grad_norm": inf}, "grad_norm is inf", id="then-norm"),
+        pytest.param([("gradient", 3), ("weight", 4)], {}, "gradient of b", id="earlier-first"),
+        pytest.param([("gradient", 3)], {"loss": nan}, "gradient of b", id="earlier-than-loss"),
+        pytest.param([("weight", 5)], {"loss": nan}, "loss is nan", id="loss-earlier"),
+    ],
+)
+def test_the_likeliest_origin_is_named(
+    tables: list[tuple[Kind, int]], scalars: dict[str, float], origin: str
+) -> None:
+    made = history(*(table(kind, step, SICK) for kind, step in tables))
+    made.append(Vitals(step=4, scalars=scalars))
+    finding = problem.check(made)
     assert finding is not None
-    assert finding.layers == ("b",)
+    assert finding.message.startswith(origin)
+    assert finding.step == min([step for _, step in tables] + [4] * bool(scalars))
 
 
 @pytest.mark.parametrize(
-    ("tables", "origin"),
+    ("step", "expected"),
     [
-        pytest.param([("gradient", 4), ("weight", 4)], "weight of", id="weight-before-gradient"),
-        pytest.param([("gradient", 4), ("activation", 4)], "activation of", id="then-activation"),
-        pytest.param([("activation", 4), ("weight", 4)], "weight of", id="weight-first"),
-        pytest.param([("gradient", 3), ("weight", 4)], "gradient of", id="earlier-step-first"),
-        pytest.param([("raw_gradient", 4), ("weight", 5)], "gradient of", id="raw-is-a-gradient"),
+        pytest.param(4, "loss is nan, though the output of every layer is finite", id="same-step"),
+        pytest.param(3, "loss is nan", id="other-step"),
     ],
 )
-def test_the_likeliest_origin_is_named(tables: list[tuple[Kind, int]], origin: str) -> None:
-    finding = problem.check(history(*(table(kind, step, SICK) for kind, step in tables)))
+def test_a_loss_that_is_nan_by_itself(step: int, expected: str) -> None:
+    made = history(table("activation", step, FINE))
+    made.append(Vitals(step=4, scalars={"loss": nan}))
+    finding = problem.check(made)
     assert finding is not None
-    assert finding.message.startswith(origin)
-    assert finding.step == min(step for _, step in tables)
+    assert finding.message == expected
 
 
 def test_what_backward_left_is_named_before_what_clipping_spread() -> None:
@@ -108,14 +126,14 @@ def test_what_backward_left_is_named_before_what_clipping_spread() -> None:
         pytest.param(
             "weight",
             {"a.weight": 5, "b.weight": 0, "b.bias": 1, "c.weight": nan, "d.weight": 2},
-            "weight of a.weight has 5 NaN or Inf, as have 2 other weights",
+            "weight of a.weight has 5 NaN or Inf, 2 of 4 others have some too",
             ("a", "b", "d"),
             id="several",
         ),
         pytest.param(
             "raw_gradient",
             {"a.weight": 1, "a.bias": 1, "b.weight": 7},
-            "gradient of a.weight has 1 NaN or Inf, as all 2 other gradients",
+            "gradient of a.weight has 1 NaN or Inf, 2 of 2 others have some too",
             ("a", "b"),
             id="all",
         ),

@@ -70,7 +70,9 @@ def test_check(readings: list[list[float]], expected: bool) -> None:
         pytest.param([nan, 0.9], [], [1.0], False, id="accuracy-nan-at-first"),
         pytest.param([], [], [1.0, *[0.75] * 10], True, id="loss-at-the-limit"),
         pytest.param([], [], [1.0, *[0.74] * 10], False, id="loss-below-the-limit"),
-        pytest.param([], [], [1e6, *[0.74e6] * 10], False, id="loss-at-any-scale"),
+        pytest.param([], [], [2.0**20, *[2.0**20 * 0.75] * 10], True, id="any-scale-at-the-limit"),
+        pytest.param([], [], [2.0**-20, *[2.0**-21] * 10], False, id="any-scale-below-the-limit"),
+        pytest.param([], [], [*[1.0] * 9, 0.1], True, id="one-low-loss"),
         pytest.param([], [], [-1.0, *[-1.25] * 10], True, id="negative-loss-at-the-limit"),
         pytest.param([], [], [-1.0, *[-1.26] * 10], False, id="negative-loss-below-the-limit"),
         pytest.param([], [], [1.0, 0.0, *[1.0] * 10], True, id="loss-fell-long-ago"),
@@ -112,14 +114,18 @@ def test_as_published_it_needs_an_accuracy() -> None:
 
 
 def test_biases_are_left_out() -> None:
-    shapes = {"a.bias": (4,), "a.weight": (4, 4), "b.weight": (4, 4), "b.bias": (4,)}
+    shapes = {"n.weight": (4,), "a.weight": (4, 4), "b.weight": (4, 4), "b.bias": (4,)}
     made = History(Setup(shapes=shapes), loss=[1.0])
-    norms = {"a.bias": 1.0, "a.weight": 1e-9, "b.weight": 1.0, "b.bias": 0.0}
+    norms = {"n.weight": 1.0, "a.weight": 1e-9, "b.weight": 1.0, "b.bias": 0.0}
     rows = {name: {"norm": norm} for name, norm in norms.items()}
     made.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
     finding = VanishingGradient(checks=1).check(made)
     assert finding is not None
     assert finding.layers == ("a",)
+
+
+def test_one_layer_has_no_ratio() -> None:
+    assert VanishingGradient(ratio=1, checks=1).check(history([[1e-9]])) is None
 
 
 def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:

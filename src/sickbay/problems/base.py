@@ -68,7 +68,10 @@ class GradientProblem(Problem):
         accuracy = max(history.best("accuracy"), history.best("val_accuracy"))
         if accuracy > -inf:
             return accuracy <= self.accuracy
-        first, losses = history.first("loss"), history.recent("loss", 10)
+        first, losses = (
+            history.first("loss"),
+            history.recent("loss", 10) or history.epochs("loss")[-1:],
+        )
         if not self.loss_drop:
             return False
         if isnan(first):

@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class DyingRelu(GradientProblem):
         share = self._share(history, table)
         zeros = table.column("zeros")
         dead = tuple(
-            layer for layer, part in zip(table.layers, zeros, strict=True) if part >= self.share
+            table.layers[row] for row in history.kernels(table) if zeros[row] >= self.share
         )
         message = (
             f"{100 * share:.3g} % of all gradient entries are exactly 0 "
@@ -58,5 +59,5 @@ class DyingRelu(GradientProblem):
     def _share(self, history: History, table: Table) -> float:
         rows = history.kernels(table)
         counts, zeros = table.column("count")[rows], table.column("zeros")[rows]
-        total = np.nansum(counts)
-        return float(np.nansum(counts * zeros) / total) if total else 0.0
+        total = float(np.nansum(counts))
+        return float(np.nansum(counts * zeros)) / total if 0 < total < inf else 0.0

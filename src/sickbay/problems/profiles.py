@@ -38,7 +38,7 @@ def choose(
     >>> [problem.name() for problem in choose(problems=["non_finite", DyingRelu(share=0.9)])]
     ['non_finite', 'dying_relu']
     """
-    if profile not in PROFILES:
+    if not isinstance(profile, str) or profile not in PROFILES:
         raise unknown("profile", profile, PROFILES)
     tuned = {problem.name(): problem for problem in PROFILES[profile]}
     if problems is None:
@@ -49,7 +49,7 @@ def choose(
     for each in problems:
         if isinstance(each, Problem):
             chosen.append(each)
-        elif each in EVERY:
+        elif isinstance(each, str) and each in EVERY:
             chosen.append(tuned.get(each) or EVERY[each]())
         else:
             raise unknown("problem", each, EVERY)

@@ -63,9 +63,9 @@ def finish(parts: Numbers, groups: Groups, quartiles: Numbers, odd: bool = True)
     np.divide(sums[2], count, out=result[COLUMN["zeros"]])
     result[COLUMN["nonfinite"]] = sums[3]
     if odd:
-        norm *= unit
-        mean *= unit
-        variance *= unit * unit
+        for value in (norm, mean, variance, variance):  # one by one: 0 * inf is no number
+            value *= unit
+        skewness[constant] = kurtosis[constant] = np.nan
         norm[count == 0] = 0
         result[COLUMN["absmax"] : COLUMN["nonfinite"], count == 0] = np.nan
     table: Numbers = result.T
@@ -121,11 +121,28 @@ def leave_out_nonfinite(
 def rescale(values: NDArray[np.floating], parts: Numbers) -> None:
     """Bring every row near one, by a power of two, so that nothing is rounded."""
     size = np.maximum(parts[HIGH], -parts[LOW])
-    size[~((size > 0) & np.isfinite(size))] = 1
+    size[~(size > 0)] = 0
+    _shift(values, parts, size)
+
+
+def rescale_spread(values: NDArray[np.floating], parts: Numbers, least: float) -> bool:
+    """Bring every centred row near one, if there is one with a smaller spread than `least`."""
+    spread = np.ldexp(parts[HIGH] - parts[LOW], -parts[EXPONENT].astype(np.int64))
+    some = spread[spread > 0]
+    if not len(some) or some.min() >= least:
+        return False
+    spread[~(spread > 0)] = 1
+    _shift(values, parts, spread)
+    return True
+
+
+def _shift(values: NDArray[np.floating], parts: Numbers, size: Numbers) -> None:
+    """Divide every row by the power of two next to its size; by the least one if it is all 0."""
     limit = np.finfo(values.dtype).maxexp - 2
-    exponent = np.clip(np.frexp(size)[1], -limit, limit)
+    exponent = np.where(size > 0, np.clip(np.frexp(size)[1], -limit, limit), -limit)
     np.ldexp(values, -exponent[:, None], out=values)
-    parts[EXPONENT] = exponent
+    parts[PIVOT] = np.ldexp(parts[PIVOT], -exponent)
+    parts[EXPONENT] += exponent
 
 
 def _in_one_unit(parts: Numbers, groups: Groups) -> tuple[Numbers, Numbers]:

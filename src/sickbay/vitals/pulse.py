@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from math import inf, sqrt
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sickbay.readings import Table
 
-FEW = 6  # up to here numpy is faster than torch
-RESTLESS = 8.0  # a norm that changed by more than this factor makes the pulse read all of them
+FEW = 6  # tensors; for fewer numpy is faster than torch
+SINGLE = np.dtype(np.float32)
+LIMIT = 8.0**2  # if the square of a norm changes by more than this factor, all are read
 
 
 class Pulse:
@@ -58,33 +59,31 @@ class Pulse:
     def _read(
         self, names: Sequence[str], parameters: Mapping[str, nn.Parameter], scale: float
     ) -> None:
-        squares, there, grads = self._squares, [], []
-        for name in names:
-            grad = parameters[name].grad
-            if grad is None:
-                squares[name] = 0.0
-            else:
-                there.append(name)
-                grads.append(grad)
-        self.reads += len(there)
-        for name, norm in zip(there, norms(grads), strict=True):
-            square = norm * norm * scale * scale
+        squares = self._squares
+        grads = {name: grad for name in names if (grad := parameters[name].grad) is not None}
+        if len(grads) < len(names):
+            squares.update((name, 0.0) for name in names if name not in grads)
+        self.reads += len(grads)
+        for name, square in zip(grads, squared_norms(list(grads.values())), strict=True):
+            square *= scale * scale
             before = squares.get(name, square)
-            limit = RESTLESS * RESTLESS
-            if not (square <= limit * before and before <= limit * square):  # also for NaN
+            if not (square <= LIMIT * before and before <= LIMIT * square):  # also for NaN
                 self.restless = True
             squares[name] = square
 
 
-def norms(tensors: list[Tensor]) -> list[float]:
-    """Return the l2 norm of each tensor."""
-    if len(tensors) < FEW and all(each.dtype is torch.float32 for each in tensors):
-        with suppress(TypeError, RuntimeError):  # on another device, sparse, part of a graph
-            return [sqrt(each.dot(each)) for each in [each.numpy().ravel() for each in tensors]]
+def squared_norms(tensors: list[Tensor]) -> list[float]:
+    """Return the square of the l2 norm of each tensor."""
+    if len(tensors) < FEW:
+        try:
+            arrays = [tensor.numpy() for tensor in tensors]
+        except (TypeError, RuntimeError):  # on another device, sparse, half precision, in a graph
+            arrays = []
+        if arrays and all(array.dtype == SINGLE for array in arrays):
+            return [float(flat.dot(flat)) for flat in [array.ravel() for array in arrays]]
     if any(each.is_sparse or each.requires_grad for each in tensors):
         tensors = [
             each.coalesce().values() if each.is_sparse else each.detach() for each in tensors
         ]
-    return (
-        [norm.item() for norm in torch._foreach_norm(tensors, 2, torch.float32)] if tensors else []
-    )
+    norms = torch._foreach_norm(tensors, 2, torch.float32) if tensors else ()
+    return [norm.item() ** 2 for norm in norms]

@@ -29,14 +29,16 @@ from sickbay.vitals.moments import (
     finish,
     leave_out_nonfinite,
     rescale,
+    rescale_spread,
 )
 
+DENSE = torch.strided
 NARROW = {torch.float32, torch.bfloat16, torch.float16}  # measured in single precision
 # Outside these bounds the fourth power of a value would leave the range of the number format.
 SAFE = {"float32": (1e-8, 1e8), "float64": (1e-70, 1e70)}
 
 # Rows whose mean makes up more than this share of their mean square are measured from their mean.
-CENTRED = 0.1
+CENTRED = 0.9
 
 # The places below and above each quartile, and the weight of the latter.
 Places = tuple[NDArray[np.intp], NDArray[np.intp], Numbers]
@@ -55,10 +57,12 @@ def measure(tensors: Sequence[Tensor]) -> Numbers:
     >>> [float(row[COLUMN[name]]) for name in ("mean", "variance", "median", "zeros")]
     [1.5, 1.25, 1.5, 0.25]
     """
+    if not tensors:
+        return np.empty((0, len(STATISTICS)))
     with torch.no_grad(), _lock, np.errstate(all="ignore"):
         plain = [
             tensor
-            if type(tensor) is Tensor and tensor.dtype in NARROW and not tensor.is_sparse
+            if type(tensor) is Tensor and tensor.dtype in NARROW and tensor.layout is DENSE
             else _plain(tensor)
             for tensor in tensors
         ]
@@ -85,7 +89,7 @@ def _plain(tensor: Tensor) -> Tensor:
     elif tensor.layout is not torch.strided:
         tensor = tensor.to_dense()
     if tensor.is_complex():
-        tensor = torch.view_as_real(tensor)
+        tensor = torch.view_as_real(tensor.resolve_conj())
     tensor = tensor.detach()
     return tensor if tensor.dtype in NARROW or tensor.dtype is torch.float64 else tensor.float()
 
@@ -93,6 +97,7 @@ def _plain(tensor: Tensor) -> Tensor:
 class _Plan:
     """How tensors of given shapes are measured; made once, used at every reading."""
 
+    @torch.inference_mode(False)  # else the buffers would be of use in that mode alone
     def __init__(self, shapes: Sequence[Shape], precision: str) -> None:
         self.buffers = _buffers(precision)
         self.safe = SAFE[precision]
@@ -128,7 +133,7 @@ class _Plan:
         parts[LOW] = np.minimum.reduceat(flat, block.edges)[::2]
         parts[HIGH] = np.maximum.reduceat(flat, block.edges)[::2]
         np.equal(values, 0, out=mask)
-        parts[ZEROS : LOST + 1] = parts[EXPONENT] = 0
+        parts[ZEROS : LOST + 1] = parts[EXPONENT] = parts[PIVOT] = 0
         parts[ZEROS, block.starts] = [np.count_nonzero(piece) for piece in block.masks]
         largest = np.maximum(parts[HIGH], -parts[LOW])
         spoilt = None
@@ -141,13 +146,13 @@ class _Plan:
             if not np.isfinite(largest).all():
                 spoilt = leave_out_nonfinite(values, block.edges, parts)
             rescale(values, parts)
-        parts[PIVOT] = 0
         parts[POWER1] = _dot(values, ones)
         parts[POWER2] = _dot(values, values)
         if (parts[POWER1] ** 2 > CENTRED * parts[COUNT] * parts[POWER2]).any():
             _centre(block, values, parts)
             if spoilt is not None:
                 values[spoilt] = 0
+            odd |= rescale_spread(values, parts, self.safe[0])
             parts[POWER1] = _dot(values, ones)
             parts[POWER2] = _dot(values, values)
         np.multiply(values, values, out=work)

@@ -1,0 +1,85 @@
+from dataclasses import FrozenInstanceError, dataclass, fields
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from sickbay.errors import SickbayError, UsageError
+from sickbay.problems import VanishingGradient
+from sickbay.thresholds import Tunable, threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoWordsHTTP(Tunable):
+    factor: float = threshold(2.0, "How much.", above=1)
+    window: int = threshold(5, "How long.", least=2)
+    free: float = threshold(-3.0, "Anything.")
+    both: float = threshold(1.0, "Two bounds.", above=0, least=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        pytest.param("factor", 1, "factor must be above 1, got 1.", id="above-at-the-limit"),
+        pytest.param("factor", 0.5, "factor must be above 1, got 0.5.", id="above-below-it"),
+        pytest.param("factor", nan, "factor must be above 1, got nan.", id="above-nan"),
+        pytest.param("window", 1, "window must be at least 2, got 1.", id="least-below-it"),
+        pytest.param("window", nan, "window must be at least 2, got nan.", id="least-nan"),
+        pytest.param("both", 0.25, "both must be at least 0.5, got 0.25.", id="both-least"),
+        pytest.param("both", -1, "both must be above 0, got -1.", id="both-above"),
+        pytest.param("free", "3", "free must be a number, got '3'.", id="text"),
+        pytest.param("window", None, "window must be a number, got None.", id="none"),
+        pytest.param("factor", [2], "factor must be a number, got [2].", id="list"),
+    ],
+)
+def test_what_is_refused(name: str, value: Any, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        TwoWordsHTTP(**{name: value})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("factor", 1.001, id="above-the-limit"),
+        pytest.param("factor", inf, id="inf"),
+        pytest.param("window", 2, id="at-least"),
+        pytest.param("free", -1e9, id="no-bound"),
+        pytest.param("both", 0.5, id="both"),
+    ],
+)
+def test_what_is_taken(name: str, value: float) -> None:
+    assert getattr(TwoWordsHTTP(**{name: value}), name) == value  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [2.5, inf], ids=str)
+def test_a_count_is_a_whole_number(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^checks must be .*, got"):
+        VanishingGradient(checks=value)
+
+
+def test_the_declaration_is_the_documentation() -> None:
+    factor, window, free, both = fields(TwoWordsHTTP)
+    assert (factor.default, dict(factor.metadata)) == (
+        2.0,
+        {"doc": "How much.", "above": 1, "least": None},
+    )
+    assert (window.default, window.metadata["least"]) == (5, 2)
+    assert (free.metadata["above"], free.metadata["least"]) == (None, None)
+    assert both.metadata["doc"] == "Two bounds."
+
+
+def test_a_usage_error_is_a_value_error_too() -> None:
+    assert issubclass(UsageError, ValueError)
+    assert issubclass(UsageError, SickbayError)
+
+
+def test_thresholds_stay_as_made() -> None:
+    with pytest.raises(FrozenInstanceError):
+        TwoWordsHTTP().factor = 3.0  # type: ignore[misc]
+    assert TwoWordsHTTP() == TwoWordsHTTP(factor=2)
+
+
+def test_the_name_is_the_class_in_snake_case() -> None:
+    assert VanishingGradient.name() == VanishingGradient().name() == "vanishing_gradient"
+    assert Tunable.name() == "tunable"
