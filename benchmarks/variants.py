@@ -82,7 +82,8 @@ class Sickbay(Watcher):
         self.doctor._last += perf_counter() - self._paused
 
     def own_time(self) -> float:
-        return self.doctor._governor.own_time + sum(self.doctor._clock._spent.values())
+        booked = self.doctor._governor.own_time + sum(self.doctor._clock._spent.values())
+        return booked + self.doctor._probe.passing_time
 
     def trouble(self) -> str:
         return "; ".join(event.text for event in self.doctor.events if event.kind == "trouble")

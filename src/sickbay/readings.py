@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -67,6 +68,11 @@ class Table:
         """Return every statistic of one row."""
         values = self.values[self.names.index(name)].tolist()
         return dict(zip(STATISTICS, values, strict=True))
+
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether no row holds a NaN or an Inf."""
+        return not (self.column("nonfinite") > 0).any()
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -175,7 +175,6 @@ def test_a_fast_loop_loses_no_step_in_history_and_chart(tmp_path: Path) -> None:
         if step == 150:
             assert doctor.history.step == 150
     assert doctor.history.recent("loss", 300) == losses
-    assert [step for step, _ in doctor.history.timed("grad_norm", 300)] == list(range(300))
     doctor.close()
     history = sickbay.Chart.open(tmp_path / "run").history()
     assert history.recent("loss", 300) == losses

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from math import inf, isnan, nan
+from time import sleep
 from typing import Any
 
 import pytest
@@ -302,32 +303,29 @@ def test_steps_skipped_by_a_gradient_scaler_are_noticed(fused: bool) -> None:
     assert undisturbed(doctor)
 
 
-def test_the_norm_is_right_at_every_step_with_the_defaults() -> None:
+def test_the_norm_is_right_wherever_it_is_read_with_the_defaults() -> None:
     model = mlp(depth=12, width=8)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     doctor = watch(model, optimizer, every="auto")
-    errors = []
-    for _ in range(200):
+    expected = {}
+    for step in range(200):
         doctor.step(learn(model, optimizer, features(64)))
         norms = [p.grad.norm() for p in model.parameters() if p.grad is not None]
-        errors.append(doctor.history.latest("grad_norm") / float(torch.stack(norms).norm()))
-    assert len(doctor.history.recent("grad_norm", 999)) == 200
-    assert all(0.5 < error < 2 for error in errors)
+        expected[step] = float(torch.stack(norms).norm())
+    read = dict(doctor.history.timed("grad_norm", 999))
+    assert len(read) > 10
+    assert read == pytest.approx({step: expected[step] for step in read}, rel=1e-5)
+    assert len(doctor.history.recent("loss", 999)) == 200
 
 
-def test_a_jump_of_all_gradients_is_seen_at_its_step_with_the_defaults() -> None:
-    model = mlp(depth=12, width=8)
+def test_a_loop_of_long_steps_is_read_at_every_step_with_the_defaults() -> None:
+    model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     doctor = watch(model, optimizer, every="auto")
-    for step in range(200):
-        optimizer.zero_grad()
-        loss = model(features(64)).square().mean()
-        backward(loss * (100 if step == 150 else 1))
-        optimizer.step()
-        doctor.step(loss)
-    norms = dict(doctor.history.timed("grad_norm", 999))
-    assert norms[150] > 30 * norms[149]
-    assert norms[151] < norms[150] / 30
+    for _ in range(12):
+        sleep(0.15)
+        doctor.step(learn(model, optimizer, features()))
+    assert [step for step, _ in doctor.history.timed("grad_norm", 99)] == list(range(12))
 
 
 def test_without_an_optimizer() -> None:
@@ -407,7 +405,7 @@ def test_attention_and_nested_layers_are_read() -> None:
 
 PARTS: dict[str, str] = {
     "statistics": "sickbay.vitals.gradients.measure",
-    "norms": "sickbay.vitals.pulse.squared_norms",
+    "norms": "sickbay.vitals.probe.global_norm",
     "backward": "sickbay.vitals.gradients.Gradients._take_raw",
     "gradient tables": "sickbay.vitals.gradients.Gradients.collect",
     "weights": "sickbay.vitals.weights.Weights.take",

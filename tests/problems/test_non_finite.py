@@ -92,15 +92,18 @@ def test_the_likeliest_origin_is_named(
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"),
+    ("step", "name", "expected"),
     [
-        pytest.param(4, "loss is nan, though the output of every layer is finite", id="same-step"),
-        pytest.param(3, "loss is nan", id="other-step"),
+        pytest.param(
+            4, "loss", "loss is nan, though the output of every layer is finite", id="same-step"
+        ),
+        pytest.param(3, "loss", "loss is nan", id="other-step"),
+        pytest.param(4, "grad_norm", "grad_norm is nan", id="other-scalar"),
     ],
 )
-def test_a_loss_that_is_nan_by_itself(step: int, expected: str) -> None:
+def test_a_loss_that_is_nan_by_itself(step: int, name: str, expected: str) -> None:
     made = history(table("activation", step, FINE))
-    made.append(Vitals(step=4, scalars={"loss": nan}))
+    made.append(Vitals(step=4, scalars={name: nan}))
     finding = problem.check(made)
     assert finding is not None
     assert finding.message == expected

@@ -66,7 +66,8 @@ def reference(values: Numbers) -> dict[str, float]:
 def agrees(row: Numbers, tensor: Tensor) -> None:
     known = reference(tensor.detach().double().reshape(-1).numpy())
     got = dict(zip(STATISTICS, row.tolist(), strict=True))
-    size, sd = known.get("absmax", 0.0), known.get("variance", 0.0) ** 0.5
+    size = known.get("absmax", 0.0)
+    sd = min(size, known.get("variance", 0.0) ** 0.5)
     errors = dict.fromkeys(STATISTICS, (1e-7, 0.0))
     errors |= {"norm": (1e-4, 0.0), "variance": (1e-4, 0.0), "mean": (1e-5, 1e-5 * sd)}
     errors |= dict.fromkeys(("skewness", "kurtosis"), (1e-3, 1e-3))
@@ -121,7 +122,7 @@ def test_a_small_spread_around_a_large_mean(scale: float, spread: float) -> None
     all_agree([*tensors, *(tensor.double() for tensor in tensors)])
 
 
-@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-80, 1e80, 1e200, 5e307])
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-80, 1e80, 1e200, 4.6e307])
 def test_the_whole_range_of_numbers(scale: float) -> None:
     for kind in ("normal", "ramp", "constant", "some nan"):
         all_agree([torch.from_numpy(VALUES[kind](np.random.default_rng(0), 3000) * scale)])

@@ -103,8 +103,8 @@ class Doctor:
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations)
         self._waiting: list[dict[str, float]] = []  # what came since the last optimizer step
         self._uneventful = 0  # steps that may pass unbooked
-        self._passed: tuple[list[float], list[float]] = ([], [])  # their losses and gradient norms
-        self._reads = self._next_look = 0
+        self._passed: list[float] = []  # their losses
+        self._next_look = 0
         self._closed = False
         self._plan()
         self._last = perf_counter()
@@ -174,13 +174,14 @@ class Doctor:
         """
         if type(loss) is not Tensor or loss.ndim:
             return False
-        value, norm = loss.item(), self._probe.norm
-        if not isfinite(value) or not isfinite(norm) or not self._probe.glance():
+        value, probe = loss.item(), self._probe
+        if not isfinite(value) or not probe.glance():
             return False
+        self._passed.append(value)
         self._uneventful -= 1
-        self._passed[0].append(value)
-        self._passed[1].append(norm)
-        self._clock.add("passing", perf_counter() - start)
+        if not self._uneventful:
+            probe.quiet = False
+        probe.passing_time += perf_counter() - start
         return True
 
     def _step(
@@ -189,6 +190,7 @@ class Doctor:
         if self._closed:
             return []
         costs = self._clock.read()
+        costs["passing"], self._probe.passing_time = self._probe.passing_time, 0.0
         passed = self._book_passed()
         self._waiting.append(self._numbers(metrics if loss is None else {"loss": loss, **metrics}))
         reading = self._guard.run("probe", self._probe.collect, self._history.step)
@@ -200,9 +202,8 @@ class Doctor:
         for what, cost in inside.items():
             costs[what] = costs.get(what, 0.0) + cost
         costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
-        reads = self._probe.pulse.reads
-        self._governor.lap(now - self._last, costs, steps=passed + 1, norms=reads - self._reads)
-        self._last, self._reads = now, reads
+        self._governor.lap(now - self._last, costs, passed + 1)
+        self._last = now
         if reading.steps:
             self._plan()
             self._clock.add("books", perf_counter() - now)
@@ -214,10 +215,10 @@ class Doctor:
 
     def _plan(self) -> None:
         """Choose what is read at the next step."""
-        self._probe.pulse.breadth = self._governor.breadth()
         due = self._governor.due(self._history.step + 1)
         self._guard.run("probe", self._probe.arm, due)
         self._uneventful = 0 if due else self._governor.uneventful()
+        self._probe.quiet = self._uneventful > 0
 
     def _take(self, reading: Reading) -> list[Finding]:
         """Add a reading to the history, and judge if there is something to judge."""
@@ -237,11 +238,9 @@ class Doctor:
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""
-        losses, norms = self._passed
-        self._passed = [], []
-        for loss, norm in zip(losses, norms, strict=True):
-            scalars = {"loss": loss, "grad_norm": norm}
-            self._add(Vitals(self._history.step + 1, self._history.epoch, time(), scalars))
+        losses, self._passed = self._passed, []
+        for loss in losses:
+            self._add(Vitals(self._history.step + 1, self._history.epoch, time(), {"loss": loss}))
         return len(losses)
 
     def _add(self, vitals: Vitals) -> None:

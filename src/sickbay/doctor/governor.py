@@ -1,7 +1,6 @@
 """How often to look: as often as the budget pays for."""
 
 from collections.abc import Iterable, Mapping
-from math import inf
 from typing import Literal, TypeAlias
 
 from sickbay.errors import UsageError
@@ -15,10 +14,10 @@ SHARES: Mapping[str, float] = {"gradient": 0.4, "activation": 0.25, "weight": 0.
 START_SECONDS = 0.02  # in their purses,
 START_STEPS = 50  # the budget is doubled for so many steps,
 ALWAYS_READ, ALWAYS_JUDGED = 3, 10  # and so many steps are looked at whatever it costs.
-AIM = 0.75  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
-PULSE = 0.4  # of the aim goes to the gradient norm of every step, if it needs that much
-BOOKS = 0.1  # of the aim may go to keeping the books; else several steps are booked together
-MOST = 64  # steps that are booked together at the most
+AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
+LEAST = 0.1  # of the aim is for readings in any case, or a very fast loop would never be read
+BOOKS = 0.5  # of the aim may go to keeping the books and to the gradient norm; if that is too
+MOST = 100  # little to do it at every step, so many steps at the most are booked together
 PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
 MEMORY = 0.9  # weight of the past in a running mean
 # Worth their time whatever it is: they count as overhead, but no purse pays for them.
@@ -55,7 +54,7 @@ class Governor:
         self._purses = {each: START_SECONDS * share for each, share in self._shares.items()}
         self._start = START_STEPS
         self._prices = dict.fromkeys(payees, 0.0)
-        self._norm_price = self._book_price = self._step_time = 0.0
+        self._book_price = self._passing_price = self._step_time = 0.0
 
     @property
     def overhead(self) -> float:
@@ -70,54 +69,45 @@ class Governor:
                 for kind in self.kinds
                 if step < ALWAYS_READ or self._purses[kind] > self._prices[kind]
             }
-        every = (
-            self.every if isinstance(self.every, Mapping) else dict.fromkeys(self.kinds, self.every)
-        )
-        return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
+        if isinstance(self.every, Mapping):
+            every = self.every
+            return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
+        return set() if step % self.every else set(self.kinds)
 
     def judging_due(self, step: int) -> bool:
         """Tell whether the problems may be asked at `step`."""
         affordable = self._purses["judging"] > self._prices["judging"]
         return self.every != "auto" or step < ALWAYS_JUDGED or affordable
 
-    def breadth(self) -> float:
-        """Return how many of the norms of the gradients may be read at each step."""
-        if self.every != "auto" or not self._norm_price:
-            return inf
-        return max(1.0, PULSE * self._allowance // self._norm_price)
-
     def uneventful(self) -> int:
         """Return how many steps may pass, if nothing happens, before the books are kept again."""
-        if self.every != "auto" or self._book_price <= BOOKS * self._allowance:
+        allowance = BOOKS * (AIM * self.budget * self._step_time - self._passing_price)
+        if self.every != "auto" or self._book_price <= allowance:
             return 0
-        return min(MOST, int(self._book_price / (BOOKS * self._allowance)))
+        return min(MOST, int(self._book_price / allowance)) if allowance > 0 else MOST
 
-    @property
-    def _allowance(self) -> float:
-        return AIM * self.budget * self._step_time
-
-    def lap(
-        self, elapsed: float, costs: Mapping[str, float], *, steps: int = 1, norms: int = 0
-    ) -> None:
-        """Account for some steps: their time, what each part cost, how many norms were read."""
+    def lap(self, elapsed: float, costs: Mapping[str, float], steps: int = 1) -> None:
+        """Account for some steps: their time, and what each part cost."""
         is_first = not self.loop_time
         self.loop_time += elapsed
         self.own_time += sum(costs.values())
         if self.every != "auto":
             return
-        if norms:
-            self._norm_price = running_mean(self._norm_price, costs.get("pulse", 0.0) / norms)
         if is_first:  # its cost is that of starting, its time the user's preparations
             return
         if self._step_time:
             elapsed = min(elapsed, PAUSE * steps * self._step_time)
         self._step_time = running_mean(self._step_time, elapsed / steps)
         self._book_price = running_mean(self._book_price, costs.get("books", 0.0))
+        if steps > 1:
+            passing = costs.get("passing", 0.0) / (steps - 1)
+            self._passing_price = running_mean(self._passing_price, passing)
         unpaid = {*self._purses, *UNPAID}
         running = sum(cost for each, cost in costs.items() if each not in unpaid)
         start = 2 if self._start > 0 else 1
         self._start -= steps
-        spare = start * AIM * self.budget * elapsed - running
+        income = start * AIM * self.budget * elapsed
+        spare = max(income - running, LEAST * income)
         for each, share in self._shares.items():
             self._settle(each, share * spare, costs.get(each, 0.0))
 
@@ -127,7 +117,9 @@ class Governor:
             self._prices[each] = min(cost, (price + cost) / 2) if price else cost
         # No purse saves for more than two readings, or a pause would end in a burst of them.
         most = max(self._purses[each], 2 * self._prices[each])
-        self._purses[each] = min(self._purses[each] + income, most) - cost
+        # Nor is any deeper in debt than eight, or a bad start would make it blind.
+        least = -8 * self._prices[each]
+        self._purses[each] = max(min(self._purses[each] + income, most) - cost, least)
 
 
 def running_mean(mean: float, value: float) -> float:

@@ -38,7 +38,7 @@ class ExplodingGradient(GradientProblem):
     nonfinite: int = threshold(0, "1: a NaN or Inf in a gradient counts as well.", least=0)
 
     def shows(self, history: History, table: Table) -> bool:
-        if self.nonfinite and (table.column("nonfinite") > 0).any():
+        if self.nonfinite and not table.is_finite:
             return True
         first, last = ends(history, table)
         return isfinite(first) and first >= self.ratio * last > 0

@@ -42,7 +42,7 @@ class NonFinite(Problem):
 
     def check(self, history: History) -> Finding | None:
         tables = {kind: table for kind in KINDS if (table := history.table(kind)) is not None}
-        seen = {kind: table.step for kind, table in tables.items() if spoilt(table).any()}
+        seen = {kind: table.step for kind, table in tables.items() if not table.is_finite}
         steps: dict[str, int] = {kind: step for kind, step in seen.items()}  # noqa: C416
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):

@@ -48,6 +48,7 @@ class Block:
     targets: list[torch.Tensor]  # where each piece is copied to
     rows: slice  # its rows among all rows
     counts: NDArray[np.float64]  # values in each row
+    short: int  # values missing to full rows
     starts: NDArray[np.integer]  # first row of each piece
     masks: list[NDArray[np.bool_]]  # where each piece lies in the mask
     padding: list[NDArray[np.floating]]  # what lies behind the values in rows that are not full
@@ -137,6 +138,7 @@ def _block(
         targets=targets,
         rows=slice(row, row + len(counts)),
         counts=np.array(counts, np.float64),
+        short=len(counts) * WIDTH - sum(counts),
         starts=np.array([piece.row for piece in pieces]),
         masks=masks,
         padding=padding,

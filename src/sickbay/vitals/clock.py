@@ -15,11 +15,13 @@ class Clock:
 
     def __init__(self, timer: Callable[[], float] = perf_counter) -> None:
         self.timer = timer
+        self.total = 0.0  # everything that was ever charged
         self._spent: dict[str, float] = defaultdict(float)
 
     def add(self, what: str, seconds: float) -> None:
         """Charge some time."""
         self._spent[what] += seconds
+        self.total += seconds
 
     def timing(self, what: str) -> "Timing":
         """Charge the time spent inside a `with`."""

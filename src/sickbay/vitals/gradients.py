@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
+from operator import is_
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from sickbay.readings import COLUMN, Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Handles
 from sickbay.vitals.statistics import measure
 
 SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_quartile")]
@@ -27,7 +28,16 @@ class Rows:
 
     names: tuple[str, ...]
     values: Numbers
-    stamps: list[tuple[int, int]]
+    grads: list[Tensor]
+    versions: list[int]
+
+    def still_hold(self, names: tuple[str, ...], grads: list[Tensor]) -> bool:
+        """Tell whether these are the same tensors, and nobody has written to them."""
+        return (
+            self.names == names
+            and all(map(is_, self.grads, grads))
+            and self.versions == [grad._version for grad in grads]
+        )
 
 
 class Gradients:
@@ -41,7 +51,7 @@ class Gradients:
 
     def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock) -> None:
         self._anatomy, self._guard, self._clock = anatomy, guard, clock
-        self._hooks = Handles()
+        self._handle: RemovableHandle | None = None
         self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
         self._queued = False
         self._raw: Rows | None = None
@@ -54,10 +64,12 @@ class Gradients:
         self.forget()
         self.due = due and "gradient" not in self._guard.off
         if not self.due:
-            self._hooks.remove()
-        elif not self._hooks:
-            for parameter in [self._sentinel] if self._sentinel is not None else self._leaves():
-                self._hooks.add(parameter.register_post_accumulate_grad_hook(self._arrived))  # type: ignore[no-untyped-call]
+            self._unhook()
+        elif self._handle is None:
+            # One parameter is enough, and each that was ever hooked costs something from then on.
+            if self._sentinel is None:
+                self._sentinel = list(self._anatomy.parameters.values())[-1]
+            self._handle = self._sentinel.register_post_accumulate_grad_hook(self._arrived)  # type: ignore[no-untyped-call]
 
     def take(
         self, parameters: Mapping[str, nn.Parameter], scale: float = 1.0, unscaled: bool = False
@@ -68,14 +80,16 @@ class Gradients:
         """
         raw = self._raw
         names, grads = present(parameters)
-        if raw is None:  # backward was not heard: look for a better sentinel next time
-            self._sentinel = None
-            self._hooks.remove()
-        elif not unscaled and raw.names == names and raw.stamps == [stamp(each) for each in grads]:
+        if raw is None:  # backward was not heard: take a better sentinel next time
+            self._unhook()
+            self._sentinel = next(
+                (each for each in parameters.values() if each.grad is not None), None
+            )
+        elif not unscaled and raw.still_hold(names, grads):
             self._final.append(raw)
             return
         self._changed = raw is not None
-        self._final.append(Rows(names, scaled(measure(grads), scale), []))
+        self._final.append(Rows(names, scaled(measure(grads), scale), [], []))
 
     def finite(self) -> bool:
         """Tell whether all values taken so far are finite."""
@@ -112,16 +126,17 @@ class Gradients:
         order = tuple(name for name in self._anatomy.parameters if name in rows)
         return Table(kind, step, order, np.stack([rows[name] for name in order]))
 
-    def _leaves(self) -> list[nn.Parameter]:
-        return [parameter for parameter in self._anatomy.parameters.values() if parameter.is_leaf]
+    def _unhook(self) -> None:
+        if self._handle is not None and self._sentinel is not None:
+            self._handle.remove()
+            self._handle = None
+            if not self._sentinel._post_accumulate_grad_hooks:
+                self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]  # torch would go on calling an empty list
 
-    def _arrived(self, parameter: Tensor) -> None:
-        if self._queued or not self.due:
-            return
-        self._queued = True
-        if self._sentinel is None and isinstance(parameter, nn.Parameter):
-            self._sentinel = parameter
-        torch.autograd.Variable._execution_engine.queue_callback(self._backward_ended)
+    def _arrived(self, _parameter: Tensor) -> None:
+        if self.due and not self._queued:
+            self._queued = True
+            torch.autograd.Variable._execution_engine.queue_callback(self._backward_ended)
 
     def _backward_ended(self) -> None:
         self._queued = False
@@ -131,7 +146,8 @@ class Gradients:
     def _take_raw(self) -> None:
         self._anatomy.learn_order()
         names, grads = present(self._anatomy.parameters)
-        self._raw = Rows(names, measure(grads), [stamp(each) for each in grads])
+        versions = [grad._version for grad in grads]
+        self._raw = Rows(names, measure(grads), grads, versions)
 
 
 def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], list[Tensor]]:
@@ -140,16 +156,10 @@ def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], li
     return tuple([name for name, _ in there]), [grad for _, grad in there]
 
 
-def global_norm(table: Table) -> float:
+def table_norm(table: Table) -> float:
     """Return the norm over all rows, NaN if any value is not finite."""
-    norms = table.column("norm")
-    return nan if table.column("nonfinite").any() else sqrt(norms @ norms)
-
-
-def stamp(tensor: Tensor) -> tuple[int, int]:
-    """Return what changes when a tensor is replaced or written to."""
-    where = 0 if tensor.is_sparse else tensor.data_ptr()
-    return where, tensor._version
+    norms = table.column("norm").tolist()
+    return sqrt(sum(norm * norm for norm in norms)) if table.is_finite else nan
 
 
 def scaled(values: Numbers, scale: float) -> Numbers:

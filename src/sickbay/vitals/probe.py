@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, isnan, nan
+from math import hypot, isfinite, isnan, nan
 from time import perf_counter
 from typing import Any
 
@@ -16,10 +16,10 @@ from sickbay.vitals import scaler
 from sickbay.vitals.activations import Activations
 from sickbay.vitals.anatomy import Anatomy
 from sickbay.vitals.clock import Clock
-from sickbay.vitals.gradients import Gradients, global_norm
+from sickbay.vitals.gradients import Gradients, table_norm
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles
-from sickbay.vitals.pulse import Pulse
+from sickbay.vitals.pulse import Canary, global_norm
 from sickbay.vitals.replay import Replay
 from sickbay.vitals.weights import Weights
 
@@ -53,12 +53,13 @@ class Probe:
         self.gradients = Gradients(self.anatomy, guard, clock)
         self.weights = Weights(self.anatomy, guard)
         self.replay = Replay(self.anatomy) if activations else None
-        self.pulse = Pulse()
-        self.norm = nan  # of all gradients, at the newest step
+        self.quiet = False  # whether steps may pass without a reading
+        self.passing_time = 0.0  # spent on those
         self._guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
         self._counts = {id(optimizer): 0 for optimizer in self.optimizers}
+        self._norm = nan
         self._steps = self._skipped = 0
         self._alarm = self._alarmed = self._scaled = False
         self._hold()
@@ -75,7 +76,7 @@ class Probe:
 
     def glance(self) -> bool:
         """Tell whether there was one uneventful step, and be ready for the next one if so."""
-        if self._steps != 1 or self._skipped or self._alarm or self.pulse.restless:
+        if self._steps != 1 or self._skipped or self._alarm:
             return False
         self._steps = 0
         return True
@@ -96,7 +97,7 @@ class Probe:
                 with self._clock.timing(part.kind):
                     table = self._guard.run(part.kind, part.collect, step)
                 tables += [] if table is None else [table]
-        scalars = {"grad_norm": self.norm, "update_ratio": ratio}
+        scalars = {"grad_norm": self._norm, "update_ratio": ratio}
         reading = Reading(
             steps=self._steps,
             skipped=self._skipped,
@@ -105,9 +106,9 @@ class Probe:
             alarm=self._alarm,
             unheard=self.activations.due and not any(each.kind == "activation" for each in tables),
         )
-        self._alarmed = self._alarm or (self._alarmed and not isfinite(self.norm))
+        self._alarmed = self._alarm or (self._alarmed and not isfinite(self._norm))
         self._steps = self._skipped = 0
-        self.norm = nan
+        self._norm = nan
         self._alarm = self._scaled = False
         return reading
 
@@ -165,7 +166,8 @@ class Probe:
 
     def _hold(self) -> None:
         """Note which of the model's parameters each optimizer holds."""
-        self._held_ids = self._holdings()
+        self._held_from, self._held_ids = self.anatomy.parameters, self._holdings()
+        self._canary = Canary(self.anatomy.parameters)
         for optimizer in self.optimizers:
             held = {id(each) for group in optimizer.param_groups for each in group["params"]}
             self._held[optimizer] = {
@@ -175,14 +177,23 @@ class Probe:
             }
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        start = perf_counter()
+        if self.quiet and not self._scaled and self._canary.is_alive():
+            self._counts[id(optimizer)] += 1
+            self._steps += 1
+            self.passing_time += perf_counter() - start
+            return
+        charged = self._clock.total
         closure = args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
         self._guard.run("probe", self._on_step, optimizer, closure)
+        self._clock.add("books", perf_counter() - start - (self._clock.total - charged))
 
     def _on_step(self, optimizer: Optimizer, closure: Any) -> None:
         self._counts[id(optimizer)] += 1
         if optimizer is self.optimizers[0] or not self._steps:
             self._steps += 1
-        if not self.anatomy.settled and self.anatomy.learn_order():
+        self.anatomy.learn_order()
+        if self._held_from is not self.anatomy.parameters:
             self._hold()
         if closure is None:
             self._use_gradients(optimizer)
@@ -223,10 +234,10 @@ class Probe:
     def _read_gradients(self, parameters: Mapping[str, nn.Parameter], scale: float) -> None:
         """Read all statistics if they are due or something is wrong, else the norm."""
         if not self.gradients.due:
-            start = perf_counter()
-            norm = self._guard.run("pulse", self.pulse.take, parameters, scale)
-            self.norm = nan if norm is None else norm
-            self._clock.add("pulse", perf_counter() - start)
+            norm = self._guard.run("pulse", global_norm, parameters, scale)
+            self._norm = (
+                nan if norm is None else hypot(norm, 0.0 if isnan(self._norm) else self._norm)
+            )
             if norm is None or isfinite(norm) or self._alarmed:
                 return  # else look closer, once
         with self._clock.timing("gradient"):
@@ -245,6 +256,5 @@ class Probe:
         with self._clock.timing("gradient"):
             tables = self._guard.run("gradient", self.gradients.collect, step, self._scaled) or []
             if tables:
-                self.norm = global_norm(tables[0])
-                self._guard.run("pulse", self.pulse.note, tables[0])
+                self._norm = table_norm(tables[0])
         return tables

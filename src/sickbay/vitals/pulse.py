@@ -1,89 +1,45 @@
-"""The global gradient norm, at every step."""
+"""The cheap vital signs of the gradients: their global norm, and whether they are finite at all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import inf, sqrt
+from collections.abc import Mapping
+from ctypes import c_float
+from math import isfinite, sqrt
 
-import numpy as np
 import torch
-from torch import Tensor, nn
-
-from sickbay.readings import Table
-
-FEW = 6  # tensors; for fewer numpy is faster than torch
-SINGLE = np.dtype(np.float32)
-LIMIT = 8.0**2  # if the square of a norm changes by more than this factor, all are read
+from torch import nn
 
 
-class Pulse:
-    """Follows the norm of the gradients of all parameters.
+def global_norm(parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
+    """Return the l2 norm of all gradients together, times `scale`."""
+    grads = [grad for each in parameters.values() if (grad := each.grad) is not None]
+    if not grads:
+        return 0.0
+    if any(grad.is_sparse or grad.requires_grad for grad in grads):
+        grads = [each.coalesce().values() if each.is_sparse else each.detach() for each in grads]
+    norms = torch._foreach_norm(grads, 2, torch.float32)
+    return scale * sqrt(sum(norm.item() ** 2 for norm in norms))
 
-    With a `breadth` below their number each step reads only that many, in turn, and the others
-    count with what they had last: on a tiny model reading all would cost more than is allowed.
-    When one is far off its last value, all are read at once.
+
+class Canary:
+    """One value of one gradient, of a layer near the input.
+
+    What is not finite anywhere in the forward pass makes it so too, and looking at it is so cheap
+    that it can be done at every step of the fastest loop.
     """
 
-    def __init__(self) -> None:
-        self.breadth: float = inf
-        self.reads = 0  # norms read so far
-        self.restless = False  # whether the last look was far off the one before
-        self._parameters: Mapping[str, nn.Parameter] = {}
-        self._names: list[str] = []
-        self._squares: dict[str, float] = {}
-        self._turn = 0
-
-    def take(self, parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
-        """Return the norm over `parameters` and all that were taken before."""
-        self.restless = False
-        if self.breadth < len(parameters) <= len(self._squares):
-            if parameters is not self._parameters:
-                self._parameters, self._names = parameters, list(parameters)
-            names, start = self._names, self._turn
-            stop = start + int(self.breadth)
-            self._turn = stop if stop < len(names) else 0
-            self._read(names[start:stop], parameters, scale)
-            if self.restless:
-                self._read(names, parameters, scale)
-        else:
-            self._read(list(parameters), parameters, scale)
-        return sqrt(sum(self._squares.values()))
-
-    def note(self, table: Table) -> None:
-        """Take over the norms of a full table."""
-        norms = table.column("norm").tolist()
-        self._squares.update(
-            (name, norm * norm) for name, norm in zip(table.names, norms, strict=True)
+    def __init__(self, parameters: Mapping[str, nn.Parameter]) -> None:
+        plain = (
+            each
+            for each in parameters.values()
+            if each.is_cpu and each.dtype is torch.float32 and each.layout is torch.strided
         )
+        self._parameter = next(plain, None)
 
-    def _read(
-        self, names: Sequence[str], parameters: Mapping[str, nn.Parameter], scale: float
-    ) -> None:
-        squares = self._squares
-        grads = {name: grad for name in names if (grad := parameters[name].grad) is not None}
-        if len(grads) < len(names):
-            squares.update((name, 0.0) for name in names if name not in grads)
-        self.reads += len(grads)
-        for name, square in zip(grads, squared_norms(list(grads.values())), strict=True):
-            square *= scale * scale
-            before = squares.get(name, square)
-            if not (square <= LIMIT * before and before <= LIMIT * square):  # also for NaN
-                self.restless = True
-            squares[name] = square
-
-
-def squared_norms(tensors: list[Tensor]) -> list[float]:
-    """Return the square of the l2 norm of each tensor."""
-    if len(tensors) < FEW:
-        try:
-            arrays = [tensor.numpy() for tensor in tensors]
-        except (TypeError, RuntimeError):  # on another device, sparse, half precision, in a graph
-            arrays = []
-        if arrays and all(array.dtype == SINGLE for array in arrays):
-            return [float(flat.dot(flat)) for flat in [array.ravel() for array in arrays]]
-    if any(each.is_sparse or each.requires_grad for each in tensors):
-        tensors = [
-            each.coalesce().values() if each.is_sparse else each.detach() for each in tensors
-        ]
-    norms = torch._foreach_norm(tensors, 2, torch.float32) if tensors else ()
-    return [norm.item() ** 2 for norm in norms]
+    def is_alive(self) -> bool:
+        """Tell whether the value is finite."""
+        grad = None if self._parameter is None else self._parameter.grad
+        if grad is None or grad.layout is not torch.strided:
+            return True
+        # Read from memory: to ask torch for it would take several times as long.
+        return isfinite(c_float.from_address(grad.data_ptr()).value)

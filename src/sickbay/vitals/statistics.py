@@ -134,7 +134,8 @@ class _Plan:
         parts[HIGH] = np.maximum.reduceat(flat, block.edges)[::2]
         np.equal(values, 0, out=mask)
         parts[ZEROS : LOST + 1] = parts[EXPONENT] = parts[PIVOT] = 0
-        parts[ZEROS, block.starts] = [np.count_nonzero(piece) for piece in block.masks]
+        if np.count_nonzero(mask) > block.short:  # in total first, that is faster
+            parts[ZEROS, block.starts] = [np.count_nonzero(piece) for piece in block.masks]
         largest = np.maximum(parts[HIGH], -parts[LOW])
         spoilt = None
         odd = not (  # also true for NaN
