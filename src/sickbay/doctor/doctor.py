@@ -217,7 +217,8 @@ class Doctor:
         """Choose what is read at the next step."""
         due = self._governor.due(self._history.step + 1)
         self._guard.run("probe", self._probe.arm, due)
-        self._uneventful = 0 if due else self._governor.uneventful()
+        hurried = not due and len(self._probe.optimizers) == 1
+        self._uneventful = self._governor.uneventful() if hurried else 0
         self._probe.quiet = self._uneventful > 0
 
     def _take(self, reading: Reading) -> list[Finding]:

@@ -67,7 +67,7 @@ class Governor:
             return {
                 kind
                 for kind in self.kinds
-                if step < ALWAYS_READ or self._purses[kind] > self._prices[kind]
+                if step < ALWAYS_READ or self._purses[kind] >= self._prices[kind]
             }
         if isinstance(self.every, Mapping):
             every = self.every
@@ -76,7 +76,7 @@ class Governor:
 
     def judging_due(self, step: int) -> bool:
         """Tell whether the problems may be asked at `step`."""
-        affordable = self._purses["judging"] > self._prices["judging"]
+        affordable = self._purses["judging"] >= self._prices["judging"]
         return self.every != "auto" or step < ALWAYS_JUDGED or affordable
 
     def uneventful(self) -> int:

@@ -80,6 +80,8 @@ class Gradients:
         """
         raw = self._raw
         names, grads = present(parameters)
+        if not names:
+            return
         if raw is None:  # backward was not heard: take a better sentinel next time
             self._unhook()
             self._sentinel = next(

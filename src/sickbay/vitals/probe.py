@@ -59,6 +59,7 @@ class Probe:
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
         self._counts = {id(optimizer): 0 for optimizer in self.optimizers}
+        self._canary = Canary({})
         self._norm = nan
         self._steps = self._skipped = 0
         self._alarm = self._alarmed = self._scaled = False
@@ -101,11 +102,13 @@ class Probe:
         reading = Reading(
             steps=self._steps,
             skipped=self._skipped,
-            scalars={k: v for k, v in scalars.items() if not isnan(v) or self._alarm},
+            scalars={name: value for name, value in scalars.items() if not isnan(value)},
             tables=tables,
             alarm=self._alarm,
             unheard=self.activations.due and not any(each.kind == "activation" for each in tables),
         )
+        if self._alarm:
+            reading.scalars["grad_norm"] = self._norm
         self._alarmed = self._alarm or (self._alarmed and not isfinite(self._norm))
         self._steps = self._skipped = 0
         self._norm = nan
@@ -167,7 +170,6 @@ class Probe:
     def _hold(self) -> None:
         """Note which of the model's parameters each optimizer holds."""
         self._held_from, self._held_ids = self.anatomy.parameters, self._holdings()
-        self._canary = Canary(self.anatomy.parameters)
         for optimizer in self.optimizers:
             held = {id(each) for group in optimizer.param_groups for each in group["params"]}
             self._held[optimizer] = {
@@ -178,7 +180,7 @@ class Probe:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         start = perf_counter()
-        if self.quiet and not self._scaled and self._canary.is_alive():
+        if self.quiet and not self._scaled and self._guard.run("probe", self._canary.is_alive):
             self._counts[id(optimizer)] += 1
             self._steps += 1
             self.passing_time += perf_counter() - start
@@ -195,6 +197,7 @@ class Probe:
         self.anatomy.learn_order()
         if self._held_from is not self.anatomy.parameters:
             self._hold()
+        self._canary = Canary(self._held[optimizer])
         if closure is None:
             self._use_gradients(optimizer)
         watch_update = self.weights.due or self._alarm

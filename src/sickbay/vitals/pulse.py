@@ -7,7 +7,7 @@ from ctypes import c_float
 from math import isfinite, sqrt
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 def global_norm(parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
@@ -29,17 +29,17 @@ class Canary:
     """
 
     def __init__(self, parameters: Mapping[str, nn.Parameter]) -> None:
-        plain = (
-            each
-            for each in parameters.values()
-            if each.is_cpu and each.dtype is torch.float32 and each.layout is torch.strided
-        )
-        self._parameter = next(plain, None)
+        there = (each for each in parameters.values() if each.grad is not None and each.numel())
+        self._parameter = next(there, None)
 
     def is_alive(self) -> bool:
-        """Tell whether the value is finite."""
+        """Tell whether the value is known to be finite."""
         grad = None if self._parameter is None else self._parameter.grad
-        if grad is None or grad.layout is not torch.strided:
-            return True
         # Read from memory: to ask torch for it would take several times as long.
-        return isfinite(c_float.from_address(grad.data_ptr()).value)
+        return (
+            type(grad) is Tensor
+            and grad.is_cpu
+            and grad.dtype is torch.float32
+            and grad.layout is torch.strided
+            and isfinite(c_float.from_address(grad.data_ptr()).value)
+        )
