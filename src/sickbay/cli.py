@@ -67,8 +67,8 @@ def _demo(options: argparse.Namespace) -> None:
     )
     if result.findings:
         console.print(f"More: sickbay explain {result.findings[0].problem}")
-    if options.chart:
-        console.print(f"Recorded in {options.chart}")
+    if result.chart:
+        console.print(f"Recorded in {result.chart}", soft_wrap=True)
 
 
 def _problems(_options: argparse.Namespace) -> None:

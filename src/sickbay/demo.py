@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from itertools import pairwise
 from math import pi
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -28,6 +29,7 @@ class Result:
     accuracy: float
     findings: list[Finding]
     overhead: float
+    chart: Path | None
 
 
 def circles(count: int = 1024, noise: float = 0.08, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -74,7 +76,7 @@ def run(
             for _ in range(epochs):
                 accuracy = train_epoch(model, optimizer, points, labels, doctor)
                 progress.advance(bar)
-    return Result(accuracy, doctor.findings, doctor.overhead)
+    return Result(accuracy, doctor.findings, doctor.overhead, doctor.chart)
 
 
 def train_epoch(

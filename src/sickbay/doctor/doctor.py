@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
+from pathlib import Path
 from time import perf_counter, thread_time, time
 from types import TracebackType
 from typing import Any
@@ -26,6 +28,7 @@ from sickbay.vitals.clock import Clock
 from sickbay.vitals.probe import Probe, Reading
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
+MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
 UNHEARD = (
     "no layer's output could be read: the model was compiled before it was watched (watch first, "
@@ -101,9 +104,10 @@ class Doctor:
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations)
-        self._waiting: list[dict[str, float]] = []  # what came since the last optimizer step
+        # What came since the last optimizer step; bounded, should there never be one.
+        self._waiting: deque[dict[str, float]] = deque(maxlen=MICRO)
         self._uneventful = 0  # steps that may pass unbooked
-        self._passed: list[float] = []  # their losses
+        self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
         self._closed = False
         self._plan()
@@ -126,6 +130,11 @@ class Doctor:
         return self._history
 
     @property
+    def chart(self) -> Path | None:
+        """The folder the run is recorded in, if it is."""
+        return self._record.path
+
+    @property
     def overhead(self) -> float:
         """The fraction of the loop's time that was spent in sickbay."""
         return self._governor.overhead
@@ -140,9 +149,7 @@ class Doctor:
         if self._record.to_raise:
             findings, self._record.to_raise = self._record.to_raise, []
             raise Diagnosed(findings)
-        if self._uneventful and not metrics and self._pass(loss, start):
-            return []
-        return self._guard.run("doctor", self._step, loss, metrics, start) or []
+        return self._guard.run("doctor", self._turn, loss, metrics, start) or []
 
     def epoch(self, **metrics: Tensor | float) -> list[Finding]:
         """Tell the doctor that an epoch is over, with what was evaluated; return what it found."""
@@ -152,7 +159,7 @@ class Doctor:
         """Take every hook away and finish the chart. The findings stay."""
         if not self._closed:
             self._closed = True
-            self._guard.run("doctor", self._book_passed)
+            self._guard.run("passed steps", self._book_passed)
             self._guard.run("probe", self._probe.close)
             self._record.close()
 
@@ -167,32 +174,37 @@ class Doctor:
     ) -> None:
         self.close()
 
-    def _pass(self, loss: Any, start: float) -> bool:
+    def _turn(self, loss: Any, metrics: Mapping[str, Any], start: float) -> list[Finding]:
+        if self._closed:
+            return []
+        if type(loss) is Tensor and not loss.ndim and not metrics:
+            numbers = {"loss": loss.item()}
+        else:
+            numbers = self._numbers(metrics if loss is None else {"loss": loss, **metrics})
+        if self._uneventful and self._pass(numbers):
+            self._probe.passing_time += perf_counter() - start
+            return []
+        return self._step(numbers, start)
+
+    def _pass(self, numbers: dict[str, float]) -> bool:
         """Let a step pass that needs no bookkeeping yet; False if it does need it.
 
         In a loop of a few milliseconds a step, bookkeeping at every step would cost too much.
         """
-        if type(loss) is not Tensor or loss.ndim:
+        usual = isfinite(numbers.get("loss", 0.0)) and not self._waiting
+        if not usual or not self._probe.glance():
             return False
-        value, probe = loss.item(), self._probe
-        if not isfinite(value) or not probe.glance():
-            return False
-        self._passed.append(value)
+        self._passed.append(numbers)
         self._uneventful -= 1
         if not self._uneventful:
-            probe.quiet = False
-        probe.passing_time += perf_counter() - start
+            self._probe.quiet = False
         return True
 
-    def _step(
-        self, loss: Tensor | float | None, metrics: Mapping[str, Any], start: float
-    ) -> list[Finding]:
-        if self._closed:
-            return []
+    def _step(self, numbers: dict[str, float], start: float) -> list[Finding]:
         costs = self._clock.read()
         costs["passing"], self._probe.passing_time = self._probe.passing_time, 0.0
         passed = self._book_passed()
-        self._waiting.append(self._numbers(metrics if loss is None else {"loss": loss, **metrics}))
+        self._waiting.append(numbers)
         reading = self._guard.run("probe", self._probe.collect, self._history.step)
         if reading is None:
             reading = Reading(steps=1)
@@ -239,10 +251,10 @@ class Doctor:
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""
-        losses, self._passed = self._passed, []
-        for loss in losses:
-            self._add(Vitals(self._history.step + 1, self._history.epoch, time(), {"loss": loss}))
-        return len(losses)
+        passed, self._passed = self._passed, []
+        for scalars in passed:
+            self._add(Vitals(self._history.step + 1, self._history.epoch, time(), scalars))
+        return len(passed)
 
     def _add(self, vitals: Vitals) -> None:
         self._history.append(vitals)
@@ -294,14 +306,14 @@ def as_number(value: Any) -> float | None:
         return float(value.item() if value.ndim == 0 else value.float().mean().item())
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except Exception:
         return None
 
 
-def averages(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def averages(rows: Collection[dict[str, float]]) -> dict[str, float]:
     """Return the mean of every name over the rows that have it."""
     if len(rows) == 1:
-        return dict(rows[0])
+        return next(iter(rows))
     values: dict[str, list[float]] = {}
     for row in rows:
         for name, value in row.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
@@ -35,6 +36,11 @@ class Record:
         self._said: set[str] = set()
         self._chart = None if chart is None else ChartWriter(chart, history.setup)
 
+    @property
+    def path(self) -> Path | None:
+        """The folder of the chart."""
+        return None if self._chart is None else self._chart.path
+
     def vitals(self, vitals: Vitals) -> None:
         """Write down a reading."""
         if self._chart is not None:
@@ -56,7 +62,10 @@ class Record:
         if self._chart is not None:
             self.guard.run("chart", self._chart.finding, finding)
         self._add(Event(kind="finding", step=finding.step, epoch=finding.epoch, text=str(finding)))
-        self.guard.run("voice", self._announce, finding)
+        if self._on_finding == "stop":
+            self.to_raise.append(finding)
+        else:
+            self.guard.run("voice", self._announce, finding)
 
     def event(self, kind: Literal["gone", "skipped_step", "trouble", "notice"], text: str) -> None:
         """Keep something that has happened."""
@@ -87,8 +96,6 @@ class Record:
             self._on_finding(finding)
         elif self._on_finding == "advise":
             terminal.show(finding, self._problems[finding.problem].advice)
-        elif self._on_finding == "stop":
-            self.to_raise.append(finding)
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

@@ -42,6 +42,9 @@ class NonFinite(Problem):
 
     def check(self, history: History) -> Finding | None:
         tables = {kind: table for kind in KINDS if (table := history.table(kind)) is not None}
+        newest = max([step for step, _ in history.timed("grad_norm", 1)], default=-1)
+        newest = max(newest, *(table.step for table in tables.values()), -1)
+        tables = {kind: table for kind, table in tables.items() if table.step == newest}
         seen = {kind: table.step for kind, table in tables.items() if not table.is_finite}
         steps: dict[str, int] = {kind: step for kind, step in seen.items()}  # noqa: C416
         for name in ("loss", "grad_norm"):
@@ -55,9 +58,6 @@ class NonFinite(Problem):
             if kind == origin:
                 return self._in_table(history, tables[kind])
         message = f"{origin} is {history.latest(origin)}"
-        outputs = tables.get("activation")
-        if origin == "loss" and outputs is not None and outputs.step == steps["loss"]:
-            message += ", though the output of every layer is finite"
         return self.found(history, message, step=steps[origin], value=history.latest(origin))
 
     def _in_table(self, history: History, table: Table) -> Finding:

@@ -17,6 +17,7 @@ from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
 SMALL = 65_536  # outputs up to this size are kept aside and measured together, which is cheaper
+MANY = 256  # copies that are kept at the most
 SAMPLE = 4_096  # values of an output that a compiled graph hands over
 
 CHANNELS_SECOND = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
@@ -33,7 +34,7 @@ class Activations:
         self._listeners: dict[nn.Module, _Listener] = {}
         self._rows: dict[str, list[Numbers]] = {}
         self._kept: list[tuple[str, Tensor, int]] = []
-        self._channels_second = False
+        self._channels_second: bool | None = None  # not known before the first layer with weights
         self._compiled = False  # a graph holds our hooks: it would be compiled anew without them
         self.due = False
 
@@ -44,10 +45,12 @@ class Activations:
         if not self.due and not self._compiled:
             self._hooks.remove()
         elif not self._hooks:
+            known, self._listeners = self._listeners, {}
             for name, module in self._anatomy.modules.items():
                 if computes(module):
-                    listener = self._listeners.setdefault(module, _Listener(self, module))
+                    listener = known.get(module) or _Listener(self, module)
                     listener.name = name
+                    self._listeners[module] = listener
                     self._hooks.add(module.register_forward_hook(listener))
 
     def collect(self, step: int) -> Table | None:
@@ -57,12 +60,7 @@ class Activations:
             if sample is not None:
                 self._compiled = True
                 self._kept.append((listener.name, sample, 0))
-        if self._kept:
-            names, tensors, unit_dims = zip(*self._kept, strict=True)
-            for name, tensor, unit_dim, row in zip(
-                names, tensors, unit_dims, measure(tensors), strict=True
-            ):
-                self._add(name, tensor, unit_dim, row)
+        self._measure_kept()
         order = [name for name in self._anatomy.modules if name in self._rows]
         if not order:
             return None
@@ -84,15 +82,26 @@ class Activations:
             unit_dim = self._unit_dim(module, tensor)
             if tensor.numel() <= SMALL:  # a copy, since the next layer may work in place
                 self._kept.append((name, tensor.detach().clone(), unit_dim))
+                if len(self._kept) >= MANY:
+                    self._measure_kept()
             else:
                 self._add(name, tensor, unit_dim, measure([tensor.detach()])[0])
+
+    def _measure_kept(self) -> None:
+        rows = measure([tensor for _, tensor, _ in self._kept])
+        for (name, tensor, unit_dim), row in zip(self._kept, rows, strict=True):
+            self._add(name, tensor, unit_dim, row)
+        self._kept.clear()
+        for name, parts in self._rows.items():
+            self._rows[name] = [merge(np.stack(parts))]
 
     def _forget(self) -> None:
         self._rows.clear()
         self._kept.clear()
 
     def _in_training(self) -> bool:
-        return self._anatomy.model.training and torch.is_grad_enabled()
+        in_backward = torch._C._current_graph_task_id() != -1  # checkpointing computes it again
+        return self._anatomy.model.training and torch.is_grad_enabled() and not in_backward
 
     def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
         if unit_dim:
@@ -105,7 +114,8 @@ class Activations:
             self._channels_second = type(module).__name__.startswith(CHANNELS_SECOND)
         if tensor.ndim < 2:
             return 0
-        return 1 if tensor.ndim in (2, 4, 5) or self._channels_second else -1
+        second = tensor.ndim > 3 if self._channels_second is None else self._channels_second
+        return 1 if tensor.ndim == 2 or second else -1
 
 
 class _Listener(Hook):

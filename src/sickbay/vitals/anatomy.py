@@ -61,7 +61,7 @@ class Anatomy:
 
     def _sort(self) -> bool:
         """List modules and parameters in forward order; return whether these are new lists."""
-        modules, parameters = list(self.modules), list(self.parameters.values())
+        modules, parameters = list(self.modules.items()), list(self.parameters.values())
         registered = dict(self.model.named_modules())
         places = self._places(registered)
         self.modules = {
@@ -78,7 +78,7 @@ class Anatomy:
             if parameter in seen:
                 del self.parameters[name]
             seen.add(parameter)
-        return modules != list(self.modules) or not (
+        return modules != list(self.modules.items()) or not (
             len(parameters) == len(self.parameters)
             and all(map(lambda a, b: a is b, parameters, self.parameters.values()))
         )

@@ -57,9 +57,12 @@ class Block:
     sample: slice  # where those go
 
     def load(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Copy the pieces in, converted to the block's precision, and clear what lies behind."""
+        """Copy the pieces in, converted to the block's precision, and clear what lies behind.
+
+        Tensors that lie in more than one block must be flat.
+        """
         sources = [
-            tensors[piece.tensor] if piece.whole else tensors[piece.tensor].reshape(-1)[piece.part]
+            tensors[piece.tensor] if piece.whole else tensors[piece.tensor][piece.part]
             for piece in self.pieces
         ]
         torch._foreach_copy_(self.targets, sources)

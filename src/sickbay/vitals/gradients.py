@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
 from operator import is_
@@ -55,7 +55,7 @@ class Gradients:
         self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
         self._queued = False
         self._raw: Rows | None = None
-        self._final: list[Rows] = []
+        self._final: dict[int, Rows] = {}  # by who uses them
         self._changed = False
         self.due = False
 
@@ -72,41 +72,40 @@ class Gradients:
             self._handle = self._sentinel.register_post_accumulate_grad_hook(self._arrived)  # type: ignore[no-untyped-call]
 
     def take(
-        self, parameters: Mapping[str, nn.Parameter], scale: float = 1.0, unscaled: bool = False
+        self, user: int, parameters: Mapping[str, nn.Parameter], scale: float, unscaled: bool
     ) -> None:
         """Take the gradients of these parameters as they are now, just before they are used.
 
-        `unscaled` says that a gradient scaler was at work, which leaves no stamp.
+        `unscaled` says that a gradient scaler was at work, which raises no version.
         """
         raw = self._raw
         names, grads = present(parameters)
         if not names:
             return
-        if raw is None:  # backward was not heard: take a better sentinel next time
+        if raw is None and self.due:  # backward was not heard: take a better sentinel next time
             self._unhook()
-            self._sentinel = next(
-                (each for each in parameters.values() if each.grad is not None), None
-            )
-        elif not unscaled and raw.still_hold(names, grads):
-            self._final.append(raw)
+            self._sentinel = parameters[names[0]]
+        if raw is not None and not unscaled and raw.still_hold(names, grads):
+            self._final[user] = raw
             return
         self._changed = raw is not None
-        self._final.append(Rows(names, scaled(measure(grads), scale), [], []))
+        self._final[user] = Rows(names, scaled(measure(grads), scale), [], [])
 
     def finite(self) -> bool:
         """Tell whether all values taken so far are finite."""
-        return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self._final)
+        return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self._final.values())
 
     def forget(self) -> None:
         """Drop what was taken."""
-        self._raw, self._final, self._changed = None, [], False
+        self._raw, self._final, self._changed = None, {}, False
+        self._queued = False
 
     def collect(self, step: int, scaler: bool) -> list[Table]:
         """Return the tables of the step: as used, and as backward left them if that differs.
 
         Under a gradient scaler what backward left is multiplied by its scale, and not returned.
         """
-        used = [rows for rows in self._final if rows.names]
+        used = [rows for rows in self._final.values() if rows.names]
         if self._raw is not None and self._raw.names and self._raw not in used:
             used.append(self._raw)  # for what no optimizer has used; it comes last, so it yields
         tables = [self._table("gradient", step, used)] if used else []
@@ -133,7 +132,8 @@ class Gradients:
             self._handle.remove()
             self._handle = None
             if not self._sentinel._post_accumulate_grad_hooks:
-                self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]  # torch would go on calling an empty list
+                # Torch would go on calling an empty list.
+                self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
@@ -158,10 +158,11 @@ def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], li
     return tuple([name for name, _ in there]), [grad for _, grad in there]
 
 
-def table_norm(table: Table) -> float:
-    """Return the norm over all rows, NaN if any value is not finite."""
-    norms = table.column("norm").tolist()
-    return sqrt(sum(norm * norm for norm in norms)) if table.is_finite else nan
+def table_norm(table: Table, held: Collection[str]) -> float:
+    """Return the norm over the rows that an optimizer holds, NaN if any value is not finite."""
+    pairs = zip(table.names, table.column("norm").tolist(), strict=True)
+    squares = [norm * norm for name, norm in pairs if not held or name in held]
+    return sqrt(sum(squares)) if table.is_finite else nan
 
 
 def scaled(values: Numbers, scale: float) -> Numbers:

@@ -36,6 +36,31 @@ class Reading:
     unheard: bool = False  # activations were to be read but no hook was called
 
 
+@dataclass
+class Turn:
+    """What has happened since the doctor was last told of a step; optimizers by their id."""
+
+    steps: dict[int, int] = field(default_factory=dict)
+    norms: dict[int, float] = field(default_factory=dict)  # of the gradients each used last
+    skipped: int = 0
+    alarm: bool = False
+    scaled: bool = False  # a gradient scaler was at work
+
+    def count(self, optimizer: object) -> None:
+        """Count a step of an optimizer."""
+        self.steps[id(optimizer)] = self.steps.get(id(optimizer), 0) + 1
+
+    @property
+    def length(self) -> int:
+        """How many steps it is: those of the optimizer that made most."""
+        return max(self.steps.values(), default=0)
+
+    @property
+    def norm(self) -> float:
+        """The norm of all gradients together, NaN if it was not read."""
+        return hypot(*self.norms.values()) if self.norms else nan
+
+
 class Probe:
     """Watches a model and its optimizers; `arm` says what to read next, `collect` brings it."""
 
@@ -58,14 +83,14 @@ class Probe:
         self._guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
-        self._counts = {id(optimizer): 0 for optimizer in self.optimizers}
         self._canary = Canary({})
-        self._norm = nan
-        self._steps = self._skipped = 0
-        self._alarm = self._alarmed = self._scaled = False
+        self._turn = Turn()
+        self._alarmed = False  # something was not finite at the last reading
+        self._expected: bool | None = None  # the end of a step; True if backward runs inside it
         self._hold()
         for optimizer in self.optimizers:
             self._hooks.add(optimizer.register_step_pre_hook(self._before_step))
+            self._hooks.add(optimizer.register_step_post_hook(self._after_step))
         scaler.listen(self)
 
     def arm(self, kinds: Collection[Kind]) -> None:
@@ -77,43 +102,41 @@ class Probe:
 
     def glance(self) -> bool:
         """Tell whether there was one uneventful step, and be ready for the next one if so."""
-        if self._steps != 1 or self._skipped or self._alarm:
+        turn = self._turn
+        if turn.length != 1 or turn.skipped or turn.alarm:
             return False
-        self._steps = 0
+        turn.steps.clear()
+        turn.norms.clear()
         return True
 
     def collect(self, last: int) -> Reading:
         """Return what was read since step `last`; nothing if no optimizer has made a step since."""
+        turn = self._turn
         if not self.optimizers:
-            self._steps = 1
-            self.anatomy.learn_order()
-            self._read_gradients(self.anatomy.parameters, 1.0)
-        if not self._steps:
+            self._read_without_optimizer()
+        if not turn.length:
             return Reading()
-        step = last + self._steps
+        step = last + turn.length
         ratio = self.weights.update_ratio()
         tables = self._gradient_tables(step)
         for part in (self.weights, self.activations, self.replay):
-            if part is not None and (part.due or self._alarm):
+            if part is not None and (part.due or turn.alarm):
                 with self._clock.timing(part.kind):
                     table = self._guard.run(part.kind, part.collect, step)
                 tables += [] if table is None else [table]
-        scalars = {"grad_norm": self._norm, "update_ratio": ratio}
-        reading = Reading(
-            steps=self._steps,
-            skipped=self._skipped,
-            scalars={name: value for name, value in scalars.items() if not isnan(value)},
+        scalars = {} if isnan(ratio) else {"update_ratio": ratio}
+        if turn.norms:
+            scalars["grad_norm"] = turn.norm
+        self._alarmed = turn.alarm or (self._alarmed and not isfinite(turn.norm))
+        self._turn = Turn()
+        return Reading(
+            steps=turn.length,
+            skipped=turn.skipped,
+            scalars=scalars,
             tables=tables,
-            alarm=self._alarm,
+            alarm=turn.alarm,
             unheard=self.activations.due and not any(each.kind == "activation" for each in tables),
         )
-        if self._alarm:
-            reading.scalars["grad_norm"] = self._norm
-        self._alarmed = self._alarm or (self._alarmed and not isfinite(self._norm))
-        self._steps = self._skipped = 0
-        self._norm = nan
-        self._alarm = self._scaled = False
-        return reading
 
     def learning_rates(self) -> dict[str, float]:
         """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
@@ -150,14 +173,15 @@ class Probe:
 
     def before_scaler(self, optimizer: Optimizer) -> None:
         """Remember how many steps the optimizer had made."""
-        self._count_before = self._counts.get(id(optimizer), -1)
-        self._scaled = self._scaled or id(optimizer) in self._counts
+        if optimizer in self._held:
+            self._turn.scaled = True
+            self._steps_before = self._turn.steps.get(id(optimizer), 0)
 
     def after_scaler(self, optimizer: Optimizer) -> None:
         """Notice that the scaler did not let the optimizer step."""
-        if self._counts.get(id(optimizer)) == self._count_before:
-            self._steps += 1
-            self._skipped += 1
+        if optimizer in self._held and self._turn.steps.get(id(optimizer), 0) == self._steps_before:
+            self._turn.count(optimizer)
+            self._turn.skipped += 1
 
     def _holdings(self) -> list[int]:
         return [
@@ -180,84 +204,91 @@ class Probe:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         start = perf_counter()
-        if self.quiet and not self._scaled and self._guard.run("probe", self._canary.is_alive):
-            self._counts[id(optimizer)] += 1
-            self._steps += 1
+        self._turn.count(optimizer)
+        quiet = self.quiet and not self._turn.scaled
+        if quiet and self._guard.run("probe", self._canary.is_alive):
             self.passing_time += perf_counter() - start
             return
         charged = self._clock.total
         closure = args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
-        self._guard.run("probe", self._on_step, optimizer, closure)
+        self._guard.run("probe", self._on_step, optimizer, closure is not None)
         self._clock.add("books", perf_counter() - start - (self._clock.total - charged))
 
-    def _on_step(self, optimizer: Optimizer, closure: Any) -> None:
-        self._counts[id(optimizer)] += 1
-        if optimizer is self.optimizers[0] or not self._steps:
-            self._steps += 1
+    def _after_step(self, optimizer: Optimizer, *_: Any) -> None:
+        if self._expected is not None:
+            closure, self._expected = self._expected, None
+            self._guard.run("probe", self._on_stepped, optimizer, closure)
+
+    def _on_step(self, optimizer: Optimizer, closure: bool) -> None:
+        self._expected = None
         self.anatomy.learn_order()
         if self._held_from is not self.anatomy.parameters:
             self._hold()
         self._canary = Canary(self._held[optimizer])
-        if closure is None:
-            self._use_gradients(optimizer)
-        watch_update = self.weights.due or self._alarm
-        if watch_update:
+        if not closure:
+            self._use_gradients(optimizer, self._held[optimizer])
+        if self.weights.due or self._turn.alarm:
             with self._clock.timing("weight"):
                 self._guard.run("weight", self.weights.take, self._held[optimizer])
-        if watch_update or closure is not None:
-            self._expect(optimizer, closure is not None)
-
-    def _expect(self, optimizer: Optimizer, closure: bool) -> None:
-        """Be told when the step is over, this once; a hook for good would cost at every step."""
-
-        def after(*_: Any) -> None:
-            handle.remove()
-            self._guard.run("probe", self._on_stepped, optimizer, closure)
-
-        handle = optimizer.register_step_post_hook(after)
+            self._expected = closure
+        elif closure:
+            self._expected = True
 
     def _on_stepped(self, optimizer: Optimizer, closure: bool) -> None:
         if closure:  # backward ran inside the step
-            self._use_gradients(optimizer)
+            self._use_gradients(optimizer, self._held[optimizer], updated=True)
         with self._clock.timing("weight"):
             self._guard.run("weight", self.weights.updated)
 
-    def _use_gradients(self, optimizer: Optimizer) -> None:
-        """Read the gradients that the optimizer is about to use."""
+    def _read_without_optimizer(self) -> None:
+        self._turn.count(None)
+        self.anatomy.learn_order()
+        self._use_gradients(None, self.anatomy.parameters, updated=True)
+        if self.weights.due:
+            with self._clock.timing("weight"):
+                self._guard.run("weight", self.weights.take, self.anatomy.parameters)
+
+    def _use_gradients(
+        self,
+        optimizer: Optimizer | None,
+        parameters: Mapping[str, nn.Parameter],
+        updated: bool = False,
+    ) -> None:
+        """Read the gradients that the optimizer is about to use, or has just used."""
         scale = 1.0
-        if self._scaled:  # a fused optimizer unscales, and skips, by itself
+        if self._turn.scaled:  # a fused optimizer unscales, and skips, by itself
             found_inf = getattr(optimizer, "found_inf", None)
             if found_inf is not None and float(found_inf) > 0:
-                self._skipped += 1
+                self._turn.skipped += 1
                 return
-            if getattr(optimizer, "grad_scale", None) is not None:
-                scale = 1.0 / float(optimizer.grad_scale)  # type: ignore[attr-defined]
-        self._read_gradients(self._held[optimizer], scale)
-
-    def _read_gradients(self, parameters: Mapping[str, nn.Parameter], scale: float) -> None:
-        """Read all statistics if they are due or something is wrong, else the norm."""
+            if (grad_scale := getattr(optimizer, "grad_scale", None)) is not None:
+                scale = 1.0 / float(grad_scale)
         if not self.gradients.due:
             norm = self._guard.run("pulse", global_norm, parameters, scale)
-            self._norm = (
-                nan if norm is None else hypot(norm, 0.0 if isnan(self._norm) else self._norm)
-            )
-            if norm is None or isfinite(norm) or self._alarmed:
+            if norm is None:
+                return
+            self._turn.norms[id(optimizer)] = norm
+            if isfinite(norm) or self._alarmed:
                 return  # else look closer, once
         with self._clock.timing("gradient"):
-            self._guard.run("gradient", self.gradients.take, parameters, scale, self._scaled)
+            take, key = self.gradients.take, id(optimizer)
+            self._guard.run("gradient", take, key, parameters, scale, self._turn.scaled)
         if not self._alarmed and not self.gradients.finite():
-            self._alarm = True
-            if self.replay is not None and not self.activations.due:
+            self._turn.alarm = True
+            # Once the weights are updated a second pass would only show what they have become.
+            if self.replay is not None and not self.activations.due and not updated:
                 with self._clock.timing("replay"):
                     self._guard.run("replay", self.replay.take)
 
     def _gradient_tables(self, step: int) -> list[Table]:
-        if self._skipped:  # what was read belongs to a step that did not happen
+        turn = self._turn
+        if turn.skipped:  # what was read belongs to a step that did not happen
             self.gradients.forget()
-        if not (self.gradients.due or self._alarm):
+        if not (self.gradients.due or turn.alarm):
             return []
         with self._clock.timing("gradient"):
-            tables = self._guard.run("gradient", self.gradients.collect, step, self._scaled) or []
+            tables = self._guard.run("gradient", self.gradients.collect, step, turn.scaled) or []
             if tables:
-                self._norm = table_norm(tables[0])
+                held = {name for each in self._held.values() for name in each}
+                turn.norms = {0: table_norm(tables[0], held)}
         return tables

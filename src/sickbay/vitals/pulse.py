@@ -4,33 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ctypes import c_float
-from math import isfinite, sqrt
+from math import hypot, isfinite
 
 import torch
 from torch import Tensor, nn
+
+EXACT = {torch.float32, torch.float64}
 
 
 def global_norm(parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
     """Return the l2 norm of all gradients together, times `scale`."""
     grads = [grad for each in parameters.values() if (grad := each.grad) is not None]
-    if not grads:
-        return 0.0
-    if any(grad.is_sparse or grad.requires_grad for grad in grads):
-        grads = [each.coalesce().values() if each.is_sparse else each.detach() for each in grads]
-    norms = torch._foreach_norm(grads, 2, torch.float32)
-    return scale * sqrt(sum(norm.item() ** 2 for norm in norms))
+    if any(grad.is_sparse or grad.requires_grad or grad.dtype not in EXACT for grad in grads):
+        grads = [plain(grad) for grad in grads]
+    norms = torch._foreach_norm(grads) if grads else ()
+    return scale * hypot(*[norm.item() for norm in norms])
+
+
+def plain(grad: Tensor) -> Tensor:
+    """Return the values of a gradient in a precision that its norm fits into."""
+    grad = grad.coalesce().values() if grad.is_sparse else grad.detach()
+    return grad if grad.dtype in EXACT else grad.float()
 
 
 class Canary:
-    """One value of one gradient, of a layer near the input.
+    """One value of one gradient.
 
-    What is not finite anywhere in the forward pass makes it so too, and looking at it is so cheap
-    that it can be done at every step of the fastest loop.
+    A loss that is not finite makes it so too, and looking at it is so cheap that it can be done at
+    every step of the fastest loop.
     """
 
     def __init__(self, parameters: Mapping[str, nn.Parameter]) -> None:
-        there = (each for each in parameters.values() if each.grad is not None and each.numel())
-        self._parameter = next(there, None)
+        there = [each for each in parameters.values() if each.grad is not None and each.numel()]
+        # A vector if there is one: of an embedding, only what occurred in the batch has a gradient.
+        self._parameter = min(there, key=lambda each: each.ndim != 1, default=None)
 
     def is_alive(self) -> bool:
         """Tell whether the value is known to be finite."""

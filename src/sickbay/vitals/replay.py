@@ -33,6 +33,8 @@ class Replay:
         self._anatomy = anatomy
         self._inputs: tuple[Any, Any] | None = None
         self._rows: dict[str, Numbers] = {}
+        self._device = next(anatomy.model.parameters()).device.type
+        self._autocast = torch.autocast(self._device, enabled=False)
         self._hooks = Handles()
         self._hooks.add(anatomy.model.register_forward_pre_hook(Hook(self._keep), with_kwargs=True))
 
@@ -47,8 +49,9 @@ class Replay:
             if computes(module):
                 module.register_forward_hook(_Listener(name, self._rows))
         args, kwargs = self._inputs
-        with random_states_kept(model), torch.no_grad(), suppress(_Found):
+        with random_states_kept(model), torch.no_grad(), self._autocast, suppress(_Found):
             model(*args, **kwargs)
+            self._rows = {}  # this time all was finite: that proves nothing
 
     def collect(self, step: int) -> Table | None:
         """Return what was taken as the table of the step, None if nothing was."""
@@ -64,6 +67,10 @@ class Replay:
     def _keep(self, model: nn.Module, args: Any, kwargs: Any) -> None:
         if not torch.compiler.is_compiling() and model.training and torch.is_grad_enabled():
             self._inputs = args, kwargs
+            if torch.is_autocast_enabled(self._device):
+                self._autocast = torch.autocast(
+                    self._device, torch.get_autocast_dtype(self._device)
+                )
 
 
 class _Found(Exception):  # noqa: N818 - no error: it ends the replay

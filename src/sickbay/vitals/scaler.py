@@ -21,7 +21,7 @@ _plain_step = GradScaler.step
 
 @wraps(_plain_step)
 def _heard_step(self: GradScaler, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-    listeners = list(_listeners)
+    listeners = list(_listeners) if self.is_enabled() else []
     for listener in listeners:
         listener.before_scaler(optimizer)
     result = _plain_step(self, optimizer, *args, **kwargs)

@@ -109,9 +109,16 @@ class _Plan:
         self.sample = np.empty((len(shapes), SAMPLE), precision)
         self.places = _places(np.minimum(sizes, SAMPLE))
         self.empty = 0 in sizes
+        self.large = {
+            each.tensor for block in self.blocks for each in block.pieces if not each.whole
+        }
 
     def measure(self, tensors: Sequence[Tensor]) -> Numbers:
         odd = self.empty
+        if self.large:
+            tensors = list(tensors)
+            for index in self.large:
+                tensors[index] = tensors[index].reshape(-1)
         sample = self.sample.reshape(-1)
         for block in self.blocks:
             block.load(tensors)

@@ -1,0 +1,235 @@
+"""Loops too fast to be booked at every step, and other turns that are easy to get wrong."""
+
+from math import nan
+
+import pytest
+import torch
+import torch.utils.checkpoint
+from torch import Tensor, nn
+
+import sickbay
+from sickbay.doctor import Doctor
+from tests.models import features, mlp
+
+
+def hurried(model: nn.Module, optimizer: torch.optim.Optimizer) -> Doctor:
+    """Return a doctor whose budget is so small that most steps pass unbooked."""
+    return sickbay.watch(model, optimizer, on_finding="silent", budget=1e-4)
+
+
+def learn(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Tensor) -> Tensor:
+    optimizer.zero_grad()
+    loss: Tensor = model(inputs).square().mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss
+
+
+def true_norm(model: nn.Module) -> float:
+    norms = [p.grad.double().norm() for p in model.parameters() if p.grad is not None]
+    return float(torch.stack(norms).norm())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("form", ["tensor", "number", "metrics"])
+def test_every_loss_and_the_right_norms_whatever_is_given(dtype: torch.dtype, form: str) -> None:
+    model = mlp().to(dtype)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    doctor = hurried(model, optimizer)
+    losses, norms = [], {}
+    for step in range(300):
+        loss = learn(model, optimizer, features(8).to(dtype))
+        if form == "metrics":
+            doctor.step(loss, accuracy=step / 300)
+        else:
+            doctor.step(loss if form == "tensor" else loss.item())
+        losses.append(loss.item())
+        norms[step] = true_norm(model)
+    assert doctor.history.recent("loss", 300) == losses
+    if form == "metrics":
+        assert doctor.history.recent("accuracy", 300) == [step / 300 for step in range(300)]
+    read = dict(doctor.history.timed("grad_norm", 300))
+    assert 4 < len(read) < 300
+    assert read == pytest.approx({step: norms[step] for step in read}, rel=1e-2)
+    assert not doctor._guard.off
+
+
+def test_gradient_accumulation() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    doctor = hurried(model, optimizer)
+    for micro in range(800):
+        model(features()).square().mean().backward()
+        if micro % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad()
+        doctor.step(torch.tensor(float(micro)))
+    assert doctor.history.recent("loss", 200) == [4 * step + 1.5 for step in range(200)]
+
+
+def test_the_order_of_several_optimizers_does_not_matter() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 1))
+    first, second = (torch.optim.SGD(part.parameters(), lr=0.1) for part in model)
+    doctor = sickbay.watch(model, [first, second], on_finding="silent", every=2)
+    for _ in range(3):
+        loss = model(features()).square().mean()
+        model.zero_grad()
+        loss.backward()
+        second.step()
+        first.step()
+        doctor.step(loss)
+        assert doctor.history.latest("grad_norm") == pytest.approx(true_norm(model), rel=1e-5)
+    assert doctor.history.step == 2
+
+
+def test_several_steps_in_one_turn_have_the_norm_of_the_last() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every={"weight": 1})
+    for _ in range(4):
+        loss = learn(model, optimizer, features())
+    doctor.step(loss)
+    assert doctor.history.step == 3
+    assert doctor.history.latest("grad_norm") == pytest.approx(true_norm(model), rel=1e-5)
+
+
+def test_two_doctors_may_watch_one_optimizer() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctors = [sickbay.watch(model, optimizer, on_finding="silent", every=1) for _ in range(2)]
+    for _ in range(3):
+        loss = learn(model, optimizer, features())
+        for doctor in doctors:
+            doctor.step(loss)
+    for doctor in doctors:
+        table = doctor.history.table("weight")
+        assert table is not None
+        assert table.row("0.weight")["update_ratio"] > 0
+        doctor.close()
+    assert not optimizer._optimizer_step_post_hooks
+
+
+def test_a_closure_that_raises_leaves_no_trace() -> None:
+    model = mlp()
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+
+    def broken() -> float:
+        raise KeyError("no batch")
+
+    with pytest.raises(KeyError):
+        optimizer.step(broken)  # type: ignore[no-untyped-call]
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss: Tensor = model(features()).square().mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    doctor.step(optimizer.step(closure))  # type: ignore[no-untyped-call]
+    doctor.close()
+    assert not optimizer._optimizer_step_post_hooks
+
+
+def test_a_backward_that_raises_does_not_end_the_readings() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+
+    def fail(_: Tensor) -> None:
+        raise KeyError("on purpose")
+
+    loss = model(features()).square().mean()
+    handle = next(model.parameters()).register_hook(fail)  # type: ignore[no-untyped-call]
+    with pytest.raises(KeyError):
+        loss.backward()
+    handle.remove()
+    for _ in range(2):
+        optimizer.zero_grad()
+        model(features()).square().mean().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+        optimizer.step()
+        doctor.step()
+    raw = doctor.history.table("raw_gradient")
+    assert raw is not None
+    assert raw.step == 1
+
+
+def test_nan_that_went_away_may_be_found_again() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every={"gradient": 1})
+    for step in range(30):
+        optimizer.zero_grad()
+        model(features()).square().mean().backward()
+        if step in (5, 20):
+            model[2].weight.grad[0, 0] = nan  # type: ignore[index]
+            doctor._probe._before_step(optimizer, (optimizer,), {})  # the weights are to stay whole
+        else:
+            optimizer.step()
+        doctor.step()
+    assert [finding.step for finding in doctor.findings] == [5, 20]
+    assert [event.kind for event in doctor.events] == ["finding", "gone", "finding", "gone"]
+
+
+def test_a_disabled_scaler_is_no_scaler() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", enabled=False)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    scaler.scale(1e3 * model(features()).square().mean()).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+    doctor.step()
+    assert doctor.history.table("raw_gradient") is not None
+
+
+def test_a_layer_without_parameters_may_be_replaced() -> None:
+    model = mlp()
+    assert isinstance(model, nn.Sequential)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    doctor.step(learn(model, optimizer, features()))
+    model[1] = nn.LeakyReLU()
+    doctor.epoch()
+    for _ in range(2):
+        doctor.step(learn(model, optimizer, features()))
+    assert doctor.history.setup.layers["1"] == "LeakyReLU"
+    table = doctor.history.table("activation")
+    assert table is not None
+    assert table.row("1")["minimum"] < 0
+
+
+def test_weights_are_read_without_an_optimizer_and_activations_once_when_checkpointed() -> None:
+    class Thrifty(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.head = mlp(), nn.Linear(4, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            hidden = torch.utils.checkpoint.checkpoint(self.body, x, use_reentrant=False)
+            out: Tensor = self.head(hidden)
+            return out
+
+    model = Thrifty()
+    doctor = sickbay.watch(model, on_finding="silent", every=1)
+    model(features(6)).square().mean().backward()
+    doctor.step()
+    weights, activations = (doctor.history.table(kind) for kind in ("weight", "activation"))
+    assert weights is not None
+    assert len(weights.names) == 10
+    assert activations is not None
+    assert activations.row("body.0")["count"] == 6 * 8
+
+
+def test_copies_of_outputs_do_not_pile_up() -> None:
+    model = mlp()
+    doctor = sickbay.watch(model, on_finding="silent", every=1)
+    for _ in range(300):
+        model(features()).square().mean().backward()
+    assert len(doctor._probe.activations._kept) < 300
+    doctor.step()
+    table = doctor.history.table("activation")
+    assert table is not None
+    assert table.row("0")["count"] == 300 * 6 * 8
