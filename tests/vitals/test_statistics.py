@@ -14,10 +14,11 @@ from torch import Tensor
 
 from sickbay.readings import COLUMN, STATISTICS, Numbers
 from sickbay.vitals import statistics
-from sickbay.vitals.blocks import Buffers, lay_out
+from sickbay.vitals.blocks import ROWS, WIDTH, Buffers, lay_out
 from sickbay.vitals.statistics import measure
 
-SIZES = (0, 1, 2, 3, 100, 511, 512, 513, 1023, 1024, 1025, 65_535, 65_536, 65_537, 200_000)
+BLOCK = ROWS * WIDTH
+SIZES = (0, 1, 2, 100, 511, 512, 513, 1023, 1024, 1025, 66_666, BLOCK - 1, BLOCK, BLOCK + 1)
 EYE = torch.eye(4)
 TWICE = torch.sparse_coo_tensor(torch.tensor([[3, 3]]), torch.ones(2), check_invariants=True)
 FLOATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
@@ -117,7 +118,7 @@ def test_around_the_borders_of_blocks(kind: str) -> None:
 @pytest.mark.parametrize("spread", [1e-3, 1e-6])
 @pytest.mark.parametrize("scale", [1e-20, 1e-7, 1e-4, 1.0, 1e12])
 def test_a_small_spread_around_a_large_mean(scale: float, spread: float) -> None:
-    tensors = [scale * (1 + spread * normal(size)) for size in (8, 700, 3000, 70_000)]
+    tensors = [scale * (1 + spread * normal(size)) for size in (8, 700, 3000, BLOCK + 9)]
     tensors[2][:2900] = np.nan
     all_agree([*tensors, *(tensor.double() for tensor in tensors)])
 
@@ -135,14 +136,14 @@ def test_tiny_values_next_to_others(tiny: float, other: float) -> None:
     all_agree([torch.from_numpy(values), torch.from_numpy(values).float()])
 
 
-@pytest.mark.parametrize("size", [513, 1025, 65_537, 200_000])
+@pytest.mark.parametrize("size", [513, 1025, BLOCK + 1, 3 * BLOCK])
 def test_quartiles_of_a_large_tensor_are_those_of_a_sample(size: int) -> None:
     row = measure([torch.ones(2), normal(size) * 5 + 100])[1]
     for name, exact in zip(QUARTILES, [-0.6745, 0, 0.6745], strict=True):
         assert row[COLUMN[name]] == pytest.approx(100 + 5 * exact, abs=5 * 6 * 1.25 / 512**0.5)
 
 
-@pytest.mark.parametrize("size", [513, 1025, 65_537, 200_000])
+@pytest.mark.parametrize("size", [513, 1025, BLOCK + 1, 3 * BLOCK])
 @pytest.mark.parametrize("holes", [False, True])
 def test_the_sample_is_spread_over_the_whole_tensor(size: int, holes: bool) -> None:
     ramp = torch.linspace(0, 1, size)
@@ -155,7 +156,7 @@ def test_the_sample_is_spread_over_the_whole_tensor(size: int, holes: bool) -> N
 
 def test_the_sample_has_its_size_wherever_the_borders_are() -> None:
     buffers = Buffers("float32")
-    for size in range(65_537, 66_137):
+    for size in range(BLOCK + 1, BLOCK + 2000):
         assert sum(len(block.picks) for block in lay_out([(1,), (size,)], buffers)) == 2 * 512
 
 
@@ -178,7 +179,6 @@ def test_no_tensors() -> None:
         pytest.param(torch.tensor([1 + 2j, -3j]), torch.tensor([1.0, 2, 0, -3]), id="complex"),
         pytest.param(torch.tensor([1 + 2j, -3j]).conj(), torch.tensor([1.0, -2, 0, 3]), id="conj"),
         pytest.param(torch.arange(-2, 7), torch.arange(-2.0, 7), id="integers"),
-        pytest.param(torch.tensor([True, False]), torch.tensor([1.0, 0.0]), id="booleans"),
         pytest.param(torch.tensor(3.0), torch.tensor(3.0), id="no-dimensions"),
         pytest.param(torch.ones(4, 1).expand(4, 900), torch.ones(3600), id="expanded"),
         pytest.param(torch.nn.Parameter(torch.ones(3)), torch.ones(3), id="parameter"),
@@ -195,7 +195,7 @@ def test_compressed_sparse_tensors() -> None:
 
 
 def test_the_same_numbers_whatever_was_measured_between() -> None:
-    tensors = [normal(70_000), normal(3), torch.tensor([1.0, np.nan]), torch.zeros(0), normal(900)]
+    tensors = [normal(BLOCK + 9), normal(3), torch.tensor([1.0, np.nan]), torch.zeros(0)]
     before = measure(tensors)
     for size in range(1, 3000, 37):
         measure([torch.full((size,), np.nan), torch.full((size,), 1e30), normal(size).double()])
@@ -223,7 +223,7 @@ def test_no_generator_is_touched() -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_tensors_are_left_as_they_are(dtype: torch.dtype) -> None:
-    tensor = torch.cat([normal(70_000), torch.tensor([np.nan, np.inf, -0.0])]).to(dtype)
+    tensor = torch.cat([normal(BLOCK + 9), torch.tensor([np.nan, np.inf, -0.0])]).to(dtype)
     bits, version = tensor.view(torch.uint8).clone(), tensor._version
     measure([tensor, tensor[:5]])
     assert torch.equal(tensor.view(torch.uint8), bits)
@@ -240,9 +240,7 @@ def test_the_graph_is_left_as_it_is() -> None:
     assert torch.equal(x.grad, 2 * x.detach())
 
 
-def test_a_first_call_in_inference_mode_spoils_no_later_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_inference_mode_spoils_no_later_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "_buffers", lru_cache(Buffers))
     monkeypatch.setattr(statistics, "_plan", lru_cache(statistics._Plan))
     with torch.inference_mode():

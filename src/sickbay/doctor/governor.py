@@ -15,9 +15,9 @@ START_SECONDS = 0.02  # in their purses,
 START_STEPS = 50  # the budget is doubled for so many steps,
 ALWAYS_READ, ALWAYS_JUDGED = 3, 10  # and so many steps are looked at whatever it costs.
 AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
-LEAST = 0.1  # of the aim is for readings in any case, or a very fast loop would never be read
+LEAST = 0.05  # of the aim is for readings in any case, or a very fast loop would never be read
 BOOKS = 0.5  # of the aim may go to keeping the books and to the gradient norm; if that is too
-MOST = 100  # little to do it at every step, so many steps at the most are booked together
+MOST = 200  # little to do it at every step, so many steps at the most are booked together
 PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
 MEMORY = 0.9  # weight of the past in a running mean
 # Worth their time whatever it is: they count as overhead, but no purse pays for them.

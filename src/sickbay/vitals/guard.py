@@ -30,9 +30,13 @@ class Guard:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            self.off.add(part)
-            try:
-                self._report(part, error)
-            except Exception:  # a broken report must not reach the loop either
-                self.off.add("report")
+            self.fail(part, error)
             return None
+
+    def fail(self, part: str, error: Exception) -> None:
+        """Report that a part has failed, and switch it off."""
+        self.off.add(part)
+        try:
+            self._report(part, error)
+        except Exception:  # a broken report must not reach the loop either
+            self.off.add("report")

@@ -103,7 +103,7 @@ class Probe:
     def glance(self) -> bool:
         """Tell whether there was one uneventful step, and be ready for the next one if so."""
         turn = self._turn
-        if turn.length != 1 or turn.skipped or turn.alarm:
+        if turn.alarm or turn.skipped or turn.length != 1:
             return False
         turn.steps.clear()
         turn.norms.clear()
@@ -205,8 +205,7 @@ class Probe:
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         start = perf_counter()
         self._turn.count(optimizer)
-        quiet = self.quiet and not self._turn.scaled
-        if quiet and self._guard.run("probe", self._canary.is_alive):
+        if self.quiet and not self._turn.scaled and self._canary.is_alive():
             self.passing_time += perf_counter() - start
             return
         charged = self._clock.total

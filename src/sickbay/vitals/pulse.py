@@ -40,13 +40,14 @@ class Canary:
         self._parameter = min(there, key=lambda each: each.ndim != 1, default=None)
 
     def is_alive(self) -> bool:
-        """Tell whether the value is known to be finite."""
+        """Tell whether the value is finite; True if that cannot be told cheaply."""
         grad = None if self._parameter is None else self._parameter.grad
+        if (
+            type(grad) is not Tensor
+            or not grad.is_cpu
+            or grad.dtype is not torch.float32
+            or grad.layout is not torch.strided
+        ):
+            return True
         # Read from memory: to ask torch for it would take several times as long.
-        return (
-            type(grad) is Tensor
-            and grad.is_cpu
-            and grad.dtype is torch.float32
-            and grad.layout is torch.strided
-            and isfinite(c_float.from_address(grad.data_ptr()).value)
-        )
+        return isfinite(c_float.from_address(grad.data_ptr()).value)
