@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sickbay.problems.profiles import EVERY, PROFILES
+from sickbay.problems.profiles import EVERY, profiles_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,12 +37,7 @@ def test_the_chart_example_runs() -> None:
 def test_the_table_of_problems_is_complete() -> None:
     rows = [
         f"| `{name}` | {(getdoc(kind) or '').partition(chr(10))[0]} | "
-        + ", ".join(
-            profile
-            for profile, problems in PROFILES.items()
-            if any(problem.name() == name for problem in problems)
-        )
-        + " |"
+        f"{', '.join(profiles_of(name))} |"
         for name, kind in sorted(EVERY.items())
     ]
     table = README.partition("<!-- problems -->\n")[2].partition("<!-- /problems -->")[0]

@@ -10,7 +10,7 @@ from inspect import getdoc
 
 from sickbay import __version__
 from sickbay.errors import SickbayError, UsageError, unknown
-from sickbay.problems.profiles import EVERY, PROFILES
+from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,13 +77,8 @@ def _problems(_options: argparse.Namespace) -> None:
 
     table = Table("problem", "what it is", "profiles", box=None, pad_edge=False)
     for name, kind in sorted(EVERY.items()):
-        having = [
-            profile
-            for profile, problems in PROFILES.items()
-            if any(problem.name() == name for problem in problems)
-        ]
         summary = (getdoc(kind) or "").partition("\n")[0]
-        table.add_row(name, summary, ", ".join(having))
+        table.add_row(name, summary, ", ".join(profiles_of(name)))
     Console().print(table)
 
 

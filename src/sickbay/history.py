@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sickbay.readings import Kind, Setup, Table, Vitals
 
-Clock: TypeAlias = "deque[tuple[int, float]]"
+Series: TypeAlias = "deque[tuple[int, float]]"
 
 
 class History:
@@ -36,7 +36,7 @@ class History:
         self.setup = setup or Setup()
         self.step = -1
         self.epoch = 0
-        self._steps: dict[str, Clock] = defaultdict(lambda: deque(maxlen=window))
+        self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._epochs: dict[str, list[float]] = defaultdict(list)
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
         self._first: dict[str, float] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from time import perf_counter, thread_time, time
@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from sickbay.doctor.checks import check_epochs, check_model, check_on_finding, check_optimizers
 from sickbay.doctor.governor import Every, Governor
+from sickbay.doctor.numbers import as_number, averages
 from sickbay.doctor.record import OnFinding, Record
 from sickbay.doctor.ward import Ward
 from sickbay.errors import Diagnosed
@@ -297,25 +298,3 @@ class Doctor:
             else:
                 numbers[name] = number
         return numbers
-
-
-def as_number(value: Any) -> float | None:
-    """Return a number as a float, a tensor as the mean of its values, None for anything else."""
-    if isinstance(value, Tensor):
-        value = value.detach()
-        return float(value.item() if value.ndim == 0 else value.float().mean().item())
-    try:
-        return float(value)
-    except Exception:
-        return None
-
-
-def averages(rows: Collection[dict[str, float]]) -> dict[str, float]:
-    """Return the mean of every name over the rows that have it."""
-    if len(rows) == 1:
-        return next(iter(rows))
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        for name, value in row.items():
-            values.setdefault(name, []).append(value)
-    return {name: sum(each) / len(each) for name, each in values.items()}

@@ -10,14 +10,15 @@ Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int]
 
 # What a reading is worth, as its share of what the budget leaves.
 SHARES: Mapping[str, float] = {"gradient": 0.4, "activation": 0.25, "weight": 0.15, "judging": 0.2}
-# What is wrong mostly shows in the first steps, so these get more: readings start with something
-START_SECONDS = 0.02  # in their purses,
-START_STEPS = 50  # the budget is doubled for so many steps,
-ALWAYS_READ, ALWAYS_JUDGED = 3, 10  # and so many steps are looked at whatever it costs.
+# What is wrong mostly shows in the first steps, so these get more.
+START_SECONDS = 0.02  # in all purses together at the start
+START_STEPS = 50  # steps for which the budget is doubled
+ALWAYS_READ = 3  # steps that are read whatever it costs: as many as a problem must show in
+ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
 LEAST = 0.05  # of the aim is for readings in any case, or a very fast loop would never be read
-BOOKS = 0.5  # of the aim may go to keeping the books and to the gradient norm; if that is too
-MOST = 200  # little to do it at every step, so many steps at the most are booked together
+BOOKS = 0.5  # of the aim, less the price of passing, may go to the books and the gradient norm
+MOST = 200  # steps that are booked together at the most, where that is too little for every step
 PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
 MEMORY = 0.9  # weight of the past in a running mean
 # Worth their time whatever it is: they count as overhead, but no purse pays for them.
@@ -102,8 +103,8 @@ class Governor:
         if steps > 1:
             passing = costs.get("passing", 0.0) / (steps - 1)
             self._passing_price = running_mean(self._passing_price, passing)
-        unpaid = {*self._purses, *UNPAID}
-        running = sum(cost for each, cost in costs.items() if each not in unpaid)
+        elsewhere = {*self._purses, *UNPAID}
+        running = sum(cost for each, cost in costs.items() if each not in elsewhere)
         start = 2 if self._start > 0 else 1
         self._start -= steps
         income = start * AIM * self.budget * elapsed

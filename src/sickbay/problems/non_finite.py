@@ -34,7 +34,7 @@ class NonFinite(Problem):
         step 7  non finite  b  gradient of b.weight has 3 NaN or Inf
 
     Reference:
-        Reported by every framework, located by few.
+        Micikevicius et al. (2018), Mixed precision training, on where half precision overflows.
     """
 
     severity = "critical"

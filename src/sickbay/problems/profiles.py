@@ -30,6 +30,19 @@ EVERY: Mapping[str, type[Problem]] = {
 }
 
 
+def profiles_of(name: str) -> list[str]:
+    """Return the profiles that look for a problem.
+
+    >>> profiles_of("non_finite")
+    ['default']
+    """
+    return [
+        profile
+        for profile, problems in PROFILES.items()
+        if any(problem.name() == name for problem in problems)
+    ]
+
+
 def choose(
     profile: str = "default", problems: Sequence[str | Problem] | None = None
 ) -> tuple[Problem, ...]:

@@ -1,0 +1,32 @@
+"""Making plain numbers of what a loop hands over."""
+
+from collections.abc import Collection
+from typing import Any
+
+from torch import Tensor
+
+
+def as_number(value: Any) -> float | None:
+    """Return a number as a float, a tensor as the mean of its values, None for anything else."""
+    if isinstance(value, Tensor):
+        value = value.detach()
+        return float(value.item() if value.ndim == 0 else value.float().mean().item())
+    try:
+        return float(value)
+    except Exception:
+        return None
+
+
+def averages(rows: Collection[dict[str, float]]) -> dict[str, float]:
+    """Return the mean of every name over the rows that have it.
+
+    >>> averages([{"loss": 1.0, "accuracy": 0.5}, {"loss": 3.0}])
+    {'loss': 2.0, 'accuracy': 0.5}
+    """
+    if len(rows) == 1:
+        return next(iter(rows))
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        for name, value in row.items():
+            values.setdefault(name, []).append(value)
+    return {name: sum(each) / len(each) for name, each in values.items()}
