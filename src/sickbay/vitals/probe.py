@@ -46,10 +46,6 @@ class Turn:
     alarm: bool = False
     scaled: bool = False  # a gradient scaler was at work
 
-    def count(self, optimizer: object) -> None:
-        """Count a step of an optimizer."""
-        self.steps[id(optimizer)] = self.steps.get(id(optimizer), 0) + 1
-
     @property
     def length(self) -> int:
         """How many steps it is: those of the optimizer that made most."""
@@ -103,10 +99,12 @@ class Probe:
     def glance(self) -> bool:
         """Tell whether there was one uneventful step, and be ready for the next one if so."""
         turn = self._turn
-        if turn.alarm or turn.skipped or turn.length != 1:
+        if turn.alarm or turn.skipped or turn.norms or len(turn.steps) != 1:
             return False
+        for count in turn.steps.values():
+            if count != 1:
+                return False
         turn.steps.clear()
-        turn.norms.clear()
         return True
 
     def collect(self, last: int) -> Reading:
@@ -180,7 +178,7 @@ class Probe:
     def after_scaler(self, optimizer: Optimizer) -> None:
         """Notice that the scaler did not let the optimizer step."""
         if optimizer in self._held and self._turn.steps.get(id(optimizer), 0) == self._steps_before:
-            self._turn.count(optimizer)
+            self._turn.steps[id(optimizer)] = self._steps_before + 1
             self._turn.skipped += 1
 
     def _holdings(self) -> list[int]:
@@ -204,8 +202,9 @@ class Probe:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         start = perf_counter()
-        self._turn.count(optimizer)
-        if self.quiet and not self._turn.scaled and self._canary.is_alive():
+        turn, key = self._turn, id(optimizer)
+        turn.steps[key] = turn.steps.get(key, 0) + 1
+        if self.quiet and not turn.scaled and self._canary.is_alive():
             self.passing_time += perf_counter() - start
             return
         charged = self._clock.total
@@ -240,7 +239,7 @@ class Probe:
             self._guard.run("weight", self.weights.updated)
 
     def _read_without_optimizer(self) -> None:
-        self._turn.count(None)
+        self._turn.steps[id(None)] = 1
         self.anatomy.learn_order()
         self._use_gradients(None, self.anatomy.parameters, updated=True)
         if self.weights.due:

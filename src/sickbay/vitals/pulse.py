@@ -35,19 +35,25 @@ class Canary:
     """
 
     def __init__(self, parameters: Mapping[str, nn.Parameter]) -> None:
-        there = [each for each in parameters.values() if each.grad is not None and each.numel()]
+        there = [each for each in parameters.values() if is_readable(each.grad)]
         # A vector if there is one: of an embedding, only what occurred in the batch has a gradient.
         self._parameter = min(there, key=lambda each: each.ndim != 1, default=None)
 
     def is_alive(self) -> bool:
         """Tell whether the value is finite; True if that cannot be told cheaply."""
         grad = None if self._parameter is None else self._parameter.grad
-        if (
-            type(grad) is not Tensor
-            or not grad.is_cpu
-            or grad.dtype is not torch.float32
-            or grad.layout is not torch.strided
-        ):
+        if grad is None or not grad.is_cpu:  # the model may have moved since
             return True
         # Read from memory: to ask torch for it would take several times as long.
         return isfinite(c_float.from_address(grad.data_ptr()).value)
+
+
+def is_readable(grad: Tensor | None) -> bool:
+    """Tell whether a gradient is a plain one whose first value can be read from memory."""
+    return (
+        type(grad) is Tensor
+        and grad.is_cpu
+        and grad.dtype is torch.float32
+        and grad.layout is torch.strided
+        and grad.numel() > 0
+    )
