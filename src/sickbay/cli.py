@@ -61,10 +61,7 @@ def _demo(options: argparse.Namespace) -> None:
     )
     result = demo.run(options.epochs, options.chart, console)
     names = ", ".join(finding.problem for finding in result.findings) or "nothing"
-    console.print(
-        f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}. "
-        f"Watching took {100 * result.overhead:.1f} % of the time, printing included."
-    )
+    console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")
     if result.findings:
         console.print(f"More: sickbay explain {result.findings[0].problem}")
     if result.chart:

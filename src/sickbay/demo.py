@@ -28,7 +28,6 @@ class Result:
 
     accuracy: float
     findings: list[Finding]
-    overhead: float
     chart: Path | None
 
 
@@ -76,7 +75,7 @@ def run(
             for _ in range(epochs):
                 accuracy = train_epoch(model, optimizer, points, labels, doctor)
                 progress.advance(bar)
-    return Result(accuracy, doctor.findings, doctor.overhead, doctor.chart)
+    return Result(accuracy, doctor.findings, doctor.chart)
 
 
 def train_epoch(
