@@ -47,6 +47,10 @@ class History:
             for step, value in enumerate(values):
                 self.append(Vitals(step=step, scalars={name: value}))
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(self._tables)
+        return f"<History to step {self.step}: {', '.join(self._steps)}; tables: {kinds or 'none'}>"
+
     def append(self, vitals: Vitals) -> None:
         """Add one reading."""
         step = vitals.step

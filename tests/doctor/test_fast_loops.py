@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 import sickbay
 from sickbay.doctor import Doctor
+from tests.doctor.test_harmless import hooks_of
 from tests.models import features, mlp
 
 
@@ -233,3 +234,24 @@ def test_copies_of_outputs_do_not_pile_up() -> None:
     table = doctor.history.table("activation")
     assert table is not None
     assert table.row("0")["count"] == 300 * 6 * 8
+
+
+@pytest.mark.parametrize(
+    "part", ["sickbay.history.History.append", "sickbay.vitals.probe.Probe.collect"]
+)
+def test_a_doctor_that_failed_takes_its_hooks_away(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr("sickbay.reports.terminal.say", str)
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    monkeypatch.setattr(part, fail)
+    doctor.step(learn(model, optimizer, features()))
+    assert hooks_of(model) == 0
+    assert not optimizer._optimizer_step_pre_hooks
+    doctor.step(learn(model, optimizer, features()))
+    doctor.close()

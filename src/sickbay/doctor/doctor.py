@@ -32,8 +32,8 @@ REFRESH = 100  # steps after which the model is looked at again, in case it has 
 MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
 UNHEARD = (
-    "no layer's output could be read: the model was compiled before it was watched (watch first, "
-    "or call torch._dynamo.reset()), or it trains in eval mode. Gradients and weights are read."
+    "no layer's output could be read at this step: the model was not called, or is in eval mode, or "
+    "was compiled before it was watched (watch first, or call torch._dynamo.reset())."
 )
 
 
@@ -110,7 +110,7 @@ class Doctor:
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
-        self._closed = False
+        self._closed = self._retired = False
         self._plan()
         self._last = perf_counter()
 
@@ -155,7 +155,10 @@ class Doctor:
                 return []
         except Exception as error:
             self._guard.fail("doctor", error)
-        return self._guard.run("doctor", self._step, loss, metrics, start) or []
+        new = self._guard.run("doctor", self._step, loss, metrics, start)
+        if new is None:
+            self._retire()
+        return new or []
 
     def epoch(self, **metrics: Tensor | float) -> list[Finding]:
         """Tell the doctor that an epoch is over, with what was evaluated; return what it found."""
@@ -208,6 +211,7 @@ class Doctor:
         self._waiting.append(self._numbers(loss, metrics))
         reading = self._guard.run("probe", self._probe.collect, self._history.step)
         if reading is None:
+            self._retire()
             reading = Reading(steps=1)
         new = self._take(reading) if reading.steps else []
         now = perf_counter()
@@ -225,6 +229,12 @@ class Doctor:
                 f"{UNSTEPPED} calls of step(), but the watched optimizer made none."
             )
         return new
+
+    def _retire(self) -> None:
+        """Take every hook away: what they bring would not be collected any more."""
+        if not self._retired:
+            self._retired = True
+            self._guard.run("retiring", self._probe.close)
 
     def _plan(self) -> None:
         """Choose what is read at the next step."""

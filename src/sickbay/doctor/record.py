@@ -35,6 +35,8 @@ class Record:
         self._history, self._problems, self._on_finding = history, problems, on_finding
         self._said: set[str] = set()
         self._chart = None if chart is None else ChartWriter(chart, history.setup)
+        if chart is not None and self.path != Path(chart).absolute():
+            self.notice(f"{chart} holds a run already; this one is recorded in {self.path}.")
 
     @property
     def path(self) -> Path | None:
