@@ -32,8 +32,8 @@ REFRESH = 100  # steps after which the model is looked at again, in case it has 
 MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
 UNHEARD = (
-    "no layer's output could be read at this step: the model was not called, or is in eval mode, or "
-    "was compiled before it was watched (watch first, or call torch._dynamo.reset())."
+    "no layer's output could be read at this step: the model was not called, or is in eval mode, "
+    "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."
 )
 
 
