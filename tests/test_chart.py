@@ -145,7 +145,7 @@ def test_readings_wait_a_second_or_a_megabyte_and_findings_do_not(
     assert (len(chart.findings()), chart.history().step, append(4)) == (1, 3, 3)
     writer.event(EVENT)
     assert (chart.events(), chart.history().step) == ([EVENT], 4)
-    assert [append(step, large) for step in range(5, 11)] == [4, 4, 4, 4, 9, 9]
+    assert [append(step, large) for step in range(5, 11)] == [4, 4, 4, 8, 8, 8]
     lines = (writer.path / "events.jsonl").read_text().splitlines()
     assert sum(json.loads(line)["type"] == "rows" for line in lines) == 1
 
@@ -316,7 +316,7 @@ def test_a_table_that_could_not_be_read_is_refused_or_left_out(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = replace(table(0, "a", "b"), names=("a",))
-    with pytest.raises(UsageError, match=r"values must have the shape \(1, 16\), got \(2, 16\)"):
+    with pytest.raises(UsageError, match=r"values must have the shape \(1, 18\), got \(2, 18\)"):
         writer.append(Vitals(step=0, tables=[wrong]))
     write(writer)
     monkeypatch.setattr(module, "KIND_OF", {})

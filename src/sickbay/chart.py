@@ -166,15 +166,15 @@ class Chart:
     @property
     def setup(self) -> Setup:
         """The newest setup."""
-        fields = [self._head["setup"], *self._entries("setup")][-1]
-        shapes = fields["shapes"].items()
-        return Setup(**{**fields, "shapes": {name: tuple(shape) for name, shape in shapes}})
+        return Setup.of([self._head["setup"], *self._entries("setup")][-1])
 
     def findings(self) -> list[Finding]:
         """Return every finding, oldest first."""
         lines = self._entries("finding")
         for line in lines:
-            line.update(layers=tuple(line["layers"]), evidence=_floats(line["evidence"]))
+            for key in ("layers", "consequences"):
+                line[key] = tuple(line.get(key, ()))
+            line["evidence"] = _floats(line["evidence"])
         return [Finding(**line) for line in lines]
 
     def events(self) -> list[Event]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 Severity = Literal["info", "warning", "critical"]
+EventKind = Literal["finding", "gone", "combined", "skipped_step", "trouble", "notice"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
@@ -20,6 +21,7 @@ class Finding:
         layers: The layers concerned, in forward order, named as in `named_modules`.
         message: What, how much, against what limit.
         evidence: The numbers, by name.
+        consequences: Other problems that were seen and that this one explains.
 
     >>> print(Finding(problem="non_finite", step=7, layers=("encoder.0",), message="it is NaN"))
     step 7  non finite  encoder.0  it is NaN
@@ -32,6 +34,7 @@ class Finding:
     layers: tuple[str, ...] = ()
     message: str = ""
     evidence: Mapping[str, float] = field(default_factory=dict)
+    consequences: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -46,8 +49,14 @@ class Finding:
         more = len(self.layers) - 1
         return (self.layers[0] or "(model)") + (f" +{more}" if more else "")
 
+    @property
+    def aftermath(self) -> str:
+        """The consequences as words."""
+        names = ", ".join(name.replace("_", " ") for name in self.consequences)
+        return f"(explains {names})" if names else ""
+
     def __str__(self) -> str:
-        parts = (f"step {self.step}", self.title, self.where, self.message)
+        parts = (f"step {self.step}", self.title, self.where, self.message, self.aftermath)
         return "  ".join(part for part in parts if part)
 
 
@@ -55,11 +64,12 @@ class Finding:
 class Event:
     """Something that happened to the run or to sickbay itself.
 
-    `kind` is one of: `finding` (a problem began), `gone` (it went away), `skipped_step` (a gradient
-    scaler dropped the step), `trouble` (a part of sickbay failed and was switched off), `notice`.
+    `kind` is one of: `finding` (a problem began), `gone` (it went away), `combined` (several stand
+    at once), `skipped_step` (a gradient scaler dropped the step), `trouble` (a part of sickbay
+    failed and was switched off), `notice`.
     """
 
-    kind: Literal["finding", "gone", "skipped_step", "trouble", "notice"]
+    kind: EventKind
     step: int
     epoch: int = 0
     text: str = ""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["gradient", "raw_gradient", "weight", "activation"]
+Kind = Literal["gradient", "raw_gradient", "weight", "activation", "batch"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -29,6 +29,8 @@ STATISTICS = {
     "nonfinite": "count of NaN and Inf; the other statistics leave them out",
     "dead_units": "activations: share of units that were zero for the whole batch",
     "update_ratio": "weights: norm of the last update over the norm of the weight",
+    "mean_abs": "mean absolute value",
+    "lasting_dead": "activations: share of units that were zero in the last 3 readings",
 }
 COLUMN = {name: index for index, name in enumerate(STATISTICS)}
 
@@ -37,8 +39,9 @@ COLUMN = {name: index for index, name in enumerate(STATISTICS)}
 class Table:
     """Statistics of many tensors at one step, a row each, in forward order.
 
-    Rows are named by parameter (`encoder.0.weight`) for gradients and weights, and by module
-    (`encoder.0`) for activations. What was not measured is NaN.
+    Rows are named by parameter (`encoder.0.weight`) for gradients and weights, by module
+    (`encoder.0`) for activations, and `input`, `output`, `target` for the batch. What was not
+    measured is NaN.
     """
 
     kind: Kind
@@ -81,7 +84,7 @@ class Table:
 
     def layer(self, name: str) -> str:
         """Return the module that the row called `name` belongs to."""
-        return name if self.kind == "activation" else name.rpartition(".")[0]
+        return name if self.kind in ("activation", "batch") else name.rpartition(".")[0]
 
 
 @dataclass  # not frozen: one is made at every step, and that would triple its cost
@@ -101,12 +104,39 @@ class Setup:
 
     Attributes:
         layers: Class name of every module that computes something, by its name, in forward order.
-        shapes: Shape of every parameter, by its name, in forward order.
+        shapes: Shape of every trainable parameter, by its name, in forward order.
         optimizer: Class name of the optimizer, if one is watched.
         epochs: Planned epochs, if known.
+        unheld: Trainable parameters that no watched optimizer holds.
+        uncalled: Modules with parameters that the forward pass does not call.
+        loss: What the loss is (`cross_entropy`, `bce_logits`, `mse`, ...), "" if not known.
+        output: The activation that feeds it (`linear`, `softmax`, ...), "" if not known.
+        task: What is to be learnt (`binary`, `multiclass`, `multilabel`, `regression`,
+            `next_token`), "" if not known.
+        output_shape: Shape of what is compared with the targets, () if not known.
+        target_shape: Shape of the targets, () if not known.
+        stretched: Whether outputs and targets were stretched to fit each other.
     """
 
     layers: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     optimizer: str = ""
     epochs: int | None = None
+    unheld: tuple[str, ...] = ()
+    uncalled: tuple[str, ...] = ()
+    loss: str = ""
+    output: str = ""
+    task: str = ""
+    output_shape: tuple[int, ...] = ()
+    target_shape: tuple[int, ...] = ()
+    stretched: bool = False
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> "Setup":
+        """Make a setup from JSON, where tuples are lists."""
+        plain: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in fields.items()
+        }
+        plain["shapes"] = {name: tuple(shape) for name, shape in plain["shapes"].items()}
+        return cls(**plain)

@@ -235,7 +235,7 @@ def test_wrong_every(every: Any) -> None:
 def test_every_of_an_unknown_kind(kind: Any) -> None:
     with pytest.raises(UsageError) as caught:
         Governor({kind: 1}, 0.01, ALL)
-    expected = f"{EVERY} (gradient, weight, activation), got { ({kind: 1})!r}."
+    expected = f"{EVERY} (gradient, weight, activation, batch), got { ({kind: 1})!r}."
     assert str(caught.value) == expected
 
 

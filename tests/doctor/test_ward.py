@@ -95,8 +95,8 @@ def test_what_fails_while_it_stands_is_gone_after_a_while() -> None:
 def test_standing() -> None:
     ward = Ward([Scripted("x....."), Other(".xxxxx")], Guard(Log().report))
     standing = []
-    for _ in range(6):
-        ward.judge(History())
+    for step in range(6):
+        ward.judge(History(loss=[1.0] * (step + 1)))
         standing.append(list(ward.standing))
     assert standing == [["scripted"], *[["scripted", "other"]] * 4, ["other"]]
     assert list(ward.problems) == ["scripted", "other"]

@@ -12,7 +12,8 @@ from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
 QUARTILES = ("lower_quartile", "median", "upper_quartile")
-EXACT = [name for name in STATISTICS if name not in (*QUARTILES, "dead_units", "update_ratio")]
+AVERAGED = (*QUARTILES, "dead_units", "mean_abs", "lasting_dead")
+EXACT = [name for name in STATISTICS if name not in (*AVERAGED, "update_ratio")]
 RAMP = torch.linspace(-1, 2, 700)
 NAN = torch.full((30,), np.nan)
 INF_LADEN = torch.where(RAMP > 1.5, np.inf, RAMP)
@@ -70,7 +71,7 @@ def rows(*parts: dict[str, float]) -> Numbers:
     return table
 
 
-@pytest.mark.parametrize("name", [*QUARTILES, "dead_units"])
+@pytest.mark.parametrize("name", AVERAGED)
 def test_what_cannot_be_merged_is_averaged_by_size(name: str) -> None:
     merged = merge(rows({name: 0.1, "count": 100}, {name: 0.5, "count": 300}))
     assert merged[COLUMN[name]] == pytest.approx(0.4)

@@ -59,6 +59,7 @@ def reference(values: Numbers) -> dict[str, float]:
         "maximum": float(high),
         **dict(zip(QUARTILES, np.quantile(finite, [0.25, 0.5, 0.75]).tolist(), strict=True)),
         "zeros": float((finite == 0).mean()),
+        "mean_abs": largest * float(np.abs(scaled).mean()),
     }
     if low < high:
         known |= {"skewness": m3 / m2**1.5, "kurtosis": m4 / m2**2 - 3}
@@ -73,9 +74,9 @@ def agrees(row: Numbers, tensor: Tensor) -> None:
     errors = dict.fromkeys(STATISTICS, (1e-7, 0.0))
     errors |= {"norm": (1e-4, 0.0), "variance": (1e-4, 0.0), "mean": (1e-5, 1e-5 * sd)}
     errors |= dict.fromkeys(("skewness", "kurtosis"), (1e-3, 1e-3))
-    errors |= dict.fromkeys(QUARTILES, (0.0, 1e-6 * size))
+    errors |= dict.fromkeys(QUARTILES, (0.0, 1e-6 * size)) | {"mean_abs": (1e-5, 1e-6 * size)}
     for name, (rel, absolute) in errors.items():
-        if name not in QUARTILES or tensor.numel() <= 512:
+        if name not in (*QUARTILES, "mean_abs") or tensor.numel() <= 512:
             expected = pytest.approx(known.get(name, np.nan), rel, absolute, nan_ok=True)
             assert got[name] == expected, name
 

@@ -78,8 +78,8 @@ def watch(
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding)
     check_epochs(epochs)
-    kinds: list[Kind] = ["gradient", "weight", "activation"]
-    governor = Governor(every, budget, kinds if activations else kinds[:2])
+    kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
+    governor = Governor(every, budget, kinds if activations else kinds[:-1])
     chosen = choose(profile, problems)
     history = History(Setup(epochs=epochs))
     record = Record(history, {each.name(): each for each in chosen}, on_finding, chart)
@@ -140,11 +140,25 @@ class Doctor:
         """The fraction of the loop's time that was spent in sickbay."""
         return self._governor.overhead
 
-    def step(self, loss: Tensor | float | None = None, **metrics: Tensor | float) -> list[Finding]:
+    def step(
+        self,
+        loss: Tensor | float | None = None,
+        *,
+        outputs: Tensor | None = None,
+        targets: Tensor | None = None,
+        **metrics: Tensor | float,
+    ) -> list[Finding]:
         """Tell the doctor that a step was made; return what it found at it.
 
         Without an optimizer step since the last call (gradient accumulation) the values are kept
         and count towards the next one.
+
+        Args:
+            loss: The loss, best as the tensor itself: what it is made of can be told from it.
+            outputs: What the loss has compared with the targets; found by itself where the loss is
+                a module of torch.
+            targets: What the outputs should have been; found in the same way.
+            metrics: Other numbers of the step; `accuracy` is used where it is given.
         """
         start = perf_counter()
         if self._record.to_raise:
@@ -155,6 +169,8 @@ class Doctor:
                 return []
         except Exception as error:
             self._guard.fail("doctor", error)
+        if self._probe.batch.due:
+            self._guard.run("batch", self._probe.batch.given, loss, outputs, targets)
         new = self._guard.run("doctor", self._step, loss, metrics, start)
         if new is None:
             self._retire()
@@ -254,9 +270,9 @@ class Doctor:
             self._record.event("skipped_step", "a gradient scaler dropped the step")
         if reading.unheard:
             self._record.notice(UNHEARD)
-        if step >= self._next_look:
+        if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
-            self._guard.run("probe", self._look_again)
+            self._guard.run("probe", self._look_again, reading.news)
         restless = reading.alarm or not isfinite(scalars.get("loss", 0.0))
         return self._judge() if restless or self._governor.judging_due(step) else []
 
@@ -281,9 +297,9 @@ class Doctor:
         self._guard.run("probe", self._look_again)
         return self._judge()
 
-    def _look_again(self) -> None:
+    def _look_again(self, news: bool = False) -> None:
         """See whether the model has changed, and tell the history what it is made of."""
-        if self._probe.refresh() or not self._history.setup.layers:
+        if self._probe.refresh() or news or not self._history.setup.layers:
             self._history.setup = self._probe.setup(self._history.setup.epochs)
             self._record.setup(self._history.setup)
 
@@ -295,6 +311,8 @@ class Doctor:
                 self._record.finding(finding)
             for name in gone:
                 self._record.event("gone", f"{name} is gone")
+            if new and len(standing := self._ward.standing) > 1:
+                self._record.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
         return new
 
     def _numbers(self, loss: Any, metrics: Mapping[str, Any]) -> dict[str, float]:

@@ -9,7 +9,9 @@ from sickbay.readings import Kind
 Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int]
 
 # What a reading is worth, as its share of what the budget leaves.
-SHARES: Mapping[str, float] = {"gradient": 0.4, "activation": 0.25, "weight": 0.15, "judging": 0.2}
+SHARES: Mapping[str, float] = {
+    "gradient": 0.35, "activation": 0.25, "weight": 0.15, "batch": 0.05, "judging": 0.2
+}  # fmt: skip
 # What is wrong mostly shows in the first steps, so these get more.
 START_SECONDS = 0.02  # in all purses together at the start
 START_STEPS = 50  # steps for which the budget is doubled
@@ -141,7 +143,9 @@ def check_every(every: Every) -> Every:
         set(every) - set(SHARES) | {"judging"} & set(every) if isinstance(every, Mapping) else set()
     )
     if unknown:
-        raise UsageError(f"every must be {possible} (gradient, weight, activation), got {every!r}.")
+        raise UsageError(
+            f"every must be {possible} (gradient, weight, activation, batch), got {every!r}."
+        )
     return every
 
 

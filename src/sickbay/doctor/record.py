@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
-from sickbay.findings import Event, Finding
+from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.readings import Setup, Vitals
@@ -69,7 +69,7 @@ class Record:
         else:
             self.guard.run("voice", self._announce, finding)
 
-    def event(self, kind: Literal["gone", "skipped_step", "trouble", "notice"], text: str) -> None:
+    def event(self, kind: EventKind, text: str) -> None:
         """Keep something that has happened."""
         step = max(self._history.step, 0)
         self._add(Event(kind=kind, step=step, epoch=self._history.epoch, text=text))

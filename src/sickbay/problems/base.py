@@ -3,12 +3,14 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf, isnan, nan
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from sickbay.findings import Finding, Severity
 from sickbay.history import History
-from sickbay.readings import Table
+from sickbay.readings import KINDS, Kind, Table
 from sickbay.thresholds import Tunable, threshold
+
+Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a step, of an epoch
 
 
 class Problem(Tunable, ABC):
@@ -16,6 +18,9 @@ class Problem(Tunable, ABC):
 
     severity: ClassVar[Severity] = "warning"
     advice: ClassVar[str]
+    reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)  # asked when one is new
+    explains: ClassVar[tuple[str, ...]] = ()  # problems that are a consequence of this one
+    yields_to_the_best: ClassVar[bool] = False  # a trial among the best is protected from it
 
     @abstractmethod
     def check(self, history: History) -> Finding | None:
@@ -52,6 +57,8 @@ class GradientProblem(Problem):
     Badly means an accuracy that never rose above `accuracy`, or, where no accuracy is given, a loss
     that has not fallen by `loss_drop` of its first value.
     """
+
+    reads = ("gradient",)
 
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
     accuracy: float = threshold(

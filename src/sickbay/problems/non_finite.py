@@ -9,9 +9,9 @@ from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.readings import KINDS, Table
 
-# At one step, what comes first is the likelier origin: weights feed the forward pass, that feeds
-# the loss, that feeds the gradients, and clipping spreads a NaN over all of them.
-ORDER = ("weight", "activation", "loss", "raw_gradient", "gradient", "grad_norm")
+# At one step, what comes first is the likelier origin: the batch and the weights feed the forward
+# pass, that feeds the loss, that feeds the gradients, and clipping spreads a NaN over all of them.
+ORDER = ("batch", "weight", "activation", "loss", "raw_gradient", "gradient", "grad_norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,7 @@ class NonFinite(Problem):
     """
 
     severity = "critical"
+    reads = ("step", *KINDS)
     advice = "lower the learning rate or clip gradients; look for log, sqrt or division near zero"
 
     def check(self, history: History) -> Finding | None:
@@ -45,7 +46,7 @@ class NonFinite(Problem):
         newest = max([step for step, _ in history.timed("grad_norm", 1)], default=-1)
         newest = max(newest, *(table.step for table in tables.values()), -1)
         tables = {kind: table for kind, table in tables.items() if table.step == newest}
-        seen = {kind: table.step for kind, table in tables.items() if not table.is_finite}
+        seen = {kind: table.step for kind, table in tables.items() if spoilt(table).any()}
         steps: dict[str, int] = {kind: step for kind, step in seen.items()}  # noqa: C416
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):
@@ -64,6 +65,9 @@ class NonFinite(Problem):
         where = [name for name, bad in zip(table.names, spoilt(table), strict=True) if bad]
         kind = table.kind.removeprefix("raw_")
         count = table.row(where[0])["nonfinite"]
+        if table.kind == "batch":
+            message = f"{where[0]} of the model has {count:.0f} NaN or Inf"
+            return self.found(history, message, step=table.step, tensors=float(len(where)))
         message = f"{kind} of {where[0] or '(model)'} has {count:.0f} NaN or Inf"
         if len(where) > 1:
             message += f", {len(where) - 1} of {len(table.names) - 1} others have some too"
@@ -74,5 +78,6 @@ class NonFinite(Problem):
 
 
 def spoilt(table: Table) -> NDArray[np.bool_]:
-    """Tell for each row whether it holds something not finite."""
-    return table.column("nonfinite") > 0
+    """Tell for each row whether it holds something not finite; outputs follow from the rest."""
+    bad = table.column("nonfinite") > 0
+    return bad & [name != "output" for name in table.names] if table.kind == "batch" else bad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sickbay.vitals.statistics import measure
 SMALL = 65_536  # outputs up to this size are kept aside and measured together, which is cheaper
 MANY = 256  # copies that are kept at the most
 SAMPLE = 4_096  # values of an output that a compiled graph hands over
+LASTING = 3  # readings in a row a unit must be silent in
 
 CHANNELS_SECOND = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 
@@ -34,6 +36,9 @@ class Activations:
         self._listeners: dict[nn.Module, _Listener] = {}
         self._rows: dict[str, list[Numbers]] = {}
         self._kept: list[tuple[str, Tensor, int]] = []
+        self._calls: Counter[str] = Counter()
+        # How many readings each unit was zero in, in a row, by layer and its call in the step.
+        self._silent_for: dict[tuple[str, int], Tensor] = {}
         self._channels_second: bool | None = None  # not known before the first layer with weights
         self._compiled = False  # a graph holds our hooks: it would be compiled anew without them
         self.due = False
@@ -98,6 +103,7 @@ class Activations:
     def _forget(self) -> None:
         self._rows.clear()
         self._kept.clear()
+        self._calls.clear()
 
     def _in_training(self) -> bool:
         in_backward = torch._C._current_graph_task_id() != -1  # checkpointing computes it again
@@ -105,8 +111,23 @@ class Activations:
 
     def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
         if unit_dim:
-            row[COLUMN["dead_units"]] = dead_units(tensor, unit_dim, row[COLUMN["zeros"]])
+            silent = silent_units(tensor, unit_dim, row[COLUMN["zeros"]])
+            row[COLUMN["dead_units"]] = 0.0 if silent is None else float(silent.float().mean())
+            row[COLUMN["lasting_dead"]] = self._lasting(name, silent)
         self._rows.setdefault(name, []).append(row)
+
+    def _lasting(self, name: str, silent: Tensor | None) -> float:
+        """Return the share of units that have been silent for some readings."""
+        key = name, self._calls[name]
+        self._calls[name] += 1
+        before = self._silent_for.pop(key, None)
+        if silent is None:
+            return 0.0
+        streak = silent.int()
+        if before is not None and before.shape == streak.shape:
+            streak += before * streak
+        self._silent_for[key] = streak
+        return float((streak >= LASTING).float().mean())
 
     def _unit_dim(self, module: nn.Module, tensor: Tensor) -> int:
         """Return the dimension of the units: channels of images, features of sequences."""
@@ -156,16 +177,14 @@ class _Listener(Hook):
         return self.buffer[:filled].clone() if filled else None
 
 
-def dead_units(tensor: Tensor, dim: int, zeros: float) -> float:
-    """Return the share of units along `dim` that are zero in the whole batch.
+def silent_units(tensor: Tensor, dim: int, zeros: float) -> Tensor | None:
+    """Tell for each unit along `dim` whether it is zero in the whole batch; None if none can be.
 
-    >>> dead_units(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), 1, 0.75)
-    0.5
+    >>> silent_units(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), 1, 0.75)
+    tensor([ True, False])
     """
-    units = tensor.shape[dim]
-    if not zeros * units >= 1:  # not even one unit's worth of zeros
-        return 0.0
+    if not zeros * tensor.shape[dim] >= 1:  # not even one unit's worth of zeros
+        return None
     with torch.no_grad():
         others = [other for other in range(tensor.ndim) if other != dim % tensor.ndim]
-        silent = (tensor.amax(others) == 0) & (tensor.amin(others) == 0)
-        return float(silent.float().mean())
+        return (tensor.amax(others) == 0) & (tensor.amin(others) == 0)

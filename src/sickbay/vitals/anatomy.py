@@ -56,6 +56,16 @@ class Anatomy:
             if computes(module) or any(True for _ in module.parameters(recurse=False))
         }
 
+    def uncalled(self) -> tuple[str, ...]:
+        """Return the modules with parameters of their own that the first forward did not call."""
+        if not self.settled:
+            return ()
+        return tuple(
+            name
+            for name, module in self.modules.items()
+            if module not in self._calls and any(True for _ in module.parameters(recurse=False))
+        )
+
     def close(self) -> None:
         self._hooks.remove()
 
@@ -107,3 +117,10 @@ class Anatomy:
 def computes(module: nn.Module) -> bool:
     """Tell whether a module computes its output itself, rather than by calling its children."""
     return isinstance(module, nn.MultiheadAttention) or next(module.children(), None) is None
+
+
+def acts_by_mode(module: nn.Module) -> bool:
+    """Tell whether a module computes something else in training than in evaluation."""
+    if isinstance(module, nn.modules.dropout._DropoutNd):
+        return module.p > 0
+    return isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats

@@ -19,7 +19,7 @@ from sickbay.vitals.guard import Guard
 from sickbay.vitals.statistics import measure
 
 SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_quartile")]
-SCALED += [COLUMN[name] for name in ("median", "upper_quartile", "maximum")]
+SCALED += [COLUMN[name] for name in ("median", "upper_quartile", "maximum", "mean_abs")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +51,13 @@ class Gradients:
 
     def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock) -> None:
         self._anatomy, self._guard, self._clock = anatomy, guard, clock
-        self._handle: RemovableHandle | None = None
+        self._handles: list[RemovableHandle] = []
         self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
         self._queued = False
         self._raw: Rows | None = None
         self._final: dict[int, Rows] = {}  # by who uses them
         self._changed = False
+        self._started_clean: bool | None = None  # whether any backward of the step began from zero
         self.due = False
 
     def arm(self, due: bool) -> None:
@@ -65,11 +66,14 @@ class Gradients:
         self.due = due and "gradient" not in self._guard.off
         if not self.due:
             self._unhook()
-        elif self._handle is None:
+        elif not self._handles:
             # One parameter is enough, and each that was ever hooked costs something from then on.
             if self._sentinel is None:
                 self._sentinel = list(self._anatomy.parameters.values())[-1]
-            self._handle = self._sentinel.register_post_accumulate_grad_hook(self._arrived)  # type: ignore[no-untyped-call]
+            self._handles = [
+                self._sentinel.register_hook(self._arriving),  # type: ignore[no-untyped-call]
+                self._sentinel.register_post_accumulate_grad_hook(self._arrived),  # type: ignore[no-untyped-call]
+            ]
 
     def take(
         self, user: int, parameters: Mapping[str, nn.Parameter], scale: float, unscaled: bool
@@ -95,10 +99,14 @@ class Gradients:
         """Tell whether all values taken so far are finite."""
         return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self._final.values())
 
+    def uncleared(self) -> dict[str, float]:
+        """Return whether every backward of the step was added to gradients of the step before."""
+        return {} if self._started_clean is None else {"uncleared": float(not self._started_clean)}
+
     def forget(self) -> None:
         """Drop what was taken."""
         self._raw, self._final, self._changed = None, {}, False
-        self._queued = False
+        self._queued, self._started_clean = False, None
 
     def collect(self, step: int, scaler: bool) -> list[Table]:
         """Return the tables of the step: as used, and as backward left them if that differs.
@@ -128,12 +136,20 @@ class Gradients:
         return Table(kind, step, order, np.stack([rows[name] for name in order]))
 
     def _unhook(self) -> None:
-        if self._handle is not None and self._sentinel is not None:
-            self._handle.remove()
-            self._handle = None
+        if self._handles and self._sentinel is not None:
+            while self._handles:
+                self._handles.pop().remove()
             if not self._sentinel._post_accumulate_grad_hooks:
                 # Torch would go on calling an empty list.
                 self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]
+
+    def _arriving(self, _grad: Tensor) -> None:
+        self._guard.run("clearing", self._note_start)
+
+    def _note_start(self) -> None:
+        before = None if self._sentinel is None else self._sentinel.grad
+        clean = before is None or before.is_sparse or not before.any()
+        self._started_clean = clean or bool(self._started_clean)
 
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:

@@ -96,7 +96,8 @@ def merge(rows: Numbers) -> Numbers:
     quartiles = weight @ rows[:, COLUMN["lower_quartile"] : COLUMN["maximum"]]
     with np.errstate(all="ignore"):
         table = finish(parts, Groups(np.array([0]), np.array([len(rows)])), quartiles[None])
-    table[0, COLUMN["dead_units"]] = weight @ get["dead_units"]
+    for name in ("dead_units", "mean_abs", "lasting_dead"):
+        table[0, COLUMN[name]] = weight @ get[name]
     table[0, COLUMN["nonfinite"]] = lost
     merged: Numbers = table[0]
     return merged

@@ -14,7 +14,8 @@ from torch.optim import Optimizer
 from sickbay.readings import Kind, Setup, Table
 from sickbay.vitals import scaler
 from sickbay.vitals.activations import Activations
-from sickbay.vitals.anatomy import Anatomy
+from sickbay.vitals.anatomy import Anatomy, acts_by_mode
+from sickbay.vitals.batch import Batch
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.gradients import Gradients, table_norm
 from sickbay.vitals.guard import Guard
@@ -34,6 +35,7 @@ class Reading:
     tables: list[Table] = field(default_factory=list)
     alarm: bool = False  # a gradient was not finite, for the first time
     unheard: bool = False  # activations were to be read but no hook was called
+    news: bool = False  # more is known about the task than before
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Probe:
         self.gradients = Gradients(self.anatomy, guard, clock)
         self.weights = Weights(self.anatomy, guard)
         self.replay = Replay(self.anatomy) if activations else None
+        self.batch = Batch(self.anatomy.model, self.replay, guard, clock)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
         self._guard, self._clock = guard, clock
@@ -83,6 +86,7 @@ class Probe:
         self._turn = Turn()
         self._alarmed = False  # something was not finite at the last reading
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
+        self._has_modes = any(map(acts_by_mode, self.anatomy.model.modules()))
         self._hold()
         for optimizer in self.optimizers:
             self._hooks.add(optimizer.register_step_pre_hook(self._before_step))
@@ -91,7 +95,7 @@ class Probe:
 
     def arm(self, kinds: Collection[Kind]) -> None:
         """Be ready to read these kinds at the next step."""
-        for part in (self.gradients, self.weights, self.activations):
+        for part in (self.gradients, self.weights, self.activations, self.batch):
             due = part.kind in kinds
             if due or part.due:
                 part.arm(due)
@@ -115,14 +119,19 @@ class Probe:
         if not turn.length:
             return Reading()
         step = last + turn.length
-        ratio = self.weights.update_ratio()
+        ratio, facts = self.weights.update_ratio(), self.batch.facts
+        scalars = {} if isnan(ratio) else {"update_ratio": ratio}
+        scalars |= self.gradients.uncleared()
+        if self.batch.due and self._has_modes:
+            scalars["in_eval"] = float(not self.anatomy.model.training)
         tables = self._gradient_tables(step)
-        for part in (self.weights, self.activations, self.replay):
+        for part in (self.weights, self.activations, self.batch, self.replay):
             if part is not None and (part.due or turn.alarm):
                 with self._clock.timing(part.kind):
                     table = self._guard.run(part.kind, part.collect, step)
                 tables += [] if table is None else [table]
-        scalars = {} if isnan(ratio) else {"update_ratio": ratio}
+        if self.batch.due:
+            scalars |= self.batch.scalars
         if turn.norms:
             scalars["grad_norm"] = turn.norm
         self._alarmed = turn.alarm or (self._alarmed and not isfinite(turn.norm))
@@ -133,7 +142,10 @@ class Probe:
             scalars=scalars,
             tables=tables,
             alarm=turn.alarm,
-            unheard=self.activations.due and not any(each.kind == "activation" for each in tables),
+            unheard=self.activations.due
+            and self.anatomy.model.training
+            and not any(each.kind == "activation" for each in tables),
+            news=self.batch.facts is not facts and self.batch.facts != facts,
         )
 
     def learning_rates(self) -> dict[str, float]:
@@ -159,13 +171,17 @@ class Probe:
             shapes={name: tuple(each.shape) for name, each in self.anatomy.parameters.items()},
             optimizer=", ".join(type(optimizer).__name__ for optimizer in self.optimizers),
             epochs=epochs,
+            unheld=self._unheld(),
+            uncalled=self.anatomy.uncalled(),
+            **vars(self.batch.facts),
         )
 
     def close(self) -> None:
         """Take every hook away."""
         self._hooks.remove()
         scaler.forget(self)
-        for part in (self.anatomy, self.activations, self.gradients, self.weights, self.replay):
+        parts = (self.anatomy, self.activations, self.gradients, self.weights, self.batch)
+        for part in (*parts, self.replay):
             if part is not None:
                 part.close()
 
@@ -188,6 +204,10 @@ class Probe:
             for group in optimizer.param_groups
             for parameter in group["params"]
         ]
+
+    def _unheld(self) -> tuple[str, ...]:
+        held = {name for parameters in self._held.values() for name in parameters}
+        return tuple(name for name in self.anatomy.parameters if held and name not in held)
 
     def _hold(self) -> None:
         """Note which of the model's parameters each optimizer holds."""

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sickbay.readings import Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy, computes
 from sickbay.vitals.hooks import Handles, Hook, first_tensor
+from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
 
@@ -33,15 +34,25 @@ class Replay:
         self._anatomy = anatomy
         self._inputs: tuple[Any, Any] | None = None
         self._rows: dict[str, Numbers] = {}
+        self._in_batch = False  # what is not finite came with the batch
         self._device = next(anatomy.model.parameters()).device.type
         self._autocast = torch.autocast(self._device, enabled=False)
         self._hooks = Handles()
         self._hooks.add(anatomy.model.register_forward_pre_hook(Hook(self._keep), with_kwargs=True))
 
+    def inputs(self) -> list[Tensor]:
+        """Return the tensors of the newest batch."""
+        args, kwargs = self._inputs or ((), {})
+        return [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+
     def take(self) -> None:
         """Measure the activations up to the first layer that puts out something not finite."""
-        self._rows = {}
+        self._rows, self._in_batch = {}, False
         if self._inputs is None:
+            return
+        floats = [each for each in self.inputs() if each.is_floating_point()]
+        if not all(bool(torch.isfinite(each).all()) for each in floats):
+            self._rows, self._in_batch = {"input": merge(measure(floats))}, True
             return
         model = copy.deepcopy(self._anatomy.model)
         for name, module in model.named_modules():
@@ -58,7 +69,8 @@ class Replay:
         if not self._rows:
             return None
         rows, self._rows = self._rows, {}
-        return Table("activation", step, tuple(rows), np.stack(list(rows.values())))
+        kind: Kind = "batch" if self._in_batch else "activation"
+        return Table(kind, step, tuple(rows), np.stack(list(rows.values())))
 
     def close(self) -> None:
         self._hooks.remove()

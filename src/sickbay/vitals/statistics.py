@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sickbay.readings import STATISTICS, Numbers
+from sickbay.readings import COLUMN, STATISTICS, Numbers
 from sickbay.vitals.blocks import SAMPLE, WIDTH, Block, Buffers, Shape, lay_out
 from sickbay.vitals.moments import (
     COUNT,
@@ -50,7 +50,8 @@ def measure(tensors: Sequence[Tensor]) -> Numbers:
     """Return a row of statistics for each tensor, in the order of `STATISTICS`.
 
     Any device, dtype, layout and shape. NaN and Inf are counted and otherwise left out; a sparse
-    tensor is measured over its stored values. Quartiles come from a fixed sample of 512 values.
+    tensor is measured over its stored values. Quartiles and the mean absolute value come from a
+    fixed sample of 512 values.
 
     >>> from sickbay.readings import COLUMN
     >>> row = measure([torch.tensor([1.0, 2.0, 3.0, 0.0])])[0]
@@ -107,7 +108,8 @@ class _Plan:
         self.groups = Groups(np.cumsum([0, *rows[:-1]]), np.array(rows))
         self.parts = np.zeros((PARTS, sum(rows)))
         self.sample = np.empty((len(shapes), SAMPLE), precision)
-        self.places = _places(np.minimum(sizes, SAMPLE))
+        self.sizes = np.minimum(sizes, SAMPLE)
+        self.places = _places(self.sizes)
         self.empty = 0 in sizes
         self.large = {
             each.tensor for block in self.blocks for each in block.pieces if not each.whole
@@ -123,12 +125,15 @@ class _Plan:
         for block in self.blocks:
             block.load(tensors)
             odd |= self._measure(block, self.parts[:, block.rows], sample[block.sample])
-        places = self.places
+        places, sizes = self.places, self.sizes
         if odd and self.parts[LOST].any():
             self.sample[~np.isfinite(self.sample)] = np.inf
-            places = _places(np.isfinite(self.sample).sum(1))
+            sizes = np.isfinite(self.sample).sum(1)
+            places = _places(sizes)
         self.sample.sort(axis=1)
-        return finish(self.parts, self.groups, _quartiles(self.sample, places), odd)
+        table = finish(self.parts, self.groups, _quartiles(self.sample, places), odd)
+        table[:, COLUMN["mean_abs"]] = _mean_abs(self.sample, sizes)
+        return table
 
     def _measure(self, block: Block, parts: Numbers, sample: NDArray[np.floating]) -> bool:
         """Measure each row of a block; return whether there was anything out of the ordinary."""
@@ -199,6 +204,16 @@ def _quartiles(ordered: NDArray[np.floating], places: Places) -> Numbers:
     flat = ordered.reshape(-1)
     low = flat.take(below).astype(np.float64)
     return low + (flat.take(above) - low) * weight
+
+
+def _mean_abs(sample: NDArray[np.floating], sizes: NDArray[np.integer]) -> Numbers:
+    """Return the mean absolute value of each row; behind its values a row holds Inf."""
+    values: Numbers = np.abs(sample) / sizes[:, None]  # divided first: the sum may overflow
+    if sizes.min() < SAMPLE:
+        values[np.arange(SAMPLE) >= sizes[:, None]] = 0
+    means: Numbers = values.sum(1)
+    means[sizes == 0] = np.nan
+    return means
 
 
 @lru_cache(maxsize=64)

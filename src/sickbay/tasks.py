@@ -1,0 +1,65 @@
+"""What is to be learnt, told from the targets, the outputs and the loss."""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Task = Literal["", "binary", "multiclass", "multilabel", "regression", "next_token"]
+TASKS: tuple[Task, ...] = get_args(Task)
+
+OF_CLASSES = ("cross_entropy", "nll", "multi_margin", "kl_div")  # one class of several
+OF_ANSWERS = ("bce", "bce_logits", "soft_margin", "multilabel_margin")  # yes or no, each by itself
+
+
+def infer(
+    outputs: Sequence[int],
+    targets: NDArray[np.floating | np.integer] | None = None,
+    *,
+    loss: str = "",
+    tokens: bool = False,
+) -> Task:
+    """Return the task, "" if it cannot be told.
+
+    Args:
+        outputs: The shape of the model's output.
+        targets: Some of the targets, with their own shape but for the first dimension.
+        loss: What the loss is, if known; without targets it must say.
+        tokens: Whether the model was fed whole numbers, a sequence of them for each sample.
+
+    >>> infer((32, 10), np.array([3, 1, 9])), infer((32, 1), np.array([[0.0], [1.0], [1.0]]))
+    ('multiclass', 'binary')
+    >>> infer((32, 3), np.array([[1, 0, 1], [0, 0, 1]])), infer((32, 1), np.array([[0.3], [2.0]]))
+    ('multilabel', 'regression')
+    >>> infer((640, 65), np.array([12, 7, 40]), tokens=True)
+    'next_token'
+    """
+    if targets is None or not targets.size:
+        return _by_loss(outputs, loss, tokens)
+    labels = bool(np.isfinite(targets).all() and (targets == np.round(targets)).all())
+    indices = labels and targets.ndim == len(outputs) - 1 and targets.min() >= 0
+    if indices and outputs[-1] > 1 and (np.issubdtype(targets.dtype, np.integer) or loss == "nll"):
+        return "next_token" if tokens and outputs[-1] > 2 else "multiclass"
+    two = bool(labels and len(np.unique(targets)) <= 2 and np.isin(targets, (-1, 0, 1)).all())
+    width = outputs[-1] if targets.ndim == len(outputs) > 1 else 1
+    if width > 1:
+        return _by_rows(targets, two, loss)
+    return "binary" if two else "regression"
+
+
+def _by_loss(outputs: Sequence[int], loss: str, tokens: bool) -> Task:
+    if loss in OF_CLASSES:
+        return "next_token" if tokens and outputs and outputs[-1] > 2 else "multiclass"
+    if loss in OF_ANSWERS:
+        return "multilabel" if len(outputs) > 1 and outputs[-1] > 1 else "binary"
+    return ""
+
+
+def _by_rows(targets: NDArray[np.floating | np.integer], two: bool, loss: str) -> Task:
+    """Tell it from targets that have a value for every output."""
+    sums = np.asarray(targets, float).sum(-1)
+    shares = bool((targets >= 0).all() and np.allclose(sums, 1, atol=1e-3))
+    if shares and (two or loss in OF_CLASSES):
+        return "multiclass"
+    return "multilabel" if two else "regression"

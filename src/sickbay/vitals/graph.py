@@ -1,0 +1,146 @@
+"""What a loss is made of, read from the graph that autograd keeps behind it.
+
+The nodes outlive backward, so this needs no hook, sees losses and activations whether they are
+modules or plain functions, and costs nothing until it is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+LOSSES = {
+    "NllLoss": "nll",
+    "NllLoss2D": "nll",
+    "NllLossNd": "nll",
+    "BinaryCrossEntropy": "bce",
+    "BinaryCrossEntropyWithLogits": "bce_logits",
+    "MseLoss": "mse",
+    "HuberLoss": "huber",
+    "SmoothL1Loss": "smooth_l1",
+    "SoftMarginLoss": "soft_margin",
+    "MultiMarginLoss": "multi_margin",
+    "MultilabelMarginLoss": "multilabel_margin",
+}
+ACTIVATIONS = {
+    "Softmax": "softmax",
+    "LogSoftmax": "log_softmax",
+    "Sigmoid": "sigmoid",
+    "LogSigmoid": "log_sigmoid",
+    "Tanh": "tanh",
+    "Relu": "relu",
+    "Threshold": "relu",
+    "Hardtanh": "clamp",
+    "Clamp": "clamp",
+    "ClampMin": "clamp",
+    "ClampMax": "clamp",
+    "Hardsigmoid": "sigmoid",
+    "Softplus": "softplus",
+    "Elu": "elu",
+    "LeakyRelu": "leaky_relu",
+    "Gelu": "gelu",
+    "Silu": "silu",
+}
+# What only scales, adds up or takes an average between the losses of the samples and the loss.
+SUMMING = ("Mean", "Sum", "Div", "Mul", "Add", "Neg", "Sub", "Abs", "Pow", "ToCopy")
+# What moves values but leaves them as they are.
+MOVING = (
+    "View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Slice", "Select", "Index", "T",
+    "Transpose", "Permute", "Clone", "ToCopy", "Expand", "Cat", "Contiguous", "Alias", "Split",
+)  # fmt: skip
+COMPOSED = {"Abs": "l1", "Pow": "mse"}  # mean of |output - target|, of (output - target) ** 2
+DEPTH = 24  # nodes looked at, at the most
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What was found behind a loss; "" where it could not be told."""
+
+    loss: str = ""
+    output: str = ""
+    stretched: bool = False  # the output was stretched to the shape of the targets
+
+
+def origin(node: Any) -> Origin:
+    """Return what is behind the node of a loss; nothing if there are several losses in it."""
+    found: dict[str, Any] = {}
+    waiting = [node]
+    for _ in range(DEPTH):
+        if not waiting:
+            break
+        node = waiting.pop(0)
+        if (name := _composed(node)) or (name := LOSSES.get(title(node), "")):
+            found.setdefault(name, node)
+        elif title(node) == "LogSoftmax":  # class probabilities as targets leave no other trace
+            found.setdefault("cross_entropy", node)
+        elif title(node) in SUMMING:
+            waiting += _before(node)
+    if len(found) != 1:
+        return Origin()
+    [(name, node)] = found.items()
+    if title(node) in ("Mean", "Sum"):
+        node = _before(_before(node)[0])[0]
+    return _finish(name, node)
+
+
+def activation(node: Any) -> tuple[str, bool, Any]:
+    """Return the activation whose output this is, whether it was stretched, and its node."""
+    stretched = False
+    for _ in range(DEPTH):
+        name = title(node)
+        if name not in MOVING:
+            return ACTIVATIONS.get(name, "linear" if name else ""), stretched, node
+        if name == "Expand":
+            stretched = True
+        before = _before(node)
+        if not before:
+            return "", stretched, node
+        node = before[0]
+    return "", stretched, node
+
+
+def leads_to(node: Any, earlier: Any) -> bool:
+    """Tell whether a node was made from another one, but for an activation and moving values."""
+    for _ in range(DEPTH):
+        if node is None or node is earlier:
+            return node is not None
+        if title(node) not in MOVING and title(node) not in ACTIVATIONS:
+            return False
+        node = next(iter(_before(node)), None)
+    return False
+
+
+def title(node: Any) -> str:
+    """Return the name of a node without its ending: `MseLoss` for `MseLossBackward0`.
+
+    What torch has compiled shows only its outside, and counts as having no name.
+    """
+    name = "" if node is None else node.name().rpartition("Backward")[0].rpartition("::")[2]
+    return "" if name == "CompiledFunction" else name
+
+
+def _composed(node: Any) -> str:
+    """Return the loss that is written out as a mean of differences, if this is one."""
+    if title(node) not in ("Mean", "Sum"):
+        return ""
+    inner = _before(node)
+    name = COMPOSED.get(title(inner[0]), "") if inner else ""
+    return name if name and [title(each) for each in _before(inner[0])] == ["Sub"] else ""
+
+
+def _finish(name: str, node: Any) -> Origin:
+    """Look behind the node of the loss itself."""
+    if title(node) != "LogSoftmax":
+        before = _before(node)
+        node = before[0] if before else None
+    output, stretched, node = activation(node)
+    if name == "nll" and output == "log_softmax":
+        name = "cross_entropy"
+    if name == "cross_entropy" and output == "log_softmax":
+        before = _before(node)
+        output, stretched, _ = activation(before[0] if before else None)
+    return Origin(name, output, stretched)
+
+
+def _before(node: Any) -> list[Any]:
+    return [each for each, _ in node.next_functions if each is not None]
