@@ -1,0 +1,1 @@
+"""A zoo of training runs, sick and healthy: `python -m benchmarks.detection`."""

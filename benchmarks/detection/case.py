@@ -1,0 +1,69 @@
+"""What a training run of the zoo is, and what it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+
+class Watch(Protocol):
+    """What a run is told to: before its first forward pass, after each step, after each epoch."""
+
+    def begin(self, model: nn.Module, optimizer: Optimizer, epochs: int) -> None: ...
+
+    def step(
+        self,
+        loss: Tensor,
+        *,
+        outputs: Tensor | None = None,
+        targets: Tensor | None = None,
+        **metrics: float,
+    ) -> None: ...
+
+    def epoch(self, **metrics: float) -> None: ...
+
+
+class Silent:
+    """A watch that looks away: for twins, and to see how a run ends by itself."""
+
+    def begin(self, model: nn.Module, optimizer: Optimizer, epochs: int) -> None: ...
+
+    def step(
+        self,
+        loss: Tensor,
+        *,
+        outputs: Tensor | None = None,
+        targets: Tensor | None = None,
+        **metrics: float,
+    ) -> None: ...
+
+    def epoch(self, **metrics: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training run with at most one fault on purpose.
+
+    Attributes:
+        name: Unique and spoken, such as `vanishing_gradient/circles-fc12-sigmoid-sgd-0`.
+        problem: The name of the fault; empty if the run is healthy.
+        seed: Even seeds belong to the half that calibrates, odd ones to the half that reports.
+        data: The name of the data set.
+        train: Trains, tells the watch and returns a score: 1 is perfect, 0 is about chance.
+        twin: The same run with only the fault repaired; none where a fault need not end badly.
+        first: The step of the first possible evidence.
+        quick: Whether it belongs to the quick benchmark.
+    """
+
+    name: str
+    problem: str
+    seed: int
+    data: str
+    train: Callable[[Watch], float]
+    twin: Callable[[Watch], float] | None
+    first: int = 0
+    quick: bool = False

@@ -1,0 +1,135 @@
+"""Faults of the loop: what is computed, optimised and reset, and what happens in mid-run."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from benchmarks.detection.faults import (
+    BadBatch,
+    Held,
+    Jump,
+    Layer,
+    Weights,
+    detached,
+    without_gradient,
+    zeroed_output,
+)
+from benchmarks.detection.variant import PLAIN, SGD, Settings, Variant, ill, plan
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Something added to the loss from a step on that is no number, or has no gradient."""
+
+    how: str
+    at: int = 0
+
+    def __call__(self, step: int, loss: Tensor, out: Tensor, _target: Tensor) -> Tensor:
+        if step < self.at:
+            return loss
+        return loss + self.term(out, out.mean() * 0)
+
+    def term(self, out: Tensor, zero: Tensor) -> Tensor:
+        if self.how == "log":
+            return torch.log(zero) * 0.01
+        if self.how == "division":
+            return out.mean() / zero * 0.01
+        if self.how == "root":
+            return torch.sqrt(zero)
+        return torch.exp(zero + 100) * 0.001
+
+    @property
+    def label(self) -> str:
+        return f"{self.how}-at{self.at}"
+
+
+NON_FINITE = [
+    ill(plan(data, kind, depth, width, **more), loss=Broken(how, at), first=at)
+    for data, kind, depth, width, how, at, more in (
+        ("circles", "fc", 3, 32, "log", 0, {}),
+        ("blobs", "fc", 3, 32, "division", 60, PLAIN),
+        ("digits", "fc", 3, 32, "root", 100, {}),
+        ("digits", "cnn", 3, 8, "overflow", 120, {}),
+        ("friedman", "fc", 3, 32, "log", 80, PLAIN),
+        ("waves", "gru", 1, 16, "division", 0, {"lr": 0.01}),
+        ("mnist", "fc", 4, 32, "root", 40, SGD),
+        ("shakespeare", "transformer", 2, 32, "overflow", 30, {}),
+    )
+]
+SPIKES = [
+    ill(plan("blobs", depth=3, **SGD), rate=Jump(120, 300.0), first=120),
+    ill(plan("digits", depth=3), rate=Jump(130, 300.0), first=130),
+    ill(plan("digits", depth=4, **SGD), rate=Jump(120, 100.0), first=120),
+    ill(plan("friedman", depth=3), rate=Jump(120, 300.0), first=120),
+    ill(plan("digits", "cnn", 3, 8, **SGD), batch=BadBatch(150, 100.0, 15), first=150),
+    ill(plan("digits", depth=3, **SGD), batch=BadBatch(140, 1e3, 20), first=140),
+    ill(plan("mnist", depth=3, activation="gelu"), rate=Jump(120, 300.0), first=120),
+    ill(plan("shakespeare", "transformer", 2, 32), rate=Jump(120, 100.0), first=120),
+]
+TINY: Settings = {"steps": 400, "tell": frozenset({"epochs"})}
+OVERFITTING = [
+    ill(plan("digits", depth=2, **TINY), "few", part=40, width=256, size=20),
+]
+UNCHANGED = [
+    ill(plan("digits", depth=4, init="right"), surgery=Layer("early", without_gradient)),
+    ill(plan("circles", depth=3, **SGD), surgery=Layer("hidden", without_gradient)),
+    ill(plan("blobs", depth=4, width=8), groups=Held("hidden", 0.0)),
+    ill(plan("friedman", depth=3), groups=Held("hidden", 0.0)),
+    ill(plan("sine", depth=3, activation="tanh"), surgery=Layer("hidden", without_gradient)),
+    ill(plan("digits", "cnn", 4, 8), surgery=Layer("early", without_gradient)),
+    ill(plan("mnist", depth=6, width=16, init="right"), groups=Held("early", 0.0)),
+]
+FROZEN = [
+    ill(plan("digits", depth=6, width=16, init="right"), groups=Held("hidden")),
+    ill(plan("circles", depth=3), groups=Held("hidden")),
+    ill(plan("sine", depth=3), surgery=Layer("middle", detached)),
+    ill(plan("friedman", depth=4), surgery=Layer("middle", detached)),
+    ill(plan("digits", "cnn", 4, 8), groups=Held("early")),
+    ill(plan("mnist", depth=6, width=16, init="right"), surgery=Layer("middle", detached)),
+    ill(plan("blobs", depth=5, width=8), surgery=Layer("middle", zeroed_output)),
+]
+FORGOTTEN = [
+    ill(plan(data, kind, depth, width, **more), keep_gradients=True)
+    for data, kind, depth, width, more in (
+        ("circles", "fc", 3, 32, PLAIN),
+        ("blobs", "fc", 3, 32, SGD),
+        ("digits", "fc", 3, 32, PLAIN),
+        ("digits", "fc", 4, 32, {"lr": 0.01}),
+        ("friedman", "fc", 3, 32, {}),
+        ("digits", "cnn", 3, 8, SGD),
+        ("mnist", "fc", 3, 32, PLAIN),
+        ("waves", "gru", 1, 16, {"lr": 0.01}),
+    )
+]
+WRONG_MODE = [
+    ill(plan(data, kind, depth, width, **more), "eval", mode=False)
+    for data, kind, depth, width, more in (
+        ("digits", "fc", 3, 32, {"dropout": 0.5}),
+        ("digits", "cnn", 6, 8, {"norm": "batch", **SGD}),
+        ("circles", "fc", 10, 32, {"norm": "batch"}),
+        ("blobs", "fc", 12, 32, {"norm": "batch", **SGD}),
+        ("mnist", "fc", 10, 32, {"norm": "batch"}),
+        ("friedman", "fc", 8, 32, {"norm": "batch", **SGD}),
+        ("digits", "fc", 12, 32, {"norm": "batch", "dropout": 0.1}),
+    )
+]
+UNEVEN = [
+    ill(plan("digits", depth=4, init="right", **PLAIN), groups=Held("middle", 1e4)),
+    ill(plan("blobs", depth=3, **PLAIN), surgery=Layer("middle", Weights(1e4))),
+    ill(plan("circles", depth=3), groups=Held("middle", 1e4)),
+    ill(plan("friedman", depth=4), groups=Held("first", 1e4)),
+    ill(plan("digits", depth=3, **PLAIN), surgery=Layer("middle", Weights(1e-4))),
+    ill(plan("mnist", depth=4), groups=Held("second", 1e4)),
+    ill(plan("digits", "cnn", 4, 8), groups=Held("middle", 1e4)),
+]
+LOOP: dict[str, list[Variant]] = {
+    "non_finite": NON_FINITE,
+    "loss_spike": SPIKES,
+    "overfitting": OVERFITTING,
+    "unchanged_weights": UNCHANGED,
+    "frozen_by_accident": FROZEN,
+    "missing_zero_grad": FORGOTTEN,
+    "wrong_mode": WRONG_MODE,
+    "layer_imbalance": UNEVEN,
+}

@@ -1,0 +1,68 @@
+"""Units that are dead or saturated, and predictions that have collapsed."""
+
+from benchmarks.detection.faults import Layer, Scaled, Weights, negative
+from benchmarks.detection.variant import SGD, Variant, ill, plan
+
+NEGATIVE = Layer("hidden", negative)
+
+DYING = [
+    ill(plan("circles", depth=3), bias=-10.0),
+    ill(plan("circles", depth=6, init="right"), bias=-5.0),
+    ill(plan("blobs", depth=4, **SGD), bias=-6.0),
+    ill(plan("blobs", depth=8, init="right"), surgery=NEGATIVE),
+    ill(plan("digits", depth=3), bias=-10.0),
+    ill(plan("digits", depth=5, **SGD), surgery=NEGATIVE),
+    ill(plan("digits", depth=12, init="right"), bias=-3.0),
+    ill(plan("digits", depth=6), lr=1.0),
+    ill(plan("friedman", depth=3), bias=-8.0),
+    ill(plan("friedman", depth=5, init="right"), lr=1.0),
+    ill(plan("sine", depth=4, **SGD), bias=-4.0),
+    ill(plan("labels", depth=3), bias=-10.0),
+    ill(plan("digits", "cnn", 4, 8), bias=-5.0),
+    ill(plan("digits", "cnn", 3, 8), lr=1.0),
+    ill(plan("digits", "auto", 3, 48, reconstruct=True, objective="mse"), bias=-6.0),
+    ill(plan("mnist", depth=4), bias=-10.0),
+    ill(plan("mnist", "cnn", 6, 8, init="right"), bias=-5.0),
+    ill(plan("cifar10", "cnn", 4, 8), bias=-8.0),
+    ill(plan("imdb", "bag", 3, lr=0.01), bias=-5.0),
+    ill(plan("reuters_bag", depth=3), surgery=NEGATIVE),
+    ill(plan("reuters", "bag", 4, lr=0.01), bias=-3.0),
+]
+SATURATED = [
+    ill(plan("circles", depth=3, activation="tanh", init="right"), gain=60.0),
+    ill(plan("blobs", depth=4, activation="tanh", init="right", **SGD), gain=30.0),
+    ill(plan("digits", depth=3, activation="sigmoid", init="right", lr=0.01), gain=50.0),
+    ill(plan("digits", depth=2, activation="tanh"), inputs=Scaled(300.0)),
+    ill(plan("friedman", depth=3, activation="tanh"), gain=50.0),
+    ill(plan("sine", depth=3, activation="tanh", **SGD), gain=60.0),
+    ill(plan("waves", "rnn", 1, 24, activation="tanh", init="right"), gain=40.0),
+    ill(plan("mnist", depth=3, activation="tanh"), gain=60.0),
+]
+DEAD = [
+    ill(plan(data, depth=depth, **more), surgery=Layer(which, Weights(bias=bias)))
+    for data, depth, which, bias, more in (
+        ("circles", 3, "middle", -10.0, {}),
+        ("blobs", 4, "second", -8.0, SGD),
+        ("digits", 5, "middle", -10.0, {"init": "right"}),
+        ("digits", 3, "first", -30.0, SGD),
+        ("friedman", 4, "middle", -8.0, {}),
+        ("sine", 3, "second", -8.0, {}),
+        ("mnist", 4, "middle", -10.0, {"init": "right"}),
+    )
+]
+ZERO = Layer("all", Weights(0.0, 0.0))
+COLLAPSED = [
+    ill(plan("digits", depth=3), surgery=ZERO),
+    ill(plan("blobs", depth=4, **SGD), surgery=ZERO),
+    ill(plan("digits", "cnn", 3, 8), surgery=ZERO),
+    ill(plan("digits", depth=3, **SGD), weight_decay=3.0),
+    ill(plan("blobs", depth=3, activation="tanh"), weight_decay=5.0),
+    ill(plan("circles", depth=3, activation="gelu"), surgery=ZERO),
+    ill(plan("mnist", depth=3), weight_decay=5.0),
+]
+UNITS: dict[str, list[Variant]] = {
+    "dying_relu": DYING,
+    "saturated_activation": SATURATED,
+    "dead_units": DEAD,
+    "constant_prediction": COLLAPSED,
+}
