@@ -22,8 +22,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sickbay import chart as module
-from sickbay.chart import Chart, ChartWriter
+from sickbay.chart import Chart, ChartWriter, reader
+from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.history import History
@@ -108,6 +108,33 @@ def test_what_was_written_is_read(writer: ChartWriter) -> None:
         lines = [json.loads(line, parse_constant=pytest.fail) for line in text]
         assert len(lines) > 5
         assert all("type" in line for line in lines) == (name == "events.jsonl")
+
+
+def test_a_replay_is_the_history_as_it_grew(writer: ChartWriter) -> None:
+    end = write(writer)
+    seen = [(each.step, each.epoch, count(each), each) for each in Chart.open(writer.path).replay()]
+    assert [each[:3] for each in seen] == [
+        (0, 0, 1), (1, 0, 1), (1, 1, 1), (1, 1, 3), (1, 2, 3), (5, 1, 4), (6, 1, 5)
+    ]  # fmt: skip
+    assert len({id(each[3]) for each in seen}) == 1
+    assert (series(seen[-1][3]), seen[-1][3].setup) == (series(end), end.setup)
+
+
+def test_a_replay_forgets_as_a_loop_does(writer: ChartWriter) -> None:
+    for step in range(4):
+        tables = [Table.of("gradient", step, {"a": {"norm": step}})]
+        writer.append(Vitals(step=step, scalars={"loss": step}, tables=tables))
+    writer.close()
+    chart = Chart.open(writer.path)
+    kept = [
+        (each.recent("loss", 9), [table.step for table in each.tables("gradient", 9)])
+        for each in chart.replay(window=2, tables=3)
+    ]
+    assert kept == [([0], [0]), ([0, 1], [0, 1]), ([1, 2], [0, 1, 2]), ([2, 3], [1, 2, 3])]
+    with pytest.raises(UsageError, match=r"tables must be at least 1, got 0\."):
+        chart.replay(tables=0)
+    with pytest.raises(UsageError, match=r"window must be at least 1, got -1\."):
+        chart.replay(window=-1)
 
 
 @settings(deadline=None, max_examples=50)
@@ -212,10 +239,10 @@ def test_a_file_torn_at_any_byte_is_read_up_to_there(
 
 LOOP = """
 import itertools, sys
-from sickbay import chart
+from sickbay.chart import writer as module
 from sickbay.readings import Setup, Table, Vitals
-chart.FLUSH_SECONDS = 0.0
-writer = chart.ChartWriter(sys.argv[1], Setup())
+module.FLUSH_SECONDS = 0.0
+writer = module.ChartWriter(sys.argv[1], Setup())
 for step in itertools.count():
     table = Table.of("gradient", step, {f"{step // 9}.weight": {"norm": step}})
     writer.append(Vitals(step=step, scalars={"loss": step / 7}, tables=[table]))
@@ -223,7 +250,7 @@ for step in itertools.count():
 
 
 def test_a_killed_process_leaves_what_it_wrote(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(module.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(module.__file__).parents[2])}
     arguments = [sys.executable, "-c", LOOP, str(tmp_path / "run")]
     with subprocess.Popen(arguments, env=environment) as process:
         try:
@@ -319,7 +346,7 @@ def test_a_table_that_could_not_be_read_is_refused_or_left_out(
     with pytest.raises(UsageError, match=r"values must have the shape \(1, 18\), got \(2, 18\)"):
         writer.append(Vitals(step=0, tables=[wrong]))
     write(writer)
-    monkeypatch.setattr(module, "KIND_OF", {})
+    monkeypatch.setattr(reader, "KIND_OF", {})
     assert count(Chart.open(writer.path).history()) == 0
 
 
@@ -337,7 +364,7 @@ def test_no_window_a_newer_schema_and_a_broken_head_are_refused(writer: ChartWri
 
 def test_a_writer_that_is_never_closed_loses_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys; from sickbay.chart import *\n"
+        "import sys; from sickbay.chart.writer import *\n"
         "writer = ChartWriter(sys.argv[1], Setup())\n"
         "writer.append(Vitals(step=0, scalars={'loss': 1.5}))\n"
     )
