@@ -41,5 +41,9 @@ bench: .venv/ready-rivals
 	$(BIN)/pip install --quiet --constraint constraints.txt torch-audit torchmortem wandb
 	touch $@
 
+.venv/ready-bench: .venv/ready-dev
+	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib scikit-learn
+	touch $@
+
 clean:
 	rm -rf .venv
