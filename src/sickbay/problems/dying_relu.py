@@ -5,7 +5,7 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import GradientProblem
+from sickbay.problems.gradient import GradientProblem
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 

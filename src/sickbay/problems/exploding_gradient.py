@@ -3,7 +3,7 @@ from math import isfinite
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import GradientProblem, ends
+from sickbay.problems.gradient import GradientProblem, ends
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 

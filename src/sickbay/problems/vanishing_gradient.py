@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import GradientProblem, ends
+from sickbay.problems.gradient import GradientProblem, ends
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 

@@ -1,0 +1,62 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import EVERYTHING
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadTargets(Problem):
+    """The targets hold NaN, leave the range that the loss can use, or never change.
+
+    Why it matters:
+        A model can only learn what its targets say.
+
+    How it is judged:
+        NaN or Inf in the targets; targets of a binary cross-entropy outside 0 to 1; or targets that
+        are all the same in `batches` readings in a row, `values` of them at least.
+
+    Example:
+        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> history = History(Setup(loss="bce_logits"))
+        >>> table = Table.of("batch", 0, {"target": {"minimum": 0, "maximum": 255, "count": 64}})
+        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> print(BadTargets().check(history).message)
+        targets of bce_logits go from 0 to 255, outside 0 to 1
+
+    Reference:
+        Karpathy (2019), A recipe for training neural networks, on looking at the data first.
+    """
+
+    severity = "critical"
+    advice = "look at the targets as the loss gets them: their file, their scale, their column"
+    reads = ("batch",)
+    explains = ("non_finite", "improper_output", "improper_loss", *EVERYTHING)
+
+    batches: int = threshold(5, "Readings in a row in which the targets are all the same.", least=2)
+    values: int = threshold(256, "Targets in these readings, at least.", least=2)
+
+    def check(self, history: History) -> Finding | None:
+        tables = [
+            table for table in history.tables("batch", self.batches) if "target" in table.names
+        ]
+        if not tables:
+            return None
+        rows = [table.row("target") for table in tables]
+        now, step = rows[-1], tables[-1].step
+        if now["nonfinite"] > 0:
+            message = f"{now['nonfinite']:.0f} NaN or Inf in the targets"
+            return self.found(history, message, step=step, nonfinite=now["nonfinite"])
+        low, high = now["minimum"], now["maximum"]
+        if history.setup.loss in ("bce", "bce_logits") and (low < -1e-6 or high > 1 + 1e-6):
+            message = (
+                f"targets of {history.setup.loss} go from {low:.3g} to {high:.3g}, outside 0 to 1"
+            )
+            return self.found(history, message, step=step, minimum=low, maximum=high)
+        same = all(row["minimum"] == low == row["maximum"] for row in rows)
+        if same and len(rows) >= self.batches and sum(row["count"] for row in rows) >= self.values:
+            message = f"every target in the last {len(rows)} batches read is {low:.3g}"
+            return self.found(history, message, step=step, value=low)
+        return None

@@ -1,0 +1,59 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.learning import LearningProblem
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstantPrediction(LearningProblem):
+    """The model gives the same answer whatever it is shown.
+
+    Why it matters:
+        It has found the best constant, and mostly does not leave it again.
+
+    How it is judged:
+        The outputs of a batch differ from sample to sample by less than `spread` of their size, in
+        each of the last `checks` readings after step `after`, while the model learns badly and the
+        targets do differ.
+
+    Example:
+        >>> history = History(loss=60 * [2.3], output_spread=60 * [1e-6])
+        >>> print(ConstantPrediction().check(history).message)
+        outputs differ between samples by 1e-06 of their size (limit 0.001)
+
+    Reference:
+        Karpathy (2019), A recipe for training neural networks, on input-independent baselines.
+    """
+
+    advice = "look for dead or saturated layers, zero initial weights, and too much weight decay"
+    reads = ("batch",)
+    explains = ("stalled_loss", "slow_convergence")
+
+    spread: float = threshold(
+        1e-3, "Spread of the outputs over their size that is too little.", above=0
+    )
+    checks: int = threshold(5, "Readings in a row that must show it.", least=1)
+    after: int = threshold(10, "Steps that are not judged.", least=0)
+
+    def check(self, history: History) -> Finding | None:
+        timed = history.timed("output_spread", self.checks)
+        if len(timed) < self.checks or timed[0][0] < self.after:
+            return None
+        spread = max(value for _, value in timed)
+        if not spread < self.spread or not self._targets_differ(history):
+            return None
+        if not self.learns_badly(history):
+            return None
+        message = (
+            f"outputs differ between samples by {spread:.2g} of their size (limit {self.spread:g})"
+        )
+        return self.found(history, message, step=timed[-1][0], spread=spread)
+
+    def _targets_differ(self, history: History) -> bool:
+        table = history.table("batch")
+        if table is None or "target" not in table.names:
+            return True
+        target = table.row("target")
+        return target["minimum"] < target["maximum"]

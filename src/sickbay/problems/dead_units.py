@@ -1,0 +1,78 @@
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.groups import GRADIENTS, STANDSTILL
+from sickbay.problems.learning import LearningProblem
+from sickbay.thresholds import threshold
+
+SILENCED = (
+    "ReLU",
+    "ReLU6",
+    "Threshold",
+    "Hardswish",
+    "Hardsigmoid",
+    "GELU",
+    "Softshrink",
+    "Hardtanh",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadUnits(LearningProblem):
+    """Most units of a layer have been zero for every sample, reading after reading.
+
+    Why it matters:
+        A unit that is always zero has no gradient, so it can never come back, and a layer of them
+        lets nothing through.
+
+    How it is judged:
+        The share of units of one layer that were zero for the whole batch in each of the last three
+        readings, while the model learns badly; a layer that is dead altogether counts always.
+
+    Example:
+        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> history = History(Setup(layers={"1": "ReLU", "2": "Linear"}), loss=[0.7])
+        >>> table = Table.of("activation", 2, {"1": {"lasting_dead": 1.0}, "2": {}})
+        >>> history.append(Vitals(step=2, tables=[table]))
+        >>> print(DeadUnits().check(history).message)
+        100 % of the units of 1 give nothing but 0 (limit 90 %)
+
+    Reference:
+        Lu et al. (2020), Dying ReLU and initialization: theory and numerical examples.
+    """
+
+    advice = "lower the learning rate, look at the biases, or replace ReLU by LeakyReLU or ELU"
+    reads = ("activation",)
+    explains = (
+        "dying_relu",
+        "unchanged_weights",
+        "gradient_collapse",
+        "layer_imbalance",
+        *GRADIENTS,
+        *STANDSTILL,
+    )
+
+    share: float = threshold(0.9, "Share of dead units in a layer that is too much.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("activation")
+        if table is None:
+            return None
+        shares = table.column("lasting_dead")
+        if not np.fmax.reduce(shares[:-1], initial=0.0) >= self.share:
+            return None
+        dead = {
+            name: float(share)
+            for name, share in zip(table.names[:-1], shares, strict=False)
+            if share >= self.share and history.setup.layers.get(name) in SILENCED
+        }
+        worst = max(dead.values(), default=0.0)
+        if not dead or (worst < 1 and not self.learns_badly(history)):
+            return None
+        first = next(iter(dead))
+        message = f"{100 * dead[first]:.3g} % of the units of {first} give nothing but 0"
+        message += f" (limit {100 * self.share:g} %)"
+        return self.found(history, message, step=table.step, layers=tuple(dead), share=dead[first])

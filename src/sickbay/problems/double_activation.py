@@ -1,0 +1,44 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import STANDSTILL
+
+APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoubleActivation(Problem):
+    """The loss applies softmax or sigmoid itself, but the outputs have been through one already.
+
+    Why it matters:
+        Squeezed twice, the outputs can never be sure of anything: the loss stays high and its
+        gradient small.
+
+    How it is judged:
+        From the graph behind the loss: softmax or sigmoid, as a module or a function, right before
+        cross-entropy or BCE with logits. A log-softmax before cross-entropy changes nothing.
+
+    Example:
+        >>> from sickbay.readings import Setup
+        >>> history = History(Setup(loss="cross_entropy", output="softmax"), loss=[2.3])
+        >>> print(DoubleActivation().check(history).message)
+        softmax before cross_entropy, which applies softmax itself
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system, on improper activations; how PyTorch's losses take logits.
+    """
+
+    severity = "critical"
+    advice = "remove the last activation: the loss takes the raw outputs (logits)"
+    reads = ("batch",)
+    explains = ("improper_output", *STANDSTILL)
+
+    def check(self, history: History) -> Finding | None:
+        loss, output = history.setup.loss, history.setup.output
+        if loss not in APPLIES or output not in ("softmax", "sigmoid"):
+            return None
+        message = f"{output} before {loss}, which applies {APPLIES[loss]} itself"
+        return self.found(history, message)

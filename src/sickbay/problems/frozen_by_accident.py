@@ -1,0 +1,63 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import STANDSTILL
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrozenByAccident(Problem):
+    """Trainable layers are left out: the optimizer lacks them, or no gradient reaches them.
+
+    Why it matters:
+        They stay as they were drawn at random, and nobody asked for that.
+
+    How it is judged:
+        Kernels that require a gradient and are called, but are missing in the optimizer, unless all
+        of them come before the first one that it holds, as in fine-tuning a head; or that the
+        optimizer holds but that have had no gradient in `checks` readings in a row.
+
+    Example:
+        >>> from sickbay.readings import Setup
+        >>> shapes = {"a.weight": (4, 4), "b.weight": (4, 4), "c.weight": (1, 4)}
+        >>> history = History(Setup(shapes=shapes, unheld=("b.weight",)), loss=[1.0])
+        >>> print(FrozenByAccident().check(history))
+        step 0  frozen by accident  b  1 of 3 kernels are missing in the optimizer
+
+    Reference:
+        Jiang et al. (2025), TrainCheck: training with confidence, on parameters that silently do
+        not update.
+    """
+
+    advice = "pass model.parameters() to the optimizer; look for detach() or no_grad() in forward()"
+    reads = ("gradient",)
+    explains = ("unchanged_weights", "layer_imbalance", *STANDSTILL)
+
+    checks: int = threshold(3, "Readings in a row without a gradient.", least=1)
+
+    def check(self, history: History) -> Finding | None:
+        setup = history.setup
+        kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
+        called = [name for name in kernels if layer(name) not in setup.uncalled]
+        held = [name for name in kernels if name not in setup.unheld]
+        missing = [name for name in called if name in setup.unheld]
+        if missing and held and kernels.index(missing[-1]) > kernels.index(held[0]):
+            where = tuple(map(layer, missing))
+            message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
+            return self.found(history, message, layers=where)
+        tables = history.tables("gradient", self.checks)
+        if len(tables) < self.checks:
+            return None
+        reached = {name for table in tables for name in table.names}
+        lost = [name for name in called if name not in reached and name not in setup.unheld]
+        if not lost or not reached:
+            return None
+        message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
+        return self.found(history, message, layers=tuple(map(layer, lost)))
+
+
+def layer(name: str) -> str:
+    """Return the module that a parameter belongs to."""
+    return name.rpartition(".")[0]

@@ -1,0 +1,46 @@
+"""Problems that show in the gradients of the layers."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import nan
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.learning import LearningProblem
+from sickbay.readings import Table
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientProblem(LearningProblem):
+    """A problem that shows in the gradients, and only counts while the model learns badly."""
+
+    reads = ("gradient",)
+
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+
+    @abstractmethod
+    def shows(self, history: History, table: Table) -> bool:
+        """Tell whether one table shows the problem."""
+
+    @abstractmethod
+    def describe(self, history: History, table: Table) -> Finding:
+        """Return the finding for a table that shows the problem."""
+
+    def check(self, history: History) -> Finding | None:
+        newest = history.table("gradient")
+        if newest is None or not self.shows(history, newest) or not self.learns_badly(history):
+            return None
+        tables = history.tables("gradient", self.checks)
+        if len(tables) < self.checks or not all(self.shows(history, table) for table in tables):
+            return None
+        return self.describe(history, newest)
+
+
+def ends(history: History, table: Table) -> tuple[float, float]:
+    """Return the gradient norms of the first and the last kernel, NaN if there are not two."""
+    rows = history.kernels(table)
+    if len(rows) < 2:
+        return nan, nan
+    norms = table.column("norm")
+    return float(norms[rows[0]]), float(norms[rows[-1]])

@@ -1,0 +1,52 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientCollapse(Problem):
+    """The gradient norm drops far below all that it was lately.
+
+    Why it matters:
+        From one step to the next nothing is learnt any more: something has cut the model off.
+
+    How it is judged:
+        The newest norm is below `factor` times the lowest of the `window` norms before it, while
+        the loss has not come down with it.
+
+    Example:
+        >>> history = History(grad_norm=20 * [1.0, 1.1] + [1e-8])
+        >>> print(GradientCollapse().check(history).message)
+        gradient norm 1e-08, at least 1 in the 20 readings before (limit 0.001 times that)
+
+    Reference:
+        Training Doctor: automated diagnosis and treatment of neural network training pathologies
+        (authors not named), on gradients that vanish in mid-training.
+    """
+
+    advice = "look at what changed at this step: the batch, the loss scale, the mode of the model"
+    reads = ("step",)
+
+    factor: float = threshold(
+        1e-3, "Multiple of the lowest recent norm that is too little.", above=0
+    )
+    window: int = threshold(20, "Readings before the newest that set it.", least=2)
+
+    def check(self, history: History) -> Finding | None:
+        norms = history.timed("grad_norm", self.window + 1)
+        if len(norms) <= self.window or norms[-1][0] != history.step:
+            return None
+        now, low = norms[-1][1], min(norm for _, norm in norms[:-1])
+        losses = history.recent("loss", self.window + 1)
+        if not now < self.factor * low or (
+            losses and losses[-1] < 0.5 * min(losses[:-1], default=0)
+        ):
+            return None
+        message = (
+            f"gradient norm {now:.3g}, at least {low:.3g} in the {self.window} readings before "
+            f"(limit {self.factor:g} times that)"
+        )
+        return self.found(history, message, now=now, low=low)

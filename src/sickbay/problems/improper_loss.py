@@ -1,0 +1,93 @@
+from dataclasses import dataclass
+from math import inf
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import EVERYTHING
+from sickbay.problems.learning import best_accuracy
+from sickbay.thresholds import threshold
+
+NEVER_NEGATIVE = (
+    "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
+    "soft_margin", "multi_margin",
+)  # fmt: skip
+DISTANCES = ("mse", "l1", "smooth_l1", "huber")
+RECOMMENDED = {
+    "binary": ("bce", "bce_logits"),
+    "multiclass": ("cross_entropy",),
+    "next_token": ("cross_entropy",),
+    "multilabel": ("bce", "bce_logits"),
+    "regression": DISTANCES,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImproperLoss(Problem):
+    """The loss does not fit the targets: making it small does not make the model right.
+
+    Why it matters:
+        Training does what the loss says, however senseless that is.
+
+    How it is judged:
+        What cannot be right: a loss below its lower bound; cross-entropy over one unit or on
+        targets that are no classes; log-likelihood of values that are no logarithms; soft margin
+        without labels -1; l1 on one-hot classes. With `strict`, as in the paper: any loss but those
+        recommended for the task, while the accuracy is low.
+
+    Example:
+        >>> from sickbay.readings import Setup
+        >>> history = History(Setup(loss="nll", output="linear"), loss=[-0.1])
+        >>> print(ImproperLoss().check(history).message)
+        nll takes logarithms of probabilities, but is fed linear outputs
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system; `strict` is its rule.
+    """
+
+    severity = "critical"
+    advice = "use cross-entropy for classes, BCE with logits for yes or no, MSE or L1 for numbers"
+    reads = ("batch", "step", "epoch")
+    explains = EVERYTHING
+
+    strict: int = threshold(0, "1: judge by the recommended losses, as published.", least=0)
+    accuracy: float = threshold(0.7, "With `strict`: above it the model is left alone.", least=0)
+
+    def check(self, history: History) -> Finding | None:
+        if not history.setup.loss:
+            return None
+        message = self._against_the_paper(history) if self.strict else self._provable(history)
+        return self.found(history, message) if message else None
+
+    def _provable(self, history: History) -> str:
+        setup = history.setup
+        loss, output, one = setup.loss, setup.output, setup.output_shape[-1:] == (1,)
+        if loss == "cross_entropy" and one and len(setup.output_shape) > 1:
+            return "cross_entropy over a single unit is always 0"
+        if loss == "cross_entropy" and setup.task == "regression":
+            return "cross_entropy needs classes or their probabilities, the targets are neither"
+        if loss == "nll" and output not in ("", "log_softmax", "log_sigmoid"):
+            return f"nll takes logarithms of probabilities, but is fed {output} outputs"
+        if loss == "l1" and setup.task == "multiclass":
+            return "l1 on one-hot classes is smallest where every output is 0"
+        if loss == "soft_margin" and self._lowest_target(history) == 0:
+            return "soft_margin needs labels -1 and 1, the targets are 0 and 1"
+        low = min(history.recent("loss", 3), default=0.0)
+        if low < -1e-6 and loss in NEVER_NEGATIVE:
+            return f"the loss is {low:.3g}, but {loss} cannot be below 0 if its inputs are right"
+        return ""
+
+    def _lowest_target(self, history: History) -> float | None:
+        table = history.table("batch")
+        there = table is not None and "target" in table.names
+        return table.row("target")["minimum"] if there and table is not None else None
+
+    def _against_the_paper(self, history: History) -> str:
+        setup = history.setup
+        fitting = RECOMMENDED.get(setup.task, ())
+        if not fitting or setup.loss in fitting:
+            return ""
+        if not -inf < best_accuracy(history) <= self.accuracy:
+            return ""
+        return f"{setup.loss} for {setup.task}, where {' or '.join(fitting)} is right"

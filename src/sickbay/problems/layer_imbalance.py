@@ -1,0 +1,59 @@
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerImbalance(Problem):
+    """Some layers are changed far faster than others.
+
+    Why it matters:
+        While the fast ones are thrown about, the slow ones stand still: no single learning rate
+        fits both.
+
+    How it is judged:
+        The largest update of a kernel, in proportion to its size, over the smallest one, in each
+        of the last `checks` readings. Kernels that do not change at all are left out.
+
+    Example:
+        >>> from sickbay.readings import Table, Vitals
+        >>> rows = {"a.weight": {"update_ratio": 1e-8}, "b.weight": {"update_ratio": 1e-2}}
+        >>> history = History()
+        >>> history.append(Vitals(step=0, tables=[Table.of("weight", 0, rows)]))
+        >>> print(LayerImbalance(checks=1).check(history))
+        step 0  layer imbalance  a +1  b is changed 1e+06 times as fast as a (limit 10000)
+
+    Reference:
+        You et al. (2017), Large batch training of convolutional networks, on the ratio of weights
+        to gradients in each layer.
+    """
+
+    advice = "look at the initial scale and the learning rate of these layers, or use Adam or LARS"
+    reads = ("weight",)
+
+    factor: float = threshold(1e4, "Largest over smallest update that is too much.", above=1)
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+
+    def check(self, history: History) -> Finding | None:
+        tables = history.tables("weight", self.checks)
+        if len(tables) < self.checks:
+            return None
+        for table in tables:
+            ratios = table.column("update_ratio")[history.kernels(table)]
+            ratios = np.where(ratios > 0, ratios, np.nan)
+            if not np.isfinite(ratios).any():
+                return None
+            if not np.nanmax(ratios) > self.factor * np.nanmin(ratios):
+                return None
+        rows = history.kernels(table)
+        slow, fast = (
+            table.layers[rows[int(pick(ratios))]] for pick in (np.nanargmin, np.nanargmax)
+        )
+        factor = float(np.nanmax(ratios) / np.nanmin(ratios))
+        message = f"{fast} is changed {factor:.2g} times as fast as {slow} (limit {self.factor:g})"
+        return self.found(history, message, step=table.step, layers=(slow, fast), factor=factor)

@@ -1,0 +1,59 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import EVERYTHING
+from sickbay.problems.updates import usual_update
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRateTooHigh(Problem):
+    """Each step changes the weights by a large part of themselves, and the loss does not fall.
+
+    Why it matters:
+        What one step has learnt the next one throws away.
+
+    How it is judged:
+        The median over kernels of the update in proportion to the weight is above `ratio` in each
+        of the last `checks` readings, and the loss, averaged over the last 10 steps, is not below
+        `loss` times its first value.
+
+    Example:
+        >>> from sickbay.readings import Table, Vitals
+        >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
+        >>> history = History(loss=[0.7, 3.5])
+        >>> history.append(Vitals(step=1, tables=[Table.of("weight", 1, rows)]))
+        >>> print(LearningRateTooHigh(checks=1).check(history).message)
+        a step changes the weights by 85 % of their size (limit 10 %), loss 2.1, at first 0.7
+
+    Reference:
+        Karpathy (2015), on the ratio of updates to weights, which should be around 0.001.
+    """
+
+    advice = "divide the learning rate by 10, or warm it up"
+    reads = ("weight",)
+    explains = ("non_finite", *EVERYTHING)
+
+    ratio: float = threshold(0.1, "Update over weight that is too much.", above=0)
+    loss: float = threshold(1.0, "Loss over its first value from which on it counts.", above=0)
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+
+    def check(self, history: History) -> Finding | None:
+        tables = history.tables("weight", self.checks)
+        if len(tables) < self.checks:
+            return None
+        ratio = min(usual_update(history, table) for table in tables)
+        first, losses = history.first("loss"), history.recent("loss", 10)
+        if not ratio > self.ratio or not losses or not first > 0:
+            return None
+        now = sum(losses) / len(losses)
+        if now < self.loss * first:
+            return None
+        message = (
+            f"a step changes the weights by {100 * ratio:.3g} % of their size "
+            f"(limit {100 * self.ratio:g} %), loss {now:.3g}, at first {first:.3g}"
+        )
+        step = tables[-1].step
+        return self.found(history, message, step=step, ratio=ratio, loss=now, first=first)

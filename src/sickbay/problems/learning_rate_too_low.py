@@ -1,0 +1,55 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.groups import STANDSTILL
+from sickbay.problems.learning import LearningProblem
+from sickbay.problems.updates import updates
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRateTooLow(LearningProblem):
+    """Steps hardly change the weights, and the loss does not fall.
+
+    Why it matters:
+        The run would take thousands of times as long as it has to.
+
+    How it is judged:
+        The largest update of any kernel in proportion to its weight is below `ratio` in each of the
+        last `checks` readings, the learning rate is not rising (as in a warm-up), and the model
+        learns badly.
+
+    Example:
+        >>> from sickbay.readings import Table, Vitals
+        >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
+        >>> history = History(loss=[2.3, 2.3], lr=[1e-7, 1e-7])
+        >>> history.append(Vitals(step=1, tables=[Table.of("weight", 1, rows)]))
+        >>> print(LearningRateTooLow(checks=1).check(history).message)
+        a step changes the weights by 3e-08 of their size (limit 1e-05), learning rate 1e-07
+
+    Reference:
+        Karpathy (2015), on the ratio of updates to weights, which should be around 0.001.
+    """
+
+    advice = "multiply the learning rate by 10 until the loss falls"
+    reads = ("weight",)
+    explains = ("plateau", "layer_imbalance", *STANDSTILL)
+
+    ratio: float = threshold(1e-5, "Update over weight that is too little.", above=0)
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+
+    def check(self, history: History) -> Finding | None:
+        tables = history.tables("weight", self.checks)
+        if len(tables) < self.checks:
+            return None
+        each = [updates(history, table) for table in tables]
+        if not all(len(ratios) and 0 < ratios.max() < self.ratio for ratios in each):
+            return None
+        rates = history.recent("lr", 20)
+        if (rates and rates[-1] > rates[0]) or not self.learns_badly(history):
+            return None
+        ratio = float(max(ratios.max() for ratios in each))
+        message = f"a step changes the weights by {ratio:.2g} of their size (limit {self.ratio:g})"
+        message += f", learning rate {rates[-1]:g}" if rates else ""
+        return self.found(history, message, step=tables[-1].step, ratio=ratio)

@@ -1,0 +1,42 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import EVERYTHING
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingZeroGrad(Problem):
+    """Gradients are not cleared between steps, so they keep adding up.
+
+    Why it matters:
+        Every step follows the sum of all gradients since the start, most of them outdated.
+
+    How it is judged:
+        When the first gradient of a step arrives, that of the step before is still there: in each
+        of the last `checks` readings, for every backward of the step. Accumulating gradients over
+        several batches before one step is fine.
+
+    Example:
+        >>> print(MissingZeroGrad(checks=2).check(History(uncleared=[0.0, 1.0, 1.0])).message)
+        backward added to the gradients of the step before, in the last 2 readings
+
+    Reference:
+        PyTorch documentation, Optimizer.zero_grad.
+    """
+
+    severity = "critical"
+    advice = "call optimizer.zero_grad() before loss.backward()"
+    reads = ("gradient",)
+    explains = ("non_finite", *EVERYTHING)
+
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+
+    def check(self, history: History) -> Finding | None:
+        flags = history.recent("uncleared", self.checks)
+        if len(flags) < self.checks or not all(flag == 1 for flag in flags):
+            return None
+        message = "backward added to the gradients of the step before"
+        return self.found(history, f"{message}, in the last {self.checks} readings")

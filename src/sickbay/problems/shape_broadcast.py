@@ -1,0 +1,42 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import STANDSTILL
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeBroadcast(Problem):
+    """Outputs and targets have different shapes, and the loss has stretched them to fit.
+
+    Why it matters:
+        Every output is compared with every target of the batch, so the model learns their mean.
+
+    How it is judged:
+        From the shapes that a loss module was fed, or from a stretching of the outputs in the graph
+        behind the loss.
+
+    Example:
+        >>> from sickbay.readings import Setup
+        >>> setup = Setup(loss="mse", output_shape=(32, 1), target_shape=(32,), stretched=True)
+        >>> print(ShapeBroadcast().check(History(setup, loss=[1.0])).message)
+        mse compares outputs (32, 1) with targets (32,), stretched to fit each other
+
+    Reference:
+        PyTorch documentation, broadcasting semantics.
+    """
+
+    severity = "critical"
+    advice = "give both the same shape: outputs.squeeze(1), or targets.unsqueeze(1)"
+    reads = ("batch",)
+    explains = ("improper_output", "improper_loss", *STANDSTILL)
+
+    def check(self, history: History) -> Finding | None:
+        setup = history.setup
+        if not setup.stretched:
+            return None
+        message = f"{setup.loss or 'the loss'} compares outputs {setup.output_shape}"
+        message += f" with targets {setup.target_shape}" if setup.target_shape else " with targets"
+        message += ", stretched to fit each other"
+        return self.found(history, message)

@@ -1,0 +1,61 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.groups import EVERYTHING
+from sickbay.readings import Table
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnnormalisedInput(Problem):
+    """The inputs are large, and the first layer passes that on.
+
+    Why it matters:
+        Initial weights and usual learning rates are made for inputs around 1: larger ones saturate
+        units and throw the first updates far off.
+
+    How it is judged:
+        The root mean square of the input batch is above `size`, and so is that of the first layer's
+        output above `passed`: a first layer that normalises is fine.
+
+    Example:
+        >>> from sickbay.readings import Table, Vitals
+        >>> batch = Table.of("batch", 0, {"input": {"norm": 3000.0, "count": 900}})
+        >>> first = Table.of("activation", 0, {"0": {"norm": 900.0, "count": 100}})
+        >>> history = History()
+        >>> history.append(Vitals(step=0, tables=[batch, first]))
+        >>> print(UnnormalisedInput().check(history).message)
+        inputs are around 100 (limit 10), the first layer puts out 90 (limit 5)
+
+    Reference:
+        LeCun et al. (1998), Efficient backprop, section 4.3: normalizing the inputs.
+    """
+
+    advice = "normalise the inputs: subtract their mean, divide by their standard deviation"
+    reads = ("batch",)
+    explains = ("abnormal_data", "non_finite", *EVERYTHING)
+
+    size: float = threshold(10.0, "Root mean square of the inputs that is too large.", above=0)
+    passed: float = threshold(5.0, "That of the first layer's output that is too large.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        batch, layers = history.table("batch"), history.table("activation")
+        if batch is None or layers is None or "input" not in batch.names or not layers.names:
+            return None
+        size, passed = rms(batch, batch.names.index("input")), rms(layers, 0)
+        if not (size > self.size and passed > self.passed):
+            return None
+        message = (
+            f"inputs are around {size:.3g} (limit {self.size:g}), "
+            f"the first layer puts out {passed:.3g} (limit {self.passed:g})"
+        )
+        where = (layers.layers[0],)
+        return self.found(history, message, step=batch.step, layers=where, size=size, passed=passed)
+
+
+def rms(table: Table, row: int) -> float:
+    """Return the root mean square of a row."""
+    norm, count = table.column("norm")[row], table.column("count")[row]
+    return float(norm / count**0.5) if count > 0 else 0.0
