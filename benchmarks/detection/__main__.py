@@ -1,0 +1,229 @@
+"""How well problems are found: a zoo of sick and healthy runs, and what each profile says.
+
+Every run is trained once and recorded (--runs), and judged by replaying the record, so that judging
+it again takes no time to speak of. A sick run counts only if it does worse than its twin, the same
+run with the fault repaired. Thresholds are set on the half with even seeds, and reported on the
+other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from rich.console import Console
+from rich.markup import escape
+
+from benchmarks.detection import pool, report
+from benchmarks.detection.case import Case
+from benchmarks.detection.figures import Row, figures, must_hold, profile_names
+from benchmarks.detection.judge import Run, judge_recorded
+from benchmarks.detection.live import compare, live
+from benchmarks.detection.options import SMOKE, arguments, select
+from benchmarks.detection.record import plan_of, record, result_of, zoo
+from sickbay.errors import UsageError
+
+
+WIDE = 150  # columns where there is no terminal to ask
+
+
+class Bench:
+    """The benchmark with its arguments."""
+
+    def __init__(self, given: argparse.Namespace, command: str) -> None:
+        self.given, self.command = given, command
+        width = None if sys.stdout.isatty() else WIDE
+        self.out, self.aside = Console(width=width), Console(stderr=True)
+        self.failures: list[str] = []
+        self.cases = select(list(zoo(given.data).values()), given)
+        self.smoke = [case for case in self.cases if case.name.startswith(SMOKE)]
+        self.zoo = [case for case in self.cases if not case.name.startswith(SMOKE)]
+
+    def go(self) -> int:
+        given = self.given
+        jobs: dict[str, Callable[[], None]] = {
+            "list": self.list,
+            "check": self.check,
+            "live": self.live,
+        }
+        job = next((jobs[name] for name in jobs if getattr(given, name)), self.report)
+        if given.sweep is not None:
+            job = self.sweep
+        if given.every is not None:
+            job = self.every
+        job()
+        for line in self.failures:
+            self.out.print(f"[red]failed[/] {escape(line)}", soft_wrap=True)
+        return 1 if self.failures else 0
+
+    def list(self) -> None:
+        rows = []
+        for case in self.cases:
+            result = result_of(self.given.runs, case.name)
+            state = "" if result is None else f"{result['seconds']:.1f} s"
+            half = "reporting" if case.seed % 2 else "calibration"
+            quick = "quick" if case.quick else ""
+            rows.append([case.name, half, case.data, str(case.first), quick, state])
+        columns = ("run", "half", "data", "evidence from step", "", "recorded in")
+        report.Sheet(f"{len(rows)} runs", "", columns, rows).show(self.out)
+
+    def check(self) -> None:
+        self.record(self.zoo)
+        runs = [run for case in self.zoo if (run := self.recorded(case)) is not None]
+        rows = [
+            [run.name, report.number(run.score), twin(run), "" if run.counts else "NOT REALLY SICK"]
+            for run in runs
+        ]
+        columns = ("run", "score", "twin", "")
+        note = f"{sum(not run.counts for run in runs)} of {len(rows)} are not really sick."
+        report.Sheet("Scores", note, columns, rows).show(self.out)
+
+    def report(self) -> None:
+        runs, smoke = self.judged(), self.lived(self.smoke)
+        if self.given.only is not None:
+            report.show_in_full([*runs, *smoke], self.out)
+        else:
+            self.tables(runs, smoke)
+        self.write(runs, smoke)
+
+    def tables(self, runs: Sequence[Run], smoke: Sequence[Run]) -> None:
+        names, profile = profile_names(), self.given.profile
+        for half in reversed(report.HALVES):  # what matters most comes last
+            mine = [run for run in runs if run.half == half]
+            if mine:
+                for sheet in report.sheets(figures(mine, names), half, profile):
+                    sheet.show(self.out)
+                report.show_lists(mine, profile, self.out)
+        reported = [run for run in runs if run.half == "reporting"]
+        report.must_sheet(must_hold(reported, smoke, names)).show(self.out)
+
+    def live(self) -> None:
+        if self.given.only is None:
+            self.zoo = [case for case in self.zoo if case.seed % 2]
+        replayed, runs = self.judged(), self.lived([*self.zoo, *self.smoke])
+        if self.given.only is not None:
+            report.show_in_full(runs, self.out)
+        compare(runs, replayed).show(self.out)
+        self.write(runs, [])
+
+    def sweep(self) -> None:
+        from benchmarks.detection.sweep import sweep
+
+        self.zoo = [case for case in self.zoo if not case.seed % 2]
+        self.record(self.zoo)
+        figure = self.given.figure or self.given.runs / "sweep.png"
+        runs = [run for case in self.zoo if (run := self.recorded(case)) is not None]
+        swept = sweep(self.given.runs, runs, self.given.sweep, figure, self.out, self.aside)
+        self.save({"sweep": swept})
+
+    def every(self) -> None:
+        from benchmarks.detection.every import every
+
+        self.save({"every": every(self.given, self.zoo, self.out, self.aside)})
+
+    def record(self, cases: Sequence[Case]) -> None:
+        """Train what is not recorded yet."""
+        given = self.given
+        known = {case.name: result_of(given.runs, case.name) for case in cases}
+        missing = [name for name, result in known.items() if given.fresh or result is None]
+        if given.recorded:
+            self.aside.print(f"{len(missing)} of {len(cases)} runs are not recorded.")
+            return
+        job = partial(record, given.data, given.runs)
+        for name, result in pool.work(job, missing, "training", self.aside):
+            if isinstance(result, pool.Failure):
+                self.failures.append(f"{name}: {result.why}")
+        old = [
+            case.name
+            for case in cases
+            if case.name not in missing and (known[case.name] or {}).get("plan") != plan_of(case)
+        ]
+        if old:
+            shown = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")
+            text = f"{len(old)} recorded runs are of another plan; --fresh trains again: {shown}"
+            self.aside.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+
+    def recorded(self, case: Case) -> Run | None:
+        result = result_of(self.given.runs, case.name)
+        if result is None:
+            return None
+        keys = ("score", "twin_score", "steps", "epochs", "seconds")
+        return Run(
+            name=case.name,
+            problem=case.problem,
+            seed=case.seed,
+            data=case.data,
+            first=case.first,
+            troubles=tuple(result["troubles"]),
+            **{key: result[key] for key in keys},
+        )
+
+    def judged(self) -> Sequence[Run]:
+        """Return the runs of the zoo with what every profile says about them."""
+        self.record(self.zoo)
+        runs = {run.name: run for case in self.zoo if (run := self.recorded(case)) is not None}
+        job = partial(judge_recorded, self.given.runs)
+        for run, result in pool.work(job, list(runs.values()), "judging", self.aside):
+            if isinstance(result, pool.Failure):
+                self.failures.append(f"{run.name}: {result.why}")
+                del runs[run.name]
+            else:
+                runs[run.name] = result
+        return list(runs.values())
+
+    def lived(self, cases: Sequence[Case]) -> Sequence[Run]:
+        """Return cases trained with the default doctor."""
+        runs = []
+        job, names = partial(live, self.given.data), [case.name for case in cases]
+        for name, result in pool.work(job, names, "training live", self.aside):
+            if isinstance(result, pool.Failure):
+                self.failures.append(f"{name}: {result.why}")
+            else:
+                runs.append(result)
+        return sorted(runs, key=lambda run: names.index(run.name))
+
+    def write(self, runs: Sequence[Run], smoke: Sequence[Run]) -> None:
+        names = profile_names()
+        halves = {
+            half: figures([run for run in runs if run.half == half], names)
+            for half in report.HALVES
+        }
+        reported = [run for run in runs if run.half == "reporting"]
+        checks = must_hold(reported, smoke, names)
+        if self.given.markdown is not None:
+            text = report.page(halves, checks, self.given.profile, self.command, len(runs))
+            self.given.markdown.write_text(text, encoding="utf-8")
+        self.save({**halves, "must_hold": checks}, [*runs, *smoke])
+
+    def save(self, content: Row, runs: Sequence[Run] = ()) -> None:
+        if self.given.json is not None:
+            about = {"command": self.command, "made_with": report.machine()}
+            text = json.dumps(report.as_json({**about, **content}, runs), indent=1)
+            half = self.given.json.with_name(f".{self.given.json.name}.part")
+            half.write_text(text + "\n", encoding="utf-8")
+            half.replace(self.given.json)
+
+
+def twin(run: Run) -> str:
+    return "none" if run.twin_score is None else report.number(run.twin_score)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    given = arguments(__doc__ or "", args)
+    words = sys.argv[1:] if args is None else args
+    command = " ".join(["python -m benchmarks.detection", *words])
+    try:
+        return Bench(given, command).go()
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted; the runs recorded so far are kept.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""What the problems say about a recorded run, and whether it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan, nan
+from pathlib import Path
+
+from sickbay.chart import Chart
+from sickbay.doctor.ward import Ward
+from sickbay.findings import SEVERITIES, Finding, Severity
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.problems.profiles import PROFILES
+from sickbay.vitals.guard import Guard
+
+# Which findings name a fault rightly. A fault has several true names where what was done and what
+# is seen differ: a learning rate that is too high is seen as a loss that oscillates or explodes,
+# and a ReLU that died is a dead unit. Everything else must be called by its own name.
+ACCEPTED: Mapping[str, frozenset[str]] = {
+    label: frozenset(names.split())
+    for label, names in {
+        "vanishing_gradient": "saturated_activation",
+        "exploding_gradient": "non_finite learning_rate_too_high",
+        "dying_relu": "dead_units",
+        "dead_units": "dying_relu",
+        "oscillating_loss": "learning_rate_too_high",
+        "learning_rate_too_high": "oscillating_loss exploding_gradient non_finite loss_spike",
+        "slow_convergence": "learning_rate_too_low",
+        "learning_rate_too_low": "slow_convergence",
+        "improper_output": "double_activation",
+        "double_activation": "improper_output",
+        "improper_loss": "shape_broadcast bad_targets",
+        "abnormal_data": "unnormalised_input non_finite bad_targets",
+        "unnormalised_input": "abnormal_data",
+        "bad_targets": "non_finite improper_loss improper_output",
+        "unchanged_weights": "frozen_by_accident",
+        "frozen_by_accident": "unchanged_weights",
+        "loss_spike": "gradient_spike learning_rate_too_high non_finite",
+        "layer_imbalance": "learning_rate_too_high learning_rate_too_low exploding_gradient "
+        "vanishing_gradient",
+        "constant_prediction": "dead_units dying_relu vanishing_gradient learning_rate_too_high",
+    }.items()
+}
+# The same for the words of the papers; AutoTrainer's are the labels themselves.
+PAPERS: Mapping[str, Mapping[str, str]] = {
+    "bttackler": {
+        "vanishing_gradient": "reduced_gradient",
+        "exploding_gradient": "amplified_gradient abnormal_gradient",
+        "dying_relu": "low_activation",
+        "slow_convergence": "passive_loss no_more_gain",
+        "oscillating_loss": "unexpected_loss",
+    },
+    "training_doctor": {
+        "vanishing_gradient": "small_gradient",
+        "gradient_collapse": "small_gradient",
+        "exploding_gradient": "large_gradient unstable_gradient loss_explosion",
+        "gradient_spike": "large_gradient",
+        "non_finite": "large_gradient loss_explosion",
+        "loss_spike": "loss_explosion",
+        "slow_convergence": "plateau",
+        "oscillating_loss": "unstable_gradient loss_explosion",
+        "abnormal_data": "large_gradient loss_explosion",
+    },
+}
+MARGIN = 0.05  # by so much a run must do worse than its repaired twin to count as sick
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """A finding, and when it was said."""
+
+    problem: str
+    severity: Severity
+    step: int
+    epoch: int
+    shown: int  # the step of the evidence
+    layers: tuple[str, ...] = ()
+    message: str = ""
+    consequences: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, finding: Finding, step: int, epoch: int) -> Said:
+        fields = {name: vars(finding)[name] for name in ("problem", "severity", "layers")}
+        rest = {name: vars(finding)[name] for name in ("message", "consequences")}
+        return cls(**fields, **rest, step=step, epoch=epoch, shown=finding.step)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it names: the problem, and what that explains."""
+        return frozenset((self.problem, *self.consequences))
+
+    @property
+    def alarms(self) -> bool:
+        """Whether it is a warning or worse."""
+        return SEVERITIES.index(self.severity) >= SEVERITIES.index("warning")
+
+    def __str__(self) -> str:
+        where = (
+            f" [{self.layers[0] or '(model)'}, {len(self.layers)} in all]" if self.layers else ""
+        )
+        after = f" (explains {', '.join(self.consequences)})" if self.consequences else ""
+        return f"step {self.step}: {self.severity}: {self.problem}{where}: {self.message}{after}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run of the zoo that was judged.
+
+    `said` has the findings by profile. `twin_score` is None where there is no twin.
+    """
+
+    name: str
+    problem: str
+    seed: int
+    data: str = ""
+    first: int = 0
+    score: float = nan
+    twin_score: float | None = None
+    steps: int = 0
+    epochs: int = 0
+    seconds: float = 0.0
+    said: Mapping[str, Sequence[Said]] = field(default_factory=dict)
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def half(self) -> str:
+        return "reporting" if self.seed % 2 else "calibration"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is healthy, or sick enough to be told so."""
+        if not self.problem or self.twin_score is None or isnan(self.score):
+            return True
+        return self.score <= self.twin_score - MARGIN
+
+    def is_right(self, said: Said, profile: str = "default") -> bool:
+        """Tell whether a finding names the fault, and not before there was anything to see."""
+        names = accepted(self.problem, profile)
+        return said.step >= self.first and not names.isdisjoint(said.names)
+
+    def answer(self, profile: str = "default") -> Said | None:
+        """Return the first finding that is right."""
+        found = self.said.get(profile, ())
+        return next((said for said in found if self.is_right(said, profile)), None)
+
+
+def accepted(label: str, profile: str = "default") -> frozenset[str]:
+    """Return the names of findings that name a fault rightly.
+
+    >>> sorted(accepted("dying_relu", "bttackler"))
+    ['dead_units', 'dying_relu', 'low_activation']
+    >>> accepted("")  # a healthy run has nothing to be named
+    frozenset()
+    """
+    if not label:
+        return frozenset()
+    own = PAPERS.get(profile, {}).get(label, "").split()
+    return ACCEPTED.get(label, frozenset()).union([label], own)
+
+
+Profiles = Mapping[str, Sequence[Problem]]
+
+
+def judge(chart: Chart, profiles: Profiles) -> tuple[dict[str, list[Said]], list[str]]:
+    """Return what each profile says about a recorded run, and what of ours has failed."""
+    return listen(chart.replay(), profiles)
+
+
+def listen(
+    histories: Iterator[History], profiles: Profiles
+) -> tuple[dict[str, list[Said]], list[str]]:
+    """Ask each profile's problems at each step and each end of an epoch."""
+    troubles: list[str] = []
+    wards = {
+        name: Ward(problems, Guard(lambda part, error: troubles.append(f"{part}: {error!r}")))
+        for name, problems in profiles.items()
+    }
+    said: dict[str, list[Said]] = {name: [] for name in wards}
+    for history in histories:
+        for name, ward in wards.items():
+            new, _ = ward.judge(history)
+            said[name] += [Said.of(finding, history.step, history.epoch) for finding in new]
+    return said, sorted(set(troubles))
+
+
+def judge_recorded(runs: Path, run: Run) -> Run:
+    """Return a recorded run with what every profile says about it."""
+    said, troubles = judge(Chart.open(runs / run.name), PROFILES)
+    return replace(run, said=said, troubles=(*run.troubles, *troubles))

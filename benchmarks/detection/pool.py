@@ -1,0 +1,102 @@
+"""Work for several processes, with a bar that shows how far it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Generic, TypeVar
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+WORKERS = 2
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an item has no result."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Attempt(Generic[Item, Result]):
+    """Does the work on an item; an exception becomes a failure that can travel."""
+
+    function: Callable[[Item], Result]
+
+    def __call__(self, item: Item) -> Result | Failure:
+        try:
+            return self.function(item)
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+            return Failure(f"{type(error).__name__}: {error} ({place})")
+
+
+def settle() -> None:
+    """Prepare a worker: one thread, no warnings, and no last words at Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    warnings.simplefilter("ignore")
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def work(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    what: str,
+    console: Console,
+    workers: int = WORKERS,
+) -> Iterator[tuple[Item, Result | Failure]]:
+    """Yield each item with its result as they come; one that fails does not stop the others."""
+    waiting = deque(items)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(TextColumn("{task.description}"), *columns, console=console, transient=True)
+    with bar:
+        task = bar.add_task(what, total=len(items))
+        while waiting:  # again with a new pool, should a worker have been killed
+            for item, result in attend(Attempt(function), waiting, workers):
+                bar.advance(task)
+                yield item, result
+
+
+def attend(
+    function: Callable[[Item], Result | Failure], waiting: deque[Item], workers: int
+) -> Iterator[tuple[Item, Result | Failure]]:
+    """Work until nothing waits, or until a worker dies, which fails what is being worked on."""
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=settle)
+    running: dict[Future[Result | Failure], Item] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) <= workers:
+                future = pool.submit(function, waiting[0])
+                running[future] = waiting.popleft()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                item = running.pop(future)
+                try:
+                    yield item, future.result()
+                except BrokenProcessPool:
+                    yield item, Failure("a worker process died")
+    except BrokenProcessPool:  # from submit
+        yield from ((item, Failure("a worker process died")) for item in running.values())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

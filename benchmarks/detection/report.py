@@ -1,0 +1,228 @@
+"""The figures as tables: on the terminal, as a page, as JSON."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from benchmarks.detection.figures import Row, profile_names
+from benchmarks.detection.judge import Run, accepted
+
+HALVES = ("reporting", "calibration")
+PAGE = """# How well problems are found
+
+Made by `{command}` ({made}), from {runs} runs. Every run has at most one fault, put in on purpose.
+A sick run counts only if it does worse than its twin, the same run with the fault repaired.
+Thresholds were set on the calibration half (even seeds) and are reported on the other.
+"""
+MOST = 60  # lines of a list on the terminal
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: a title, a sentence on how to read it, columns and rows of words."""
+
+    title: str
+    note: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def show(self, console: Console) -> None:
+        table = Table(title=self.title, caption=self.note, title_justify="left")
+        for place, column in enumerate(self.columns):
+            table.add_column(column, justify="right" if place else "left", overflow="fold")
+        for row in self.rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
+
+    def markdown(self) -> str:
+        rule = ["---", *["---:"] * (len(self.columns) - 1)]
+        lines = ["| " + " | ".join(row) + " |" for row in (self.columns, rule, *self.rows)]
+        return "\n".join([f"### {self.title}", "", self.note, "", *lines, ""])
+
+
+def sheets(figures: Row, half: str, profile: str) -> list[Sheet]:
+    """Return the tables of one half of the runs."""
+    return [
+        own_sheet(figures, half, profile),
+        beside_sheet(figures, half),
+        said_sheet(figures, half, profile),
+        healthy_sheet(figures, half),
+    ]
+
+
+def own_sheet(figures: Row, half: str, profile: str) -> Sheet:
+    columns = ("problem", "runs", "recall", "precision", "delay", "90 %", "most", "epochs", "90 %")
+    keys = ("delay_median", "delay_90", "delay_most", "epochs_median", "epochs_90")
+    rows = [
+        [row["problem"], str(row["runs"]), percent(row["recall"]), percent(row["precision"])]
+        + [number(row[key]) for key in (*keys, "findings", "wrong")]
+        for row in figures["problems"]
+        if row["profile"] == profile
+    ]
+    note = (
+        "Delay: steps, and epochs, from the first possible evidence to the right finding; median, "
+        "90 % of the runs, and the most. Findings and wrong ones: mean of a run."
+    )
+    return Sheet(f"{profile}, {half} half", note, (*columns, "findings", "wrong"), rows)
+
+
+def beside_sheet(figures: Row, half: str) -> Sheet:
+    rows = {(row["problem"], row["profile"]): row for row in figures["problems"]}
+    profiles = [row["profile"] for row in figures["healthy"]]
+    labels = dict.fromkeys(row["problem"] for row in figures["problems"])
+    note = "Recall / precision / median delay in steps; empty where a profile has no such problem."
+    lines = [[label, *(brief(rows.get((label, each))) for each in profiles)] for label in labels]
+    return Sheet(f"The profiles side by side, {half} half", note, ("problem", *profiles), lines)
+
+
+def brief(row: Row | None) -> str:
+    if row is None:
+        return ""
+    return f"{percent(row['recall'])} / {percent(row['precision'])} / {number(row['delay_median'])}"
+
+
+def said_sheet(figures: Row, half: str, profile: str) -> Sheet:
+    rows = [
+        [row["problem"], str(row["runs"]), str(row["right"]), counted(row["wrong"])]
+        for row in figures["said"]
+        if row["profile"] == profile
+    ]
+    note = "In how many runs each problem was said, where it was right, and where it was not."
+    columns = ("problem", "said", "right", "wrong on")
+    return Sheet(f"What {profile} says, {half} half", note, columns, rows)
+
+
+def healthy_sheet(figures: Row, half: str) -> Sheet:
+    rows = [
+        [
+            *(str(row[key]) for key in ("profile", "runs", "alarmed", "any")),
+            counted(row["problems"]),
+        ]
+        for row in figures["healthy"]
+    ]
+    columns = ("profile", "runs", "with a warning or worse", "with any finding", "problems")
+    return Sheet(
+        f"Healthy runs, {half} half", "Every finding here is a false alarm.", columns, rows
+    )
+
+
+def must_sheet(checks: Sequence[Row]) -> Sheet:
+    words = {True: "holds", False: "FAILS", None: "not measured"}
+    rows = [
+        [row["what"], number(row["value"], 4), row["rule"], words[row["holds"]]] for row in checks
+    ]
+    note = "The default profile, on the reporting half; the smoke cases as a user would run them."
+    return Sheet("What must hold", note, ("what", "is", "must be", ""), rows)
+
+
+def lists(runs: Sequence[Run], profile: str) -> list[tuple[str, list[str]]]:
+    """Return what to look at: runs that were missed, frightened, or are not really sick."""
+    told = [run for run in runs if run.counts]
+    known = profile_names()[profile]
+    missed = [
+        run
+        for run in told
+        if run.answer(profile) is None and not accepted(run.problem, profile).isdisjoint(known)
+    ]
+    feared = [run for run in told if not run.problem and run.said.get(profile)]
+    unsick = [run for run in runs if not run.counts]
+    return [
+        ("missed, and what was said", [f"{run.name}: {instead(run, profile)}" for run in missed]),
+        ("healthy, and what was said", [f"{run.name}: {instead(run, profile)}" for run in feared]),
+        ("not really sick: score, score of the twin", [scores(run) for run in unsick]),
+        ("trouble", [f"{run.name}: {text}" for run in runs for text in run.troubles]),
+    ]
+
+
+def instead(run: Run, profile: str) -> str:
+    said = run.said.get(profile, ())
+    return ", ".join(f"{each.problem} ({each.step})" for each in said) or "nothing"
+
+
+def scores(run: Run) -> str:
+    twin = "none" if run.twin_score is None else f"{run.twin_score:.3f}"
+    return f"{run.name}: {run.score:.3f}, {twin}"
+
+
+def show_lists(runs: Sequence[Run], profile: str, console: Console) -> None:
+    for title, lines in lists(runs, profile):
+        if lines:
+            more = [f"... and {len(lines) - MOST} more; --json has all"] * (len(lines) > MOST)
+            console.print(f"\n[bold]{title}[/] ({len(lines)})")
+            for line in [*lines[:MOST], *more]:
+                console.print("  " + escape(line), highlight=False, soft_wrap=True)
+
+
+def show_in_full(runs: Sequence[Run], console: Console) -> None:
+    """Print everything that was said about each run."""
+    for run in runs:
+        sick = run.problem or "healthy"
+        note = "" if run.counts else ", not really sick"
+        console.print(f"\n[bold]{escape(scores(run))}[/] ({sick}{note}; evidence from {run.first})")
+        for profile, said in run.said.items():
+            console.print(f"  {profile}: {'' if said else 'nothing'}", highlight=False)
+            for each in said:
+                mark = "✓" if run.is_right(each, profile) else "✗"
+                console.print(f"    {mark} {escape(str(each))}", highlight=False, soft_wrap=True)
+        for text in run.troubles:
+            console.print(f"  [red]trouble[/] {escape(text)}", soft_wrap=True)
+
+
+def as_json(figures: Mapping[str, Any], runs: Sequence[Run]) -> Any:
+    """Return everything as plain JSON, each run with its findings."""
+    return plain({**figures, "runs": [{**asdict(run), "counts": run.counts} for run in runs]})
+
+
+def page(
+    halves: Mapping[str, Row], checks: Sequence[Row], profile: str, command: str, runs: int
+) -> str:
+    """Return the tables as a page of documentation."""
+    made = ", ".join(f"{name} {version}" for name, version in machine().items())
+    parts = [PAGE.format(command=command, made=made, runs=runs), must_sheet(checks).markdown()]
+    for half in HALVES:
+        parts += [sheet.markdown() for sheet in sheets(halves[half], half, profile)]
+        left_out = ", ".join(halves[half]["not_really_sick"]) or "none"
+        parts.append(f"Left out, because they do about as well as their twins: {left_out}.\n")
+    return "\n".join(parts)
+
+
+def plain(value: Any) -> Any:
+    """Return a value with nothing in it that JSON has no word for: NaN and infinity are null."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def machine() -> dict[str, str]:
+    """Return what the figures were made with."""
+    import torch
+
+    import sickbay
+
+    return {
+        "sickbay": sickbay.__version__,
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+    }
+
+
+def percent(part: float) -> str:
+    return f"{100 * part:.3g} %" if isfinite(part) else "-"
+
+
+def number(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}g}" if isfinite(value) else "-"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
