@@ -1,0 +1,131 @@
+from collections.abc import Mapping, Sequence
+from math import inf, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import BadTargets
+from sickbay.readings import Setup, Table, Vitals
+
+problem = BadTargets(batches=3, values=30)
+LABELS = {"minimum": 0.0, "maximum": 1.0, "count": 10.0, "nonfinite": 0.0}
+SAME = {"minimum": 4.0, "maximum": 4.0, "count": 10.0, "nonfinite": 0.0}
+MORE = 1e-5
+
+
+def history(rows: Sequence[Mapping[str, float]], loss: str = "") -> History:
+    made = History(Setup(loss=loss))
+    for step, row in enumerate(rows):
+        made.append(Vitals(step=step, tables=[Table.of("batch", step, {"target": row})]))
+    return made
+
+
+def labels(low: float, high: float) -> dict[str, float]:
+    return {**LABELS, "minimum": low, "maximum": high}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param([{**LABELS, "nonfinite": 1}], True, id="nan"),
+        pytest.param([LABELS, {**LABELS, "nonfinite": 1}], True, id="nan-now"),
+        pytest.param([{**LABELS, "nonfinite": 1}, LABELS], False, id="nan-before"),
+        pytest.param([{"nonfinite": 10, "minimum": nan, "maximum": nan}], True, id="nothing-else"),
+        pytest.param([{"nonfinite": 10}] * 3, True, id="nan-always"),
+        pytest.param([LABELS], False, id="fine"),
+        pytest.param([{}] * 3, False, id="not-measured"),
+        pytest.param([], False, id="no-reading"),
+    ],
+)
+def test_not_finite(rows: list[dict[str, float]], expected: bool) -> None:
+    assert bool(problem.check(history(rows))) is expected
+
+
+@pytest.mark.parametrize("loss", ["bce", "bce_logits"])
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        pytest.param(0.0, 1.0, False, id="at-the-limit"),
+        pytest.param(0.1, 0.9, False, id="within"),
+        pytest.param(-1e-7, 1 + 1e-7, False, id="rounded"),
+        pytest.param(-MORE, 1.0, True, id="below"),
+        pytest.param(0.0, 1 + MORE, True, id="above"),
+        pytest.param(-1.0, 1.0, True, id="labels-minus-one-and-one"),
+        pytest.param(0.0, 255.0, True, id="bytes"),
+        pytest.param(5.0, 7.0, True, id="all-above"),
+        pytest.param(-inf, 1.0, True, id="inf"),
+        pytest.param(nan, nan, False, id="not-known"),
+    ],
+)
+def test_outside_the_range(loss: str, low: float, high: float, expected: bool) -> None:
+    assert bool(problem.check(history([labels(low, high)], loss))) is expected
+
+
+@pytest.mark.parametrize("loss", ["mse", "cross_entropy", "soft_margin", ""])
+def test_other_losses_have_no_such_range(loss: str) -> None:
+    assert problem.check(history([labels(-3, 255)], loss)) is None
+
+
+def test_the_range_is_that_of_now() -> None:
+    assert problem.check(history([labels(-1, 1), LABELS], "bce")) is None
+    assert problem.check(history([LABELS, labels(-1, 1)], "bce")) is not None
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param([SAME] * 3, True, id="at-the-limit"),
+        pytest.param([{**SAME, "count": 9.9}] * 3, False, id="too-few-values"),
+        pytest.param([{**SAME, "count": 1e6}] * 2, False, id="too-early"),
+        pytest.param([LABELS, *[SAME] * 3], True, id="forgets-what-left-the-window"),
+        pytest.param([SAME, LABELS, SAME], False, id="another-between"),
+        pytest.param([SAME, SAME, labels(4, 5)], False, id="no-more"),
+        pytest.param([SAME, SAME, labels(3, 4)], False, id="no-more-below"),
+        pytest.param([SAME, SAME, labels(5, 5)], False, id="one-value-each-but-not-the-same"),
+        pytest.param([labels(3, 4), SAME, SAME], False, id="another-at-first"),
+        pytest.param([labels(0, 0)] * 3, True, id="zero"),
+        pytest.param([labels(1e-20, 1e-20)] * 3, True, id="any-scale-small"),
+        pytest.param([labels(-1e20, -1e20)] * 3, True, id="any-scale-large"),
+        pytest.param([labels(nan, nan)] * 3, False, id="not-known"),
+    ],
+)
+def test_always_the_same(rows: list[dict[str, float]], expected: bool) -> None:
+    assert bool(problem.check(history(rows))) is expected
+
+
+def test_a_batch_without_targets_says_nothing() -> None:
+    made = History(Setup(loss="bce"))
+    for step in range(3):
+        table = Table.of("batch", step, {"input": SAME, "output": {**SAME, "nonfinite": 1}})
+        made.append(Vitals(step=step, tables=[table]))
+    assert problem.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "message", "evidence"),
+    [
+        pytest.param(
+            {"nonfinite": 12}, "12 NaN or Inf in the targets", {"nonfinite": 12.0}, id="nan"
+        ),
+        pytest.param(
+            labels(-1, 2.5),
+            "targets of bce go from -1 to 2.5, outside 0 to 1",
+            {"minimum": -1.0, "maximum": 2.5},
+            id="range",
+        ),
+        pytest.param(
+            labels(1, 1), "every target in the last 3 batches read is 1", {"value": 1.0}, id="same"
+        ),
+    ],
+)
+def test_the_finding_names_the_step_and_the_numbers(
+    row: dict[str, float], message: str, evidence: dict[str, float]
+) -> None:
+    made = history([row] * 3, "bce")
+    made.append(Vitals(step=9, epoch=2, scalars={"loss": 1.0}))
+    finding = problem.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("bad_targets", "critical")
+    assert (finding.step, finding.epoch, finding.layers) == (2, 2, ())
+    assert finding.evidence == evidence
+    assert finding.message == message

@@ -1,0 +1,196 @@
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import ImproperLoss
+from sickbay.problems.profiles import choose
+from sickbay.readings import Setup, Table, Vitals
+
+problem = ImproperLoss(strict=0)
+published = ImproperLoss(strict=1, accuracy=0.7)
+
+
+@pytest.mark.parametrize(
+    ("setup", "expected"),
+    [
+        pytest.param({"loss": "cross_entropy", "output_shape": (8, 1)}, True, id="one-unit"),
+        pytest.param({"loss": "cross_entropy", "output_shape": (8, 4, 1)}, True, id="three-axes"),
+        pytest.param({"loss": "cross_entropy", "output_shape": (8, 2)}, False, id="two-units"),
+        pytest.param({"loss": "cross_entropy", "output_shape": (1,)}, False, id="one-axis"),
+        pytest.param({"loss": "cross_entropy"}, False, id="shape-not-known"),
+        pytest.param({"loss": "bce_logits", "output_shape": (8, 1)}, False, id="bce-one-unit"),
+        pytest.param({"loss": "cross_entropy", "task": "regression"}, True, id="ce-on-numbers"),
+        pytest.param({"loss": "cross_entropy", "task": "multiclass"}, False, id="ce-on-classes"),
+        pytest.param({"loss": "cross_entropy", "task": "next_token"}, False, id="ce-on-tokens"),
+        pytest.param({"loss": "mse", "task": "regression"}, False, id="mse-on-numbers"),
+        pytest.param({"loss": "nll", "output": "linear"}, True, id="nll-of-logits"),
+        pytest.param({"loss": "nll", "output": "softmax"}, True, id="nll-of-probabilities"),
+        pytest.param({"loss": "nll", "output": "log_softmax"}, False, id="nll-of-log-softmax"),
+        pytest.param({"loss": "nll", "output": "log_sigmoid"}, False, id="nll-of-log-sigmoid"),
+        pytest.param({"loss": "nll"}, False, id="nll-of-something"),
+        pytest.param({"loss": "mse", "output": "linear"}, False, id="mse-of-logits"),
+        pytest.param({"loss": "l1", "task": "multiclass"}, True, id="l1-on-one-hot"),
+        pytest.param({"loss": "mse", "task": "multiclass"}, False, id="mse-on-one-hot"),
+        pytest.param({"loss": "l1", "task": "regression"}, False, id="l1-on-numbers"),
+        pytest.param({}, False, id="nothing-known"),
+        pytest.param({"task": "regression", "output": "linear"}, False, id="loss-not-known"),
+    ],
+)
+def test_what_cannot_be_right(setup: dict[str, Any], expected: bool) -> None:
+    assert bool(problem.check(History(Setup(**setup), loss=[1.0]))) is expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "low", "expected"),
+    [
+        pytest.param("soft_margin", 0.0, True, id="zero-and-one"),
+        pytest.param("soft_margin", -1.0, False, id="minus-one-and-one"),
+        pytest.param("soft_margin", 1.0, False, id="only-one-in-the-batch"),
+        pytest.param("soft_margin", nan, False, id="nan"),
+        pytest.param("soft_margin", None, False, id="not-known"),
+        pytest.param("bce", 0.0, False, id="bce"),
+    ],
+)
+def test_soft_margin_needs_minus_one(loss: str, low: float | None, expected: bool) -> None:
+    made = History(Setup(loss=loss), loss=[1.0])
+    rows = {"output": {"minimum": 0.0}, **({} if low is None else {"target": {"minimum": low}})}
+    made.append(Vitals(step=0, tables=[Table.of("batch", 0, rows)]))
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.message == "soft_margin needs labels -1 and 1, the targets are 0 and 1"
+
+
+def test_soft_margin_before_the_first_batch() -> None:
+    assert problem.check(History(Setup(loss="soft_margin"), loss=[1.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "values", "expected"),
+    [
+        pytest.param("mse", [0.0], False, id="at-the-limit"),
+        pytest.param("mse", [-1e-7], False, id="rounded"),
+        pytest.param("mse", [-1e-5], True, id="below-the-limit"),
+        pytest.param("bce", [0.5, 0.1, -40.0], True, id="bce-on-wrong-targets"),
+        pytest.param("cross_entropy", [-1e9], True, id="any-scale"),
+        pytest.param("mse", [-1.0, 1.0, 1.0], True, id="lately"),
+        pytest.param("mse", [-1.0, 1.0, 1.0, 1.0], False, id="forgets-what-was-long-ago"),
+        pytest.param("mse", [nan], False, id="nan"),
+        pytest.param("mse", [-inf], True, id="inf"),
+        pytest.param("mse", [], False, id="too-early"),
+        pytest.param("poisson_nll", [-1.0], False, id="a-loss-without-a-bound"),
+        pytest.param("", [-1.0], False, id="loss-not-known"),
+    ],
+)
+def test_below_its_bound(loss: str, values: list[float], expected: bool) -> None:
+    assert bool(problem.check(History(Setup(loss=loss), loss=values))) is expected
+
+
+@pytest.mark.parametrize(
+    ("task", "loss", "expected"),
+    [
+        pytest.param("binary", "bce", False, id="binary"),
+        pytest.param("binary", "bce_logits", False, id="binary-logits"),
+        pytest.param("binary", "mse", True, id="binary-by-distance"),
+        pytest.param("binary", "cross_entropy", True, id="binary-by-classes"),
+        pytest.param("multiclass", "cross_entropy", False, id="multiclass"),
+        pytest.param("multiclass", "bce", True, id="multiclass-by-answers"),
+        pytest.param("multiclass", "mse", True, id="multiclass-by-distance"),
+        pytest.param("next_token", "cross_entropy", False, id="next-token"),
+        pytest.param("next_token", "mse", True, id="next-token-by-distance"),
+        pytest.param("multilabel", "bce", False, id="multilabel"),
+        pytest.param("multilabel", "bce_logits", False, id="multilabel-logits"),
+        pytest.param("multilabel", "cross_entropy", True, id="multilabel-by-classes"),
+        pytest.param("regression", "mse", False, id="regression"),
+        pytest.param("regression", "l1", False, id="regression-l1"),
+        pytest.param("regression", "smooth_l1", False, id="regression-smooth-l1"),
+        pytest.param("regression", "huber", False, id="regression-huber"),
+        pytest.param("regression", "bce", True, id="regression-by-answers"),
+        pytest.param("", "mse", False, id="task-not-known"),
+        pytest.param("regression", "", False, id="loss-not-known"),
+    ],
+)
+def test_as_published(task: str, loss: str, expected: bool) -> None:
+    made = History(Setup(task=task, loss=loss), accuracy=[0.5])
+    assert bool(published.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "val_accuracy", "expected"),
+    [
+        pytest.param([0.7], [], True, id="at-the-limit"),
+        pytest.param([0.71], [], False, id="above-the-limit"),
+        pytest.param([0.9, 0.2], [], False, id="was-above-the-limit"),
+        pytest.param([0.2], [0.9], False, id="validation-above-the-limit"),
+        pytest.param([], [0.2], True, id="validation-is-enough"),
+        pytest.param([nan], [], False, id="nan"),
+        pytest.param([], [], False, id="without-an-accuracy"),
+    ],
+)
+def test_as_published_it_needs_a_low_accuracy(
+    accuracy: list[float], val_accuracy: list[float], expected: bool
+) -> None:
+    made = History(Setup(task="binary", loss="mse"), accuracy=accuracy, val_accuracy=val_accuracy)
+    assert bool(published.check(made)) is expected
+
+
+def test_as_published_it_proves_nothing() -> None:
+    made = History(Setup(task="regression", loss="mse"), loss=[-1.0], accuracy=[0.5])
+    (paper,) = choose("autotrainer", ["improper_loss"])
+    assert paper.check(made) is None
+    assert problem.check(made) is not None
+
+
+@pytest.mark.parametrize(
+    ("judge", "setup", "message"),
+    [
+        pytest.param(
+            problem,
+            {"loss": "cross_entropy", "output_shape": (8, 1)},
+            "cross_entropy over a single unit is always 0",
+            id="single",
+        ),
+        pytest.param(
+            problem,
+            {"loss": "cross_entropy", "task": "regression"},
+            "cross_entropy needs classes or their probabilities, the targets are neither",
+            id="classes",
+        ),
+        pytest.param(
+            problem,
+            {"loss": "nll", "output": "softmax"},
+            "nll takes logarithms of probabilities, but is fed softmax outputs",
+            id="logarithms",
+        ),
+        pytest.param(
+            problem,
+            {"loss": "l1", "task": "multiclass"},
+            "l1 on one-hot classes is smallest where every output is 0",
+            id="zero",
+        ),
+        pytest.param(
+            problem,
+            {"loss": "mse"},
+            "the loss is -0.125, but mse cannot be below 0 if its inputs are right",
+            id="bound",
+        ),
+        pytest.param(
+            published,
+            {"loss": "mse", "task": "binary"},
+            "mse for binary, where bce or bce_logits is right",
+            id="published",
+        ),
+    ],
+)
+def test_the_finding_names_the_step_and_what_does_not_fit(
+    judge: ImproperLoss, setup: dict[str, Any], message: str
+) -> None:
+    made = History(Setup(**setup), loss=[-0.125])
+    made.append(Vitals(step=7, epoch=3, scalars={"accuracy": 0.1}))
+    finding = judge.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("improper_loss", "critical")
+    assert (finding.step, finding.epoch, finding.layers) == (7, 3, ())
+    assert finding.message == message

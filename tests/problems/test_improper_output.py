@@ -1,0 +1,210 @@
+from collections.abc import Mapping
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import ImproperOutput
+from sickbay.problems.profiles import choose
+from sickbay.readings import Setup, Table, Vitals
+
+problem = ImproperOutput(margin=0.5, strict=0)
+published = ImproperOutput(strict=1, accuracy=0.7)
+MORE = 1e-6
+
+
+def history(batch: Mapping[str, Mapping[str, float]] | None = None, **setup: Any) -> History:
+    made = History(Setup(**setup), loss=[1.0])
+    if batch is not None:
+        made.append(Vitals(step=0, tables=[Table.of("batch", 0, batch)]))
+    return made
+
+
+def targets(low: float, high: float, variance: float = 1.0) -> dict[str, dict[str, float]]:
+    return {"target": {"minimum": low, "maximum": high, "variance": variance}}
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "bce_logits"])
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("sigmoid", True), ("softmax", True), ("tanh", True), ("relu", True), ("softplus", True),
+        ("clamp", True), ("linear", False), ("log_softmax", False), ("leaky_relu", False),
+        ("gelu", False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_loss_that_takes_logits(loss: str, output: str, expected: bool) -> None:
+    assert bool(problem.check(history(loss=loss, output=output, output_shape=(8, 3)))) is expected
+
+
+@pytest.mark.parametrize(
+    ("output", "shape", "expected"),
+    [
+        pytest.param("softmax", (32, 1), True, id="one-unit"),
+        pytest.param("softmax", (32, 2), False, id="two-units"),
+        pytest.param("softmax", (1, 3), False, id="one-sample"),
+        pytest.param("sigmoid", (32, 1), False, id="sigmoid"),
+        pytest.param("softmax", (), False, id="shape-not-known"),
+    ],
+)
+def test_softmax_over_a_single_unit(output: str, shape: tuple[int, ...], expected: bool) -> None:
+    assert bool(problem.check(history(output=output, loss="bce", output_shape=shape))) is expected
+
+
+@pytest.mark.parametrize(
+    ("output", "batch", "expected"),
+    [
+        pytest.param("sigmoid", targets(-0.5, 1.5), False, id="at-the-limit"),
+        pytest.param("sigmoid", targets(-0.5 - MORE, 1.0), True, id="below-the-limit"),
+        pytest.param("sigmoid", targets(0.0, 1.5 + MORE), True, id="above-the-limit"),
+        pytest.param("softmax", targets(-0.5 - MORE, 1.0), True, id="softmax"),
+        pytest.param("tanh", targets(-1.5, 1.5), False, id="tanh-at-the-limit"),
+        pytest.param("tanh", targets(-1.5 - MORE, 0.0), True, id="tanh-below"),
+        pytest.param("tanh", targets(0.0, 1.5 + MORE), True, id="tanh-above"),
+        pytest.param("relu", targets(-0.5, 1e9), False, id="relu-has-no-top"),
+        pytest.param("relu", targets(-0.5 - MORE, 1.0), True, id="relu-below"),
+        pytest.param("softplus", targets(-0.5 - MORE, 1.0), True, id="softplus-below"),
+        pytest.param("linear", targets(-1e9, 1e9), False, id="linear-reaches-all"),
+        pytest.param("leaky_relu", targets(-1e9, 1e9), False, id="leaky-relu-reaches-all"),
+        pytest.param("", targets(-1e9, 1e9), False, id="output-not-known"),
+        pytest.param("sigmoid", targets(0, 255, 255.0**2), True, id="any-scale-large"),
+        pytest.param("sigmoid", targets(1e-9, 2e-9, 1e-20), False, id="any-scale-small"),
+        pytest.param("sigmoid", targets(-1.0, 1.0, 0.81), True, id="labels-minus-one-and-one"),
+        pytest.param("sigmoid", targets(2.0, 2.0, 0.0), True, id="no-variance"),
+        pytest.param("sigmoid", targets(2.0, 2.0, -1e-9), True, id="variance-below-zero"),
+        pytest.param("sigmoid", targets(nan, nan), False, id="nan"),
+        pytest.param("sigmoid", targets(2.0, 2.0, nan), False, id="nan-variance"),
+        pytest.param("sigmoid", targets(-inf, 1.0), True, id="inf"),
+        pytest.param("sigmoid", {"output": {"minimum": -9}}, False, id="no-targets"),
+        pytest.param("sigmoid", {}, False, id="empty-batch"),
+        pytest.param("sigmoid", None, False, id="too-early"),
+    ],
+)
+def test_targets_out_of_reach(
+    output: str, batch: dict[str, dict[str, float]] | None, expected: bool
+) -> None:
+    made = history(batch, loss="mse", output=output, output_shape=(8, 1))
+    assert bool(problem.check(made)) is expected
+
+
+def test_the_margin_counts_in_standard_deviations() -> None:
+    made = history(targets(-1.9, 2.9, 4.0), loss="mse", output="sigmoid")
+    assert ImproperOutput(margin=1, strict=0).check(made) is None
+    assert ImproperOutput(margin=0.9, strict=0).check(made) is not None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        pytest.param(-1.0, 1.0, False, id="within"),
+        pytest.param(-9.0, 9.0, True, id="far-outside"),
+        pytest.param(nan, nan, False, id="nan"),
+    ],
+)
+def test_a_clipped_output_reaches_what_it_puts_out(low: float, high: float, expected: bool) -> None:
+    batch = {"output": {"minimum": -1.0, "maximum": 1.0}, **targets(low, high)}
+    assert bool(problem.check(history(batch, loss="mse", output="clamp"))) is expected
+
+
+def test_the_range_is_that_of_the_newest_batch() -> None:
+    made = history(targets(-9, 9), loss="mse", output="sigmoid")
+    made.append(Vitals(step=1, tables=[Table.of("batch", 1, targets(0, 1))]))
+    assert problem.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "loss", "output", "expected"),
+    [
+        pytest.param("binary", "bce", "sigmoid", False, id="binary"),
+        pytest.param("binary", "bce", "linear", True, id="binary-without-sigmoid"),
+        pytest.param("binary", "mse", "relu", True, id="binary-with-relu"),
+        pytest.param("binary", "bce_logits", "linear", False, id="binary-logits"),
+        pytest.param("binary", "bce_logits", "sigmoid", True, id="binary-sigmoid-twice"),
+        pytest.param("multiclass", "nll", "softmax", False, id="multiclass"),
+        pytest.param("multiclass", "nll", "log_softmax", False, id="multiclass-log-softmax"),
+        pytest.param("multiclass", "mse", "sigmoid", True, id="multiclass-with-sigmoid"),
+        pytest.param("multiclass", "cross_entropy", "linear", False, id="multiclass-logits"),
+        pytest.param("multiclass", "cross_entropy", "softmax", True, id="softmax-twice"),
+        pytest.param("next_token", "cross_entropy", "linear", False, id="next-token"),
+        pytest.param("next_token", "nll", "sigmoid", True, id="next-token-with-sigmoid"),
+        pytest.param("multilabel", "bce", "sigmoid", False, id="multilabel"),
+        pytest.param("multilabel", "bce", "softmax", True, id="multilabel-with-softmax"),
+        pytest.param("regression", "mse", "linear", False, id="regression"),
+        pytest.param("regression", "mse", "tanh", True, id="regression-with-tanh"),
+        pytest.param("", "mse", "tanh", False, id="task-not-known"),
+        pytest.param("regression", "mse", "", False, id="output-not-known"),
+    ],
+)
+def test_as_published(task: str, loss: str, output: str, expected: bool) -> None:
+    made = history(task=task, loss=loss, output=output)
+    made.append(Vitals(step=1, scalars={"accuracy": 0.5}))
+    assert bool(published.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "val_accuracy", "expected"),
+    [
+        pytest.param([0.7], [], True, id="at-the-limit"),
+        pytest.param([0.7 + MORE], [], False, id="above-the-limit"),
+        pytest.param([0.9, 0.2], [], False, id="was-above-the-limit"),
+        pytest.param([0.2], [0.9], False, id="validation-above-the-limit"),
+        pytest.param([], [0.2], True, id="validation-is-enough"),
+        pytest.param([nan], [], False, id="nan"),
+        pytest.param([], [], False, id="without-an-accuracy"),
+    ],
+)
+def test_as_published_it_needs_a_low_accuracy(
+    accuracy: list[float], val_accuracy: list[float], expected: bool
+) -> None:
+    setup = Setup(task="regression", loss="mse", output="tanh")
+    made = History(setup, accuracy=accuracy, val_accuracy=val_accuracy)
+    assert bool(published.check(made)) is expected
+
+
+def test_the_profile_of_the_paper_uses_its_rule() -> None:
+    made = history(task="regression", loss="mse", output="tanh")
+    made.append(Vitals(step=1, scalars={"accuracy": 0.5}))
+    (paper,) = choose("autotrainer", ["improper_output"])
+    assert paper.check(made) is not None
+    assert problem.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "judge", "message"),
+    [
+        pytest.param(
+            history(output="softmax", output_shape=(8, 1)),
+            problem,
+            "softmax over a single unit is always 1",
+            id="single",
+        ),
+        pytest.param(
+            history(output="relu", loss="cross_entropy"),
+            problem,
+            "relu before cross_entropy, which takes any number",
+            id="logits",
+        ),
+        pytest.param(
+            history(targets(-3, 0.25), output="relu", loss="mse"),
+            problem,
+            "relu puts out 0 to inf, the targets go from -3 to 0.25",
+            id="reach",
+        ),
+        pytest.param(
+            history(task="multiclass", output="sigmoid", loss="nll"),
+            published,
+            "sigmoid for multiclass, where softmax or log_softmax is right",
+            id="published",
+        ),
+    ],
+)
+def test_the_finding_names_the_step_and_what_does_not_fit(
+    made: History, judge: ImproperOutput, message: str
+) -> None:
+    made.append(Vitals(step=7, epoch=3, scalars={"accuracy": 0.1}))
+    finding = judge.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("improper_output", "critical")
+    assert (finding.step, finding.epoch, finding.layers) == (7, 3, ())
+    assert finding.message == message

@@ -1,0 +1,69 @@
+from collections.abc import Sequence
+from math import inf, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import UnchangedWeights
+from sickbay.readings import Setup, Table, Vitals
+
+problem = UnchangedWeights(checks=2)
+
+
+def history(readings: Sequence[Sequence[float]], setup: Setup | None = None) -> History:
+    made = History(setup, loss=[1.0])
+    for step, ratios in enumerate(readings):
+        rows = {f"{'abcd'[at]}.weight": {"update_ratio": each} for at, each in enumerate(ratios)}
+        made.append(Vitals(step=step, tables=[Table.of("weight", step, rows)]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        pytest.param([[0.0, 0.1]] * 2, ("a",), id="the-first"),
+        pytest.param([[0.1, 0.0, 0.1, 0.0]] * 2, ("b", "d"), id="several"),
+        pytest.param([[1e-30, 0.1]] * 2, (), id="hardly-changed"),
+        pytest.param([[0.0, 1e-30]] * 2, ("a",), id="any-scale"),
+        pytest.param([[0.1, 0.1]] * 2, (), id="all-change"),
+        pytest.param([[0.0, 0.0]] * 2, (), id="none-changes"),
+        pytest.param([[0.0, 0.1], [0.0, 0.0]], (), id="none-changes-now"),
+        pytest.param([[0.0, 0.0], [0.0, 0.1]], (), id="none-changed-before"),
+        pytest.param([[0.0, 0.1]], (), id="too-early"),
+        pytest.param([], (), id="no-reading"),
+        pytest.param([[0.1, 0.1], [0.0, 0.1]], (), id="only-since-now"),
+        pytest.param([[0.0, 0.1], [0.1, 0.1]], (), id="no-more"),
+        pytest.param([[0.0, 0.1], [0.1, 0.0]], (), id="in-turns"),
+        pytest.param([[0.1, 0.1], *[[0.0, 0.1]] * 2], ("a",), id="forgets-what-left-the-window"),
+        pytest.param([[0.0, nan]] * 2, (), id="nan-beside"),
+        pytest.param([[nan, 0.1]] * 2, (), id="nan"),
+        pytest.param([[0.0, inf]] * 2, ("a",), id="inf-beside"),
+        pytest.param([[0.0, 0.1], [0.0, 0.1, 0.1]], (), id="the-model-has-changed"),
+        pytest.param([[0.0]] * 2, (), id="one-layer"),
+        pytest.param([[]] * 2, (), id="no-layer"),
+    ],
+)
+def test_check(readings: list[list[float]], expected: tuple[str, ...]) -> None:
+    finding = problem.check(history(readings))
+    assert (finding.layers if finding else ()) == expected
+
+
+def test_biases_and_embeddings_are_left_out() -> None:
+    shapes = {"a.weight": (4,), "b.weight": (9, 4), "c.weight": (4, 4), "d.weight": (4, 4)}
+    setup = Setup(shapes=shapes, layers={"b": "Embedding"})
+    finding = problem.check(history([[0.0, 0.0, 0.0, 0.1]] * 2, setup))
+    assert finding is not None
+    assert finding.layers == ("c",)
+    assert finding.message == "1 of 2 kernels did not change in 2 readings"
+    assert problem.check(history([[0.0, 0.0, 0.1, 0.1]] * 2, setup)) is None
+    assert problem.check(history([[0.1, 0.1, 0.0, 0.0]] * 2, setup)) is None
+
+
+def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
+    made = history([[0.0, 0.1, 0.0]] * 2)
+    made.append(Vitals(step=9, epoch=2, scalars={"loss": 1.0}))
+    finding = problem.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("unchanged_weights", "warning")
+    assert (finding.step, finding.epoch, finding.layers) == (1, 2, ("a", "c"))
+    assert finding.message == "2 of 3 kernels did not change in 2 readings"

@@ -1,0 +1,87 @@
+from collections.abc import Mapping
+from math import inf, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import UnnormalisedInput
+from sickbay.readings import Table, Vitals
+
+problem = UnnormalisedInput(size=8, passed=4)
+Rows = Mapping[str, Mapping[str, float]]
+MORE = 1 + 1e-9
+
+
+def row(rms: float, count: float = 16.0) -> dict[str, float]:
+    return {"norm": rms * count**0.5, "count": count}
+
+
+def history(batch: Rows | None, layers: Rows | None) -> History:
+    made = History(loss=[1.0])
+    if batch is not None:
+        made.append(Vitals(step=0, tables=[Table.of("batch", 0, batch)]))
+    if layers is not None:
+        made.append(Vitals(step=0, tables=[Table.of("activation", 0, layers)]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("size", "passed", "expected"),
+    [
+        pytest.param(100.0, 90.0, True, id="large"),
+        pytest.param(8.0, 90.0, False, id="at-the-limit-of-the-inputs"),
+        pytest.param(8.0 * MORE, 90.0, True, id="above-the-limit-of-the-inputs"),
+        pytest.param(100.0, 4.0, False, id="at-the-limit-of-the-first-layer"),
+        pytest.param(100.0, 4.0 * MORE, True, id="above-the-limit-of-the-first-layer"),
+        pytest.param(1.0, 90.0, False, id="the-first-layer-by-itself"),
+        pytest.param(255.0, 1.0, False, id="a-first-layer-that-normalises"),
+        pytest.param(1e30, 1e30, True, id="huge"),
+        pytest.param(1e-30, 1e-30, False, id="tiny"),
+        pytest.param(nan, 90.0, False, id="nan-inputs"),
+        pytest.param(100.0, nan, False, id="nan-first-layer"),
+        pytest.param(inf, inf, True, id="inf"),
+    ],
+)
+def test_check(size: float, passed: float, expected: bool) -> None:
+    made = history({"input": row(size)}, {"0": row(passed), "1": row(1.0)})
+    assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize("count", [1.0, 4.0, 2.0**20])
+def test_the_number_of_values_does_not_matter(count: float) -> None:
+    assert problem.check(history({"input": row(8 * MORE, count)}, {"0": row(9, count)})) is not None
+    assert problem.check(history({"input": row(8 / MORE, count)}, {"0": row(9, count)})) is None
+
+
+@pytest.mark.parametrize(
+    ("batch", "layers"),
+    [
+        pytest.param(None, {"0": row(90)}, id="no-batch"),
+        pytest.param({"input": row(100)}, None, id="too-early"),
+        pytest.param({"input": row(100)}, {}, id="no-layer"),
+        pytest.param({"target": row(100)}, {"0": row(90)}, id="no-input"),
+        pytest.param({"input": {}}, {"0": row(90)}, id="input-not-measured"),
+        pytest.param({"input": {"norm": 9e9, "count": 0}}, {"0": row(90)}, id="empty-input"),
+        pytest.param({"input": row(100)}, {"0": row(1), "1": row(90)}, id="a-later-layer"),
+    ],
+)
+def test_what_says_nothing(batch: Rows | None, layers: Rows | None) -> None:
+    assert problem.check(history(batch, layers)) is None
+
+
+def test_only_the_input_counts() -> None:
+    made = history({"output": row(1), "input": row(100), "target": row(1)}, {"0": row(90)})
+    assert problem.check(made) is not None
+
+
+def test_the_finding_names_the_step_the_first_layer_and_the_numbers() -> None:
+    made = history({"input": row(100)}, {"stem.0": row(90), "head": row(1)})
+    made.append(Vitals(step=9, epoch=2, scalars={"loss": 1.0}))
+    finding = problem.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("unnormalised_input", "warning")
+    assert (finding.step, finding.epoch, finding.layers) == (0, 2, ("stem.0",))
+    assert finding.evidence == {"size": 100.0, "passed": 90.0}
+    assert finding.message == (
+        "inputs are around 100 (limit 8), the first layer puts out 90 (limit 4)"
+    )
