@@ -34,8 +34,8 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "problems":
-        return import_module("sickbay.problems")
+    if name in ("inject", "problems"):
+        return import_module(f"sickbay.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'sickbay' has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)

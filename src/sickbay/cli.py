@@ -38,6 +38,9 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="a sick network, found out within seconds")
     demo.add_argument("--epochs", type=int, default=30, help="epochs to train (default: 30)")
     demo.add_argument("--chart", metavar="DIR", help="record the run in this folder")
+    demo.add_argument(
+        "--inject", metavar="FAULT", help="a healthy network with a fault, as in nan_gradient@50"
+    )
     demo.set_defaults(command=_demo)
     problems = commands.add_parser("problems", help="list what can be found")
     problems.set_defaults(command=_problems)
@@ -52,15 +55,18 @@ def _demo(options: argparse.Namespace) -> None:
         raise UsageError(f"--epochs must be at least 1, got {options.epochs}.")
     from rich.console import Console
 
-    from sickbay import demo  # here: it loads torch, which the other commands do not need
+    from sickbay import demo, inject  # here: they load torch; the other commands do not need it
 
     console = Console()
-    console.print(
-        f"Training a network of {demo.LAYERS} sigmoid layers to tell two circles apart, "
-        f"{options.epochs} epochs, watched."
+    fault = inject.parse(options.inject) if options.inject is not None else None
+    network = (
+        f"healthy network with {fault}" if fault else f"network of {demo.LAYERS} sigmoid layers"
     )
-    result = demo.run(options.epochs, options.chart, console)
-    names = ", ".join(finding.problem for finding in result.findings) or "nothing"
+    console.print(
+        f"Training a {network} to tell two circles apart, {options.epochs} epochs, watched."
+    )
+    result = demo.run(options.epochs, options.chart, console, fault)
+    names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
     console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")
     if result.findings:
         console.print(f"More: sickbay explain {result.findings[0].problem}")

@@ -1,0 +1,144 @@
+"""Faults as text, for the command line of a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import Any
+
+from torch import nn
+from torch.optim import Optimizer
+
+from sickbay.errors import UsageError, unknown
+from sickbay.inject.gradients import freeze_layer, nan_gradient, scale_gradients
+from sickbay.inject.inputs import nan_batch, scale_inputs
+from sickbay.inject.labels import shuffle_labels
+from sickbay.inject.learning_rate import raise_learning_rate
+from sickbay.inject.weights import dead_layer, nan_weight
+
+FAULTS: Mapping[str, Callable[..., Any]] = {
+    fault.__name__: fault
+    for fault in (
+        dead_layer, freeze_layer, nan_batch, nan_gradient, nan_weight, raise_learning_rate,
+        scale_gradients, scale_inputs, shuffle_labels,
+    )
+}  # fmt: skip
+
+GRAMMAR = "NAME[:LAYER][*FACTOR][=VALUE]@STEP[,STEP...][+EVERY]"
+PATTERN = re.compile(
+    r"(?P<name>\w+)(:(?P<layer>[^*=@]+))?(\*(?P<factor>[^=@]+))?(=(?P<value>[^@]+))?"
+    r"@(?P<at>\d+(,\d+)*)(\+(?P<every>\d+))?"
+)
+MARKS = {"layer": ":LAYER", "factor": "*FACTOR", "value": "=VALUE", "every": "+EVERY"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault and its steps; made by `parse`. As a string it is what was parsed."""
+
+    name: str
+    at: tuple[int, ...]
+    every: int | None = None
+    layer: str | None = None
+    factor: float | None = None
+    value: float | None = None
+
+    def into(self, model: nn.Module, optimizer: Optimizer) -> AbstractContextManager[Any]:
+        """Return the context manager that puts the fault into the training of a model.
+
+        A fault in the labels does nothing here: it comes in with `over`.
+        """
+        if self.name == "shuffle_labels":
+            return nullcontext()
+        given: tuple[Any, ...] = (model, optimizer)
+        if self.name == "raise_learning_rate":
+            given = (optimizer,)
+        injection: AbstractContextManager[Any] = FAULTS[self.name](*given, **self._options())
+        return injection
+
+    def over(self, batches: Iterable[Any]) -> Iterable[Any]:
+        """Return the batches, with the fault if it is one in the labels."""
+        if self.name != "shuffle_labels":
+            return batches
+        return shuffle_labels(batches, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """Return the keyword arguments of the function that makes the fault."""
+        options = {key: getattr(self, key) for key in MARKS if getattr(self, key) is not None}
+        if "layers" in signature(FAULTS[self.name]).parameters and "layer" in options:
+            options["layers"] = options.pop("layer")
+        repeats = "every" in signature(FAULTS[self.name]).parameters
+        return {**options, "at": self.at if repeats else self.at[0]}
+
+    def __str__(self) -> str:
+        layer = f":{self.layer}" if self.layer is not None else ""
+        factor = f"*{self.factor:g}" if self.factor is not None else ""
+        value = f"={self.value:g}" if self.value is not None else ""
+        every = f"+{self.every}" if self.every is not None else ""
+        return f"{self.name}{layer}{factor}{value}@{','.join(map(str, self.at))}{every}"
+
+
+def parse(spec: str) -> Fault:
+    """Return the fault that a text stands for.
+
+    The text is NAME[:LAYER][*FACTOR][=VALUE]@STEP[,STEP...][+EVERY], the name that of a function
+    of this package, the rest its arguments.
+
+    >>> fault = parse("scale_gradients*20@500+2000")
+    >>> fault.name, fault.factor, fault.at, fault.every
+    ('scale_gradients', 20.0, (500,), 2000)
+    >>> print(parse("dead_layer:encoder.0@100"), parse("nan_gradient=inf@50,70"))
+    dead_layer:encoder.0@100 nan_gradient=inf@50,70
+    """
+    parts, name = PATTERN.fullmatch(spec), re.split(r"\W", spec)[0]
+    if name not in FAULTS:
+        raise unknown("fault", name, FAULTS)
+    if parts is None:
+        raise UsageError(f"A fault must be {GRAMMAR}, as in {example(name)}, got {spec!r}.")
+    fault = Fault(
+        name,
+        at=tuple(map(int, parts["at"].split(","))),
+        every=None if parts["every"] is None else int(parts["every"]),
+        layer=parts["layer"],
+        factor=number(spec, "FACTOR", parts["factor"]),
+        value=number(spec, "VALUE", parts["value"]),
+    )
+    check_parts(fault, spec)
+    return fault
+
+
+def number(spec: str, what: str, text: str | None) -> float | None:
+    """Return a part of the text as a number, if it is there."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        raise UsageError(f"{what} must be a number, got {text!r} in {spec!r}.") from None
+
+
+def check_parts(fault: Fault, spec: str) -> None:
+    """Say so if the fault has parts that do not belong to it, or lacks one."""
+    name, wanted = fault.name, signature(FAULTS[fault.name]).parameters
+    for part, mark in MARKS.items():
+        parameter = wanted.get(part) or wanted.get(f"{part}s")
+        given = getattr(fault, part) is not None
+        if given and parameter is None:
+            raise UsageError(f"{name} takes no {mark}, as in {example(name)}, got {spec!r}.")
+        if not given and parameter is not None and parameter.default is Parameter.empty:
+            raise UsageError(f"{name} needs {mark}, as in {example(name)}, got {spec!r}.")
+    if "every" not in wanted and len(fault.at) > 1:
+        raise UsageError(f"{name} lasts and takes one STEP, as in {example(name)}, got {spec!r}.")
+
+
+def example(name: str) -> str:
+    """Return the shortest text that stands for a fault.
+
+    >>> example("scale_gradients"), example("dead_layer")
+    ("'scale_gradients*20@500'", "'dead_layer:encoder.0@500'")
+    """
+    wanted = signature(FAULTS[name]).parameters
+    layer = ":encoder.0" if "layer" in wanted and wanted["layer"].default is Parameter.empty else ""
+    factor = "*20" if "factor" in wanted else ""
+    return f"'{name}{layer}{factor}@500'"

@@ -1,0 +1,81 @@
+"""What cannot be used gets one clear sentence, and nothing is touched."""
+
+from math import nan
+from typing import Any
+
+import pytest
+import torch
+from torch.optim import SGD
+
+from sickbay import UsageError, inject
+from sickbay.inject.spec import FAULTS
+from tests.inject.loops import hooks_of
+from tests.models import mlp
+
+STEPS = "at must be a step from 0 on, or a list of them, got"
+NUMBER = "factor must be a finite number"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("scale_gradients", {"factor": "a"}, f"{NUMBER}, got 'a'."),
+        ("scale_gradients", {"factor": 2, "at": -1}, f"{STEPS} -1."),
+        ("scale_gradients", {"factor": 2, "layers": []}, "got no layers: []."),
+        ("scale_inputs", {"factor": nan}, f"{NUMBER}, got nan."),
+        ("raise_learning_rate", {"factor": 0}, f"{NUMBER} above 0, got 0."),
+        ("raise_learning_rate", {"factor": 2, "optimizer": 3}, "torch.optim.Optimizer, got int."),
+        ("nan_gradient", {"at": []}, f"{STEPS} []."),
+        ("nan_gradient", {"model": 3}, "model must be a torch.nn.Module, got int."),
+        ("nan_gradient", {"optimizer": 3}, "optimizer must be a torch.optim.Optimizer, got int."),
+        ("nan_gradient", {"model": mlp()}, "must hold parameters of the model, got SGD with none"),
+        ("nan_batch", {"at": True}, f"{STEPS} True."),
+        ("nan_batch", {"at": "12"}, f"{STEPS} '12'."),
+        ("nan_weight", {"every": 0}, "every must be a number of steps from 1 on, or None, got 0."),
+        ("nan_weight", {"value": 3.0}, "value must be nan, inf or -inf, got 3.0."),
+        ("freeze_layer", {"layer": "2", "at": 1.5}, "at must be a step from 0 on, got 1.5."),
+        ("freeze_layer", {"layer": "9"}, "There is no layer with trainable parameters '9'."),
+        ("freeze_layer", {"layer": "1"}, "Possible: '', '0', '2', '4', '6'."),
+        ("dead_layer", {"layer": "3"}, "There is no layer with a weight of its own '3'."),
+    ],
+)
+def test_wrong_arguments(name: str, options: dict[str, Any], expected: str) -> None:
+    model = mlp()
+    used = SGD(model.parameters(), lr=0.1)
+    given: dict[str, Any] = {"model": model, "optimizer": used, "at": 1, **options}
+    if name == "raise_learning_rate":
+        del given["model"]
+    with pytest.raises(UsageError) as error:
+        FAULTS[name](**given)
+    assert expected in str(error.value)
+    assert hooks_of(model, used) == 0
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"), [(torch.ones(2), "got Tensor."), ((torch.ones(2), 3), "got int.")]
+)
+def test_batches_without_labels(batch: Any, expected: str) -> None:
+    with pytest.raises(UsageError) as error:
+        list(inject.shuffle_labels([batch], at=0))
+    assert expected in str(error.value)
+
+
+def test_labels_from_no_step() -> None:
+    with pytest.raises(UsageError, match=r"at must be a step from 0 on, got -2\."):
+        inject.shuffle_labels([], at=-2)
+
+
+def test_a_model_without_trainable_parameters_is_refused() -> None:
+    model = mlp().requires_grad_(False)
+    with pytest.raises(UsageError, match=r"trainable parameters .*, got none in the model"):
+        inject.nan_gradient(model, SGD(model.parameters(), lr=0.1), at=0)
+
+
+def test_a_fault_that_cannot_be_put_in_leaves_no_hooks() -> None:
+    model = mlp()
+    used = SGD(model.parameters(), lr=0.1)
+    fault = inject.nan_gradient(model, used, at=0)
+    model[4].requires_grad_(False)  # type: ignore[index]
+    with pytest.raises(RuntimeError, match="doesn't require gradient"), fault:
+        pass
+    assert hooks_of(model, used) == 0
