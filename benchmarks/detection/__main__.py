@@ -19,13 +19,12 @@ from rich.markup import escape
 
 from benchmarks.detection import pool, report
 from benchmarks.detection.case import Case
-from benchmarks.detection.figures import Row, figures, must_hold, profile_names
+from benchmarks.detection.figures import Names, Row, figures, must_hold, profile_names
 from benchmarks.detection.judge import Run, judge_recorded
 from benchmarks.detection.live import compare, live
 from benchmarks.detection.options import SMOKE, arguments, select
 from benchmarks.detection.record import plan_of, record, result_of, zoo
 from sickbay.errors import UsageError
-
 
 WIDE = 150  # columns where there is no terminal to ask
 
@@ -87,7 +86,7 @@ class Bench:
             report.show_in_full([*runs, *smoke], self.out)
         else:
             self.tables(runs, smoke)
-        self.write(runs, smoke)
+        self.write(runs, smoke, profile_names())
 
     def tables(self, runs: Sequence[Run], smoke: Sequence[Run]) -> None:
         names, profile = profile_names(), self.given.profile
@@ -107,7 +106,7 @@ class Bench:
         if self.given.only is not None:
             report.show_in_full(runs, self.out)
         compare(runs, replayed).show(self.out)
-        self.write(runs, [])
+        self.write(runs, [], {"default": profile_names()["default"]})
 
     def sweep(self) -> None:
         from benchmarks.detection.sweep import sweep
@@ -185,8 +184,7 @@ class Bench:
                 runs.append(result)
         return sorted(runs, key=lambda run: names.index(run.name))
 
-    def write(self, runs: Sequence[Run], smoke: Sequence[Run]) -> None:
-        names = profile_names()
+    def write(self, runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> None:
         halves = {
             half: figures([run for run in runs if run.half == half], names)
             for half in report.HALVES

@@ -64,8 +64,8 @@ def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
         delay * run.epochs / run.steps if run.steps else nan
         for delay, (run, _) in zip(delays, answers, strict=True)
     ]
-    spoken = [run.said.get(profile, ()) for run in mine]
-    wrong = [sum(not run.is_right(said, profile) for said in run.said[profile]) for run in mine]
+    spoken = [(run, run.said.get(profile, ())) for run in mine]
+    wrong = [sum(not run.is_right(each, profile) for each in said) for run, said in spoken]
     return {
         "problem": label,
         "profile": profile,
@@ -77,7 +77,7 @@ def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
         "delay_most": max(delays, default=nan),
         "epochs_median": median(epochs) if epochs else nan,
         "epochs_90": quantile(epochs, 0.9),
-        "findings": average(map(len, spoken)),
+        "findings": average(len(said) for _, said in spoken),
         "wrong": average(wrong),
         "missed": sorted({run.name for run in mine} - {run.name for run, _ in answers}),
     }

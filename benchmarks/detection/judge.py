@@ -133,7 +133,7 @@ class Run:
         """Whether it is healthy, or sick enough to be told so."""
         if not self.problem or self.twin_score is None or isnan(self.score):
             return True
-        return self.score <= self.twin_score - MARGIN
+        return round(self.twin_score - self.score, 9) >= MARGIN  # rounded: 0.95 - 0.9 is less
 
     def is_right(self, said: Said, profile: str = "default") -> bool:
         """Tell whether a finding names the fault, and not before there was anything to see."""

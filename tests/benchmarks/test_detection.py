@@ -1,0 +1,384 @@
+import argparse
+import json
+import math
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from benchmarks.detection import pool, report
+from benchmarks.detection.case import Case
+from benchmarks.detection.figures import AT_ONCE, EIGHT, check, figures, must_hold
+from benchmarks.detection.judge import ACCEPTED, PAPERS, Run, Said, accepted, judge
+from benchmarks.detection.live import compare
+from benchmarks.detection.options import arguments, select
+from benchmarks.detection.record import RESULT, Dense, result_of
+from benchmarks.detection.sweep import Attentive, Trial, moved, row, values
+from sickbay.chart import Chart, ChartWriter
+from sickbay.errors import UsageError
+from sickbay.findings import Finding, Severity
+from sickbay.history import History
+from sickbay.problems import DyingRelu, NonFinite, Problem
+from sickbay.problems.profiles import EVERY, PROFILES
+from sickbay.readings import Setup, Vitals
+from sickbay.vitals.guard import Guard
+
+
+@dataclass(frozen=True, kw_only=True)
+class High(Problem):
+    """Fires while the loss is above a limit, with evidence of the step before."""
+
+    reads = ("step",)
+    explains = ("low",)
+    limit: float = 5.0
+
+    def check(self, history: History) -> Finding | None:
+        high = history.latest("loss") > self.limit
+        return self.found(history, "high", step=history.step - 1) if high else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Low(Problem):
+    """Fires when an epoch ends with a low score."""
+
+    reads = ("epoch",)
+
+    def check(self, history: History) -> Finding | None:
+        return self.found(history, "low") if history.epochs("score")[-1:] == [0.0] else None
+
+
+class Broken(Problem):
+    def check(self, _: History) -> Finding | None:
+        raise ZeroDivisionError("oh")
+
+
+def chart(folder: Path, losses: Sequence[float], score: float | None = None) -> Chart:
+    with closing(ChartWriter(folder, Setup())) as writer:
+        for step, loss in enumerate(losses):
+            writer.append(Vitals(step=step, scalars={"loss": loss}))
+        if score is not None:
+            writer.end_epoch(0, {"score": score})
+    return Chart.open(folder)
+
+
+def say(problem: str, step: int = 0, *consequences: str, severity: Severity = "warning") -> Said:
+    return Said(
+        problem=problem,
+        severity=severity,
+        step=step,
+        epoch=0,
+        shown=step,
+        consequences=consequences,
+    )
+
+
+def run(problem: str, *said: Said, seed: int = 1, **fields: Any) -> Run:
+    name = f"{problem or 'healthy'}/{seed}-{len(said)}"
+    known: dict[str, Any] = {"steps": 100, "epochs": 10, "score": 0.5, "said": {"default": said}}
+    return Run(**{"name": name, "problem": problem, "seed": seed, **known, **fields})
+
+
+def test_a_finding_is_noted_at_the_step_it_is_said(tmp_path: Path) -> None:
+    losses = [1.0, 9.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]
+    profiles: dict[str, list[Problem]] = {"a": [High(), Low()], "b": [Low()], "c": [NonFinite()]}
+    said, troubles = judge(chart(tmp_path / "run", losses, 0.0), profiles)
+    heard = [(each.problem, each.step, each.shown, each.epoch) for each in said["a"]]
+    assert heard == [("high", 1, 0, 0), ("high", 8, 7, 0)]  # and `low` is explained by it
+    assert [(each.problem, each.step, each.epoch) for each in said["b"]] == [("low", 8, 1)]
+    assert (said["c"], troubles) == ([], [])
+
+
+def test_a_problem_that_fails_is_trouble_and_the_others_go_on(tmp_path: Path) -> None:
+    said, troubles = judge(chart(tmp_path / "run", [1.0, nan]), {"a": [Broken(), NonFinite()]})
+    assert [each.problem for each in said["a"]] == ["non_finite"]
+    assert troubles == ["problem broken: ZeroDivisionError('oh')"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "score", "twin", "expected"),
+    [
+        pytest.param("dying_relu", 0.90, 0.95, True, id="at-the-margin"),
+        pytest.param("dying_relu", 0.91, 0.95, False, id="nearly-as-good"),
+        pytest.param("dying_relu", nan, 0.1, True, id="broken"),
+        pytest.param("dying_relu", 0.1, nan, False, id="broken-twin"),
+        pytest.param("dying_relu", 0.99, None, True, id="no-twin"),
+        pytest.param("", 0.2, 0.9, True, id="healthy"),
+    ],
+)
+def test_a_sick_run_must_do_worse_than_its_twin(
+    problem: str, score: float, twin: float | None, expected: bool
+) -> None:
+    assert run(problem, score=score, twin_score=twin).counts is expected
+
+
+def test_what_is_right() -> None:
+    sick = run("dying_relu", first=5)
+    assert sick.is_right(say("dying_relu", 5))
+    assert sick.is_right(say("dead_units", 6))
+    assert sick.is_right(say("non_finite", 6, "dying_relu"))
+    assert not sick.is_right(say("dying_relu", 4))  # nothing was wrong yet
+    assert not sick.is_right(say("low_activation", 6))
+    assert sick.is_right(say("low_activation", 6), "bttackler")
+    assert not run("").is_right(say("dying_relu"))
+    early = replace(sick, said={"default": (say("dead_units", 1), say("dying_relu", 9))})
+    assert early.answer() == say("dying_relu", 9)
+
+
+def test_every_name_in_the_tables_is_that_of_a_problem() -> None:
+    names = {name for each in ACCEPTED.values() for name in each} | set(ACCEPTED)
+    for labels in PAPERS.values():
+        names |= {name for words in labels.values() for name in words.split()} | set(labels)
+    assert names | {*EIGHT, *AT_ONCE} <= set(EVERY)
+
+
+RUNS = [
+    run("dying_relu", say("dying_relu", 3)),
+    run("dying_relu", say("non_finite", 1), say("dead_units", 7), first=2),
+    run("dying_relu", say("dead_units", 9, severity="info"), first=9),
+    run("dying_relu"),
+    run("non_finite", say("dead_units")),
+    run("", say("dead_units", severity="info")),
+    run("", say("loss_spike")),
+    run(""),
+    run("dying_relu", say("loss_spike"), score=0.9, twin_score=0.9),
+]
+NAMES = {"default": ["dying_relu", "dead_units", "non_finite", "loss_spike"]}
+
+
+def test_figures() -> None:
+    found = figures(RUNS, NAMES)
+    one, two = found["problems"]
+    assert (one["problem"], one["runs"], one["recall"]) == ("dying_relu", 4, 0.75)
+    assert one["precision"] == 3 / 5  # two more say dead_units without being it
+    assert (one["delay_median"], one["delay_90"], one["delay_most"]) == (3, 5, 5)
+    assert (one["epochs_median"], one["epochs_90"]) == (0.3, 0.5)
+    assert (one["findings"], one["wrong"], one["missed"]) == (1.0, 0.25, ["dying_relu/1-0"])
+    assert (two["problem"], two["recall"], two["precision"]) == ("non_finite", 0.0, 0.0)
+    assert math.isnan(two["delay_median"])
+    said = {each["problem"]: each for each in found["said"]}
+    assert said["dead_units"]["right"] == 2
+    assert said["dead_units"]["wrong"] == {"non_finite": 1, "healthy": 1}
+    (calm,) = found["healthy"]
+    assert (calm["runs"], calm["alarmed"], calm["any"]) == (3, 1, 2)
+    assert calm["problems"] == {"dead_units": 1, "loss_spike": 1}
+    assert found["not_really_sick"] == ["dying_relu/1-1"]
+
+
+def test_a_profile_is_not_asked_for_what_it_does_not_know() -> None:
+    found = figures(RUNS, {"bttackler": ["low_activation"]})
+    assert [each["problem"] for each in found["problems"]] == ["dying_relu"]
+
+
+def test_what_must_hold() -> None:
+    smoke = [
+        run("", name="smoke/healthy"),
+        run("dying_relu", say("dead_units"), name="smoke/dead"),
+        run("dying_relu", say("dead_units"), say("dying_relu"), name="smoke/twice"),
+        run("non_finite", say("dead_units"), name="smoke/wrong"),
+        run("", say("dead_units", severity="info"), name="smoke/noisy"),
+    ]
+    checks = {each["what"]: each for each in must_hold(RUNS, smoke, NAMES)}
+    holds = {what: each["holds"] for what, each in checks.items()}
+    assert holds == {
+        "recall on AutoTrainer's eight": False,
+        "recall on dead_units": None,
+        "recall on loss_spike": None,
+        "recall on non_finite": False,
+        "healthy runs with a warning": False,
+        "findings per sick run": True,
+        "90 % of delays, dying_relu": True,
+        "90 % of delays, dead_units": None,
+        "90 % of delays, non_finite": None,
+        "90 % of delays, loss_spike": None,
+        "smoke/healthy is right": True,
+        "smoke/dead is right": True,
+        "smoke/twice is right": False,
+        "smoke/wrong is right": False,
+        "smoke/noisy is right": False,
+    }
+    assert checks["findings per sick run"]["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "expected"),
+    [(0.9, 0.9, True), (0.89, 0.9, False), (20, -20, True), (20.5, -20, False), (nan, 1, None)],
+)
+def test_a_limit_is_the_least_or_if_negative_the_most(
+    value: float, limit: float, expected: bool | None
+) -> None:
+    assert check("x", value, limit)["holds"] is expected
+
+
+def test_the_tables_are_printed_and_written(capsys: pytest.CaptureFixture[str]) -> None:
+    halves = {half: figures(RUNS, NAMES) for half in report.HALVES}
+    page = report.page(halves, must_hold(RUNS, [], NAMES), "default", "the command", 9)
+    assert "| dying_relu | 4 | 75 % | 60 % | 3 | 5 | 5 | 0.3 | 0.5 | 1 | 0.25 |" in page
+    assert "| default | 3 | 1 | 2 | dead_units 1, loss_spike 1 |" in page
+    assert "`the command`" in page
+    assert "about as well as their twins: dying_relu/1-1." in page
+    console = Console(width=200)
+    for sheet in report.sheets(halves["reporting"], "reporting", "default"):
+        sheet.show(console)
+    report.show_lists(RUNS, "default", console)
+    report.show_in_full(RUNS[1:2], console)
+    printed = capsys.readouterr().out
+    assert "dying_relu/1-0: nothing" in printed
+    assert "healthy/1-1: loss_spike (0)" in printed
+    assert "✗ step 1: warning: non_finite" in printed
+    assert "✓ step 7: warning: dead_units" in printed
+
+
+def test_json_has_every_run_and_nothing_json_has_not() -> None:
+    odd = run("dying_relu", say("dying_relu", 3, "non_finite"), score=nan, twin_score=inf)
+    text = json.dumps(report.as_json({"command": "x"}, [odd]), allow_nan=False)
+    (read,) = json.loads(text)["runs"]
+    assert (read["score"], read["counts"], read["first"]) == (None, True, 0)
+    (said,) = read["said"]["default"]
+    assert (said["problem"], said["step"], said["consequences"]) == (
+        "dying_relu",
+        3,
+        ["non_finite"],
+    )
+
+
+def test_live_and_replayed_are_compared_by_what_was_said() -> None:
+    lived = [run("a", say("high", 9), name="same"), run("a", name="other")]
+    replayed = [run("a", say("high", 1), name="same"), run("a", say("low"), name="other")]
+    assert compare(lived, replayed).rows == [["other", "low (0)", "nothing"]]
+
+
+def case(name: str, seed: int, quick: bool = False) -> Case:
+    return Case(name, "", seed, "digits", lambda _: 0.0, None, quick=quick)
+
+
+CASES = [case("a/x-0", 0, quick=True), case("a/x-1", 1), case("b/y-1", 1), case("smoke/z", 0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("", "a/x-0 a/x-1 b/y-1 smoke/z"),
+        ("--half reporting", "a/x-1 b/y-1 smoke/z"),
+        ("--half calibration --only x", "a/x-0"),
+        ("--quick", "a/x-0"),
+        ("--only *-1", "a/x-1 b/y-1"),
+        ("--only b/y-1", "b/y-1"),
+    ],
+)
+def test_runs_are_chosen(words: str, expected: str) -> None:
+    given = arguments("", words.split())
+    assert [each.name for each in select(CASES, given)] == expected.split()
+
+
+def test_a_pattern_without_runs_says_what_there_is() -> None:
+    with pytest.raises(UsageError, match=r"did you mean 'b/y-1'\? Families: a, b, smoke\."):
+        select(CASES, arguments("", ["--only", "b/y-2"]))
+
+
+@pytest.mark.parametrize(
+    "words", ["--json /nowhere/x", "--data /nowhere", "--fresh --recorded", "--list --check"]
+)
+def test_bad_arguments_are_refused(words: str) -> None:
+    with pytest.raises(SystemExit):
+        arguments("", words.split())
+
+
+def test_the_recording_doctor_reads_much() -> None:
+    steps = [step for step in range(45) if Dense().due(step)]
+    assert steps == [*range(20), 20, 30, 40]
+    assert Dense().due(0) == {"gradient", "weight", "batch", "activation"}
+
+
+def test_only_a_whole_result_counts_as_recorded(tmp_path: Path) -> None:
+    assert result_of(tmp_path, "a") is None
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / RESULT).write_text('{"score": "nan", "twin_')
+    assert result_of(tmp_path, "a") is None
+    (tmp_path / "a" / RESULT).write_text('{"score": "nan", "twin_score": null, "steps": 3}')
+    assert repr(result_of(tmp_path, "a")) == "{'score': nan, 'twin_score': None, 'steps': 3}"
+
+
+def test_what_fails_does_not_stop_the_others() -> None:
+    console = Console(file=open(os.devnull, "w"))  # noqa: SIM115
+    results = dict(pool.work(math.sqrt, [4.0, -1.0, 9.0], "", console, workers=1))
+    assert (results[4.0], results[9.0]) == (2.0, 3.0)
+    assert isinstance(results[-1.0], pool.Failure)
+    assert "ValueError: math domain error" in results[-1.0].why
+
+
+def test_a_worker_that_dies_does_not_stop_the_others() -> None:
+    console = Console(file=open(os.devnull, "w"))  # noqa: SIM115
+    results = list(pool.work(os._exit, [1, 2, 3, 4], "", console, workers=1))
+    assert sorted(item for item, _ in results) == [1, 2, 3, 4]
+    assert {result for _, result in results} == {pool.Failure("a worker process died")}
+
+
+def test_every_threshold_of_the_default_profile_is_moved_around_its_default() -> None:
+    trials = moved([])
+    for problem in PROFILES["default"]:
+        for name, default in vars(problem).items():
+            tried = [key[2] for key in trials if key[:2] == (problem.name(), name)]
+            assert default in tried
+            assert len(tried) >= 4
+            assert max(tried) > default
+    for (name, threshold, value), changed in trials.items():
+        assert (changed.name(), vars(changed)[threshold]) == (name, value)
+    with pytest.raises(UsageError, match="There is no problem 'dying_rely'; did you mean 'dying_r"):
+        moved(["dying_rely"])
+
+
+@pytest.mark.parametrize("default", [0.0, 1e-6, 0.05, 0.7, 0.999, 3.0, 1e4, 1, 3, 100])
+def test_values_around_a_default_are_in_order_and_have_it(default: float) -> None:
+    around = values(default, None, 0)
+    assert around == sorted(set(around))
+    assert any(value == pytest.approx(default, rel=1e-12) for value in around)
+    assert not 0 < default < 1 or max(around) < 1
+
+
+def test_a_moved_problem_is_heard_unless_another_explains_it(tmp_path: Path) -> None:
+    recorded = chart(tmp_path / "run", [1.0, 3.0, 9.0], 0.0)
+    guard = Guard(lambda *_: None)
+    ward = Attentive([High(), Low()], guard)
+    trials = {limit: Trial(High(limit=limit)) for limit in (2.0, 5.0, 20.0)}
+    explained, alone = Trial(Low()), Trial(Low())
+    for history in recorded.replay():
+        ward.judge(history)
+        for trial in (*trials.values(), explained):
+            trial.ask(history, ward)
+    assert [trial.said for trial in trials.values()] == [1, 2, None]
+    assert (explained.found, explained.said) == (True, None)
+    ward = Attentive([Low()], guard)
+    for history in recorded.replay():
+        ward.judge(history)
+        alone.ask(history, ward)
+    assert alone.said == 2
+
+
+def test_precision_and_recall_of_a_moved_threshold() -> None:
+    key = ("dying_relu", "share", DyingRelu().share)
+    heard: list[tuple[Run, set[tuple[str, str, float]], dict[tuple[str, str, float], int]]] = [
+        (run("dying_relu"), {key}, {key: 4}),
+        (run("dying_relu"), {key}, {}),  # seen, but explained by something else
+        (run("dying_relu", first=9), {key}, {key: 4}),  # too early to be true
+        (run("dying_relu"), set(), {}),
+        (run("dead_units"), {key}, {key: 4}),
+        (run("non_finite"), {key}, {key: 4}),
+        (run(""), {key}, {key: 4}),
+    ]
+    found = row(key, heard)
+    assert (found["recall"], found["precision"]) == (3 / 4, 2 / 5)
+    assert (found["said"], found["healthy"]) == (5, 1)
+
+
+def test_arguments_are_a_namespace_the_other_parts_can_use() -> None:
+    given = arguments("", ["--sweep"])
+    assert isinstance(given, argparse.Namespace)
+    assert (given.sweep, given.every) == ([], None)
+    assert arguments("", ["--every"]).every == "1,2,3,5,9,15"
+    assert accepted("dying_relu") == {"dying_relu", "dead_units"}
