@@ -69,6 +69,8 @@ class Net:
     function: bool = False
     post_norm: bool = False
     tied: bool = False
+    spare: bool = False  # whether there is a head that is never called
+    first_norm: bool = False  # whether a batch norm comes before all else
     scale: float = 1.0  # the inputs are divided by it inside the model
 
 
@@ -79,6 +81,18 @@ class Divide(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x / self.by
+
+
+class Spare(nn.Module):
+    """A model with a head that is never called."""
+
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body, self.spare = body, nn.Linear(8, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        done: Tensor = self.body(x)
+        return done
 
 
 class Functional(nn.Module):

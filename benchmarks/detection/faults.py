@@ -28,6 +28,13 @@ class Scaled:
         return f"x{self.factor:g}" + (f"+{self.offset:g}" if self.offset else "")
 
 
+class Unit:
+    """Inputs between 0 and 1."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return (x - x.min()) / (x.max() - x.min())
+
+
 @dataclass(frozen=True)
 class WildFeature:
     """One feature times a factor."""
@@ -80,6 +87,17 @@ class Labels:
     @property
     def label(self) -> str:
         return f"labels-x{self.factor:g}+{self.offset:g}"
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """Training labels of which every third is wrong, or values with noise."""
+
+    def __call__(self, x: Tensor, y: Tensor) -> Batch:
+        if y.is_floating_point():
+            return x, y + 0.7 * torch.randn(y.shape)
+        y[::3] = y.flip(0)[::3]
+        return x, y
 
 
 @dataclass(frozen=True)

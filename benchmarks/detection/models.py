@@ -13,6 +13,7 @@ from benchmarks.detection.blocks import (
     Net,
     Recurrent,
     Residual,
+    Spare,
     Transformer,
 )
 from benchmarks.detection.data import Data
@@ -80,7 +81,7 @@ def convolutions(net: Net, data: Data, outputs: int) -> list[nn.Module]:
 
 def autoencoder(net: Net, inputs: int, outputs: int) -> list[nn.Module]:
     """Return layers that get narrower, a waist, and layers that get wider again."""
-    widths = [max(net.width // 2**index, 6) for index in range(net.depth)]
+    widths = [max(net.width // 2**index, 12) for index in range(net.depth)]
     layers: list[nn.Module] = []
     for wide, narrow in zip([inputs, *widths], widths, strict=False):
         layers += hidden(net, nn.Linear(wide, narrow), narrow)
@@ -107,9 +108,11 @@ def build(net: Net, data: Data, outputs: int) -> nn.Module:
             layers = [*flat, *autoencoder(net, inputs, outputs)]
         else:
             layers = [*flat, *dense(net, inputs, outputs)]
-        first = [Divide(net.scale)] if net.scale != 1 else []
+        first: list[nn.Module] = [Divide(net.scale)] if net.scale != 1 else []
+        first += [nn.BatchNorm1d(inputs)] if net.first_norm else []
         body = nn.Sequential(*first, *layers)
     start(body, net)
+    body = Spare(body) if net.spare else body
     if net.output == "none":
         return body
     if net.function:

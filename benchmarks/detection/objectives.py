@@ -162,7 +162,6 @@ OBJECTIVES: dict[str, Objective] = {
     "mse_thousands": Objective(F.mse_loss, nn.MSELoss, thousands, from_thousands),
     "huber_thousands": Objective(F.huber_loss, nn.HuberLoss, thousands, from_thousands),
     "l1_thousandths": Objective(F.l1_loss, nn.L1Loss, thousandths, from_thousandths),
-    "mse_thousandths": Objective(F.mse_loss, nn.MSELoss, thousandths, from_thousandths),
     "mse_onehot": Objective(F.mse_loss, nn.MSELoss, onehot, best),
     "poisson": Objective(F.poisson_nll_loss, nn.PoissonNLLLoss, counts, off_log),
     "hinge": Objective(hinge, Hinge, signs, above_zero, single=True),

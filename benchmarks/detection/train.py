@@ -108,10 +108,10 @@ def prepare(plan: Plan, half: int, folder: Path | None) -> Data:
     task, size = data.task, data.size
     if plan.part:
         x, y = x[: plan.part], y[: plan.part]
-    if plan.reconstruct:
-        y, y_test, task, size = x.flatten(1), x_test.flatten(1), "values", x[0].numel()
     if plan.inputs:
         x, x_test = plan.inputs(x), plan.inputs(x_test)
+    if plan.reconstruct:
+        y, y_test, task, size = x.flatten(1), x_test.flatten(1), "values", x[0].numel()
     if plan.samples:
         x, y = plan.samples(x.clone(), y.clone())
     return replace(data, task=task, size=size, x=x, y=y, x_test=x_test, y_test=y_test)
@@ -167,8 +167,8 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
         loss = compare(out, target)
         if plan.loss:
             loss = plan.loss(step, loss, out, target)
-        advance(plan, step, model, optimizer, loss)
-        schedule.step()
+        if advance(plan, step, model, optimizer, loss):
+            schedule.step()
         told: dict[str, Any] = {}
         if "outputs" in plan.tell:
             told |= {"outputs": out, "targets": target}
@@ -184,16 +184,17 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
     return score(model, data, objective)
 
 
-def advance(plan: Plan, step: int, model: nn.Module, optimizer: Optimizer, loss: Tensor) -> None:
-    """Compute the gradients and, where it is due, step the optimizer."""
+def advance(plan: Plan, step: int, model: nn.Module, optimizer: Optimizer, loss: Tensor) -> bool:
+    """Compute the gradients and, where it is due, step the optimizer; return whether it was."""
     (loss / plan.accumulate).backward()  # type: ignore[no-untyped-call]
     if (step + 1) % plan.accumulate:
-        return
+        return False
     if plan.clip:
         nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
     optimizer.step()
     if not plan.keep_gradients:
         optimizer.zero_grad()
+    return True
 
 
 def accuracy(guess: Tensor, y: Tensor, size: int) -> float:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from benchmarks.detection.case import Case
 from benchmarks.detection.data import REAL
-from benchmarks.detection.healthy import HEALTHY, RUNS
+from benchmarks.detection.healthy import HEALTHY
+from benchmarks.detection.runs import RUNS
 from benchmarks.detection.sick import SICK
 from benchmarks.detection.train import train
 from benchmarks.detection.variant import Variant, dressed

@@ -7,79 +7,88 @@ RIGHT: Settings = {"init": "right"}
 NORMED: Settings = {"init": "right", "norm": "batch"}
 SIGMOID: Settings = {"activation": "sigmoid", "init": "torch"}
 
+LONG: Settings = {**SGD, "steps": 300}
+
 VANISHING = [
     *(
-        ill(plan(data, depth=depth, **RIGHT, **SGD), activation=activation, init="torch")
+        ill(plan(data, depth=depth, **RIGHT, **LONG), activation=activation, init="torch")
         for data, depth, activation in (
             ("circles", 7, "sigmoid"),
             ("circles", 12, "tanh"),
             ("blobs", 10, "sigmoid"),
             ("digits", 6, "sigmoid"),
-            ("digits", 15, "hardtanh"),
+            ("digits", 10, "hardtanh"),
             ("friedman", 8, "sigmoid"),
         )
     ),
-    ill(
-        plan("circles", depth=30, width=16, **NORMED, **SGD, steps=150),
-        "bare",
-        norm="",
-        init="torch",
-    ),
+    ill(plan("circles", depth=30, width=16, **NORMED, lr=0.01), "bare", norm="", init="torch"),
     ill(plan("blobs", depth=19, width=24, activation="selu", **RIGHT, **PLAIN), **SIGMOID),
     ill(plan("digits", depth=10, activation="elu", **RIGHT), **SIGMOID),
     ill(plan("blobs", depth=6, **RIGHT, **SGD), gain=0.05),
-    ill(plan("digits", depth=12, activation="leaky", **RIGHT, **SGD), gain=0.2),
+    ill(plan("digits", depth=9, activation="leaky", **RIGHT, **LONG), gain=0.2),
     ill(plan("sine", depth=9, activation="tanh", **RIGHT, **SGD), gain=0.1),
-    ill(plan("digits", "cnn", 8, 8, **NORMED, **SGD), norm="", **SIGMOID),
-    ill(plan("digits", "auto", 4, 48, reconstruct=True, objective="mse", **RIGHT), **SIGMOID),
+    ill(plan("digits", "cnn", 8, 8, **NORMED), "bare", norm="", **SIGMOID),
+    ill(plan("digits", "auto", 4, 64, reconstruct=True, objective="mse", **RIGHT), **SIGMOID),
     ill(plan("waves", "rnn", 1, 24, activation="tanh", init="right", clip=1.0), gain=0.1),
     ill(plan("digits", "gru", 3, 24), gain=0.03),
-    ill(plan("mnist", depth=9, **RIGHT, **SGD), **SIGMOID),
-    ill(plan("mnist", "cnn", 14, 8, **NORMED, **SGD, steps=150), norm="", **SIGMOID),
-    ill(plan("cifar10", "cnn", 28, 6, **NORMED, steps=150, size=32), norm="", **SIGMOID),
+    ill(plan("mnist", depth=9, **RIGHT, **LONG), **SIGMOID),
+    ill(plan("mnist", "cnn", 14, 8, **NORMED, **SGD, steps=150), "bare", norm="", **SIGMOID),
+    ill(plan("mnist", "cnn", 28, 8, **NORMED, size=32), "bare", norm="", **SIGMOID),
     ill(plan("imdb_bag", depth=8, **RIGHT, **SGD), **SIGMOID),
     ill(plan("reuters_bag", depth=7, **RIGHT, **SGD), **SIGMOID),
     ill(plan("exchange", "lstm", 4, 16, lr=0.01), gain=0.05),
 ]
 EXPLODING = [
     *(
-        ill(plan(data, depth=depth, activation=activation, **RIGHT, **PLAIN), gain=gain)
+        ill(plan(data, depth=depth, activation=activation, **RIGHT, **LONG), gain=gain)
         for data, depth, activation, gain in (
             ("circles", 5, "relu", 8.0),
             ("circles", 12, "leaky", 3.0),
             ("blobs", 8, "relu", 5.0),
             ("blobs", 15, "elu", 4.0),
             ("digits", 6, "relu", 5.0),
-            ("digits", 10, "gelu", 4.0),
-            ("digits", 20, "relu", 2.5),
+            ("digits", 8, "gelu", 4.0),
+            ("digits", 10, "relu", 2.5),
             ("friedman", 6, "relu", 5.0),
             ("sine", 10, "silu", 5.0),
-            ("plane", 7, "none", 4.0),
+            ("mnist", 8, "relu", 4.0),
+            ("imdb_bag", 5, "relu", 6.0),
+            ("reuters_bag", 6, "relu", 5.0),
         )
     ),
-    ill(plan("digits", "cnn", 6, 8, **RIGHT, **PLAIN), gain=5.0),
+    ill(plan("friedman", depth=7, activation="none", **RIGHT, **PLAIN), gain=4.0),
+    ill(plan("digits", "cnn", 6, 8, **RIGHT, **LONG), gain=5.0),
     ill(plan("digits", "res", 12, 24, gain=0.3, **RIGHT, **PLAIN), gain=3.0),
+    ill(plan("sine", "res", 10, 24, gain=0.3, **RIGHT, **PLAIN), gain=3.0),
     ill(
-        plan("digits", "auto", 4, 48, reconstruct=True, objective="mse", **RIGHT, **PLAIN), gain=5.0
+        plan(
+            "digits",
+            "auto",
+            3,
+            64,
+            reconstruct=True,
+            objective="mse",
+            lr=0.05,
+            optimizer="sgd",
+            momentum=0.9,
+            **RIGHT,
+        ),
+        gain=6.0,
     ),
     ill(
-        plan("waves", "rnn", 1, 24, activation="relu", init="right", **PLAIN, clip=1.0),
+        plan("waves", "rnn", 1, 24, activation="relu", **RIGHT, **PLAIN, clip=1.0),
         gain=2.5,
         clip=0.0,
     ),
-    ill(plan("waves", "rnn", 2, 24, activation="tanh", init="right", **PLAIN), gain=5.0),
-    ill(plan("mnist", depth=8, **RIGHT, **PLAIN), gain=4.0),
-    ill(plan("mnist", "cnn", 10, 8, **RIGHT, **PLAIN, steps=150), gain=4.0),
     ill(
-        plan("cifar10", "cnn", 18, 8, norm="batch", **RIGHT, **PLAIN, steps=150),
-        "wild",
-        norm="",
-        gain=3.0,
+        plan("mnist", "rnn", 1, 24, activation="relu", **RIGHT, **PLAIN, clip=1.0),
+        gain=2.0,
+        clip=0.0,
     ),
-    ill(plan("imdb_bag", depth=5, **RIGHT, **PLAIN), gain=6.0),
-    ill(plan("reuters_bag", depth=6, **RIGHT, **SGD), gain=5.0),
+    ill(plan("mnist", "cnn", 10, 8, **RIGHT, **LONG), gain=4.0),
+    ill(plan("cifar10", "cnn", 12, 8, **NORMED, **PLAIN), "bare", norm="", gain=3.0),
     ill(
-        plan("exchange", "rnn", 1, 24, activation="relu", init="right", lr=0.01, optimizer="sgd"),
+        plan("exchange", "rnn", 1, 24, activation="relu", **RIGHT, lr=0.01, optimizer="sgd"),
         gain=3.0,
     ),
 ]

@@ -10,6 +10,7 @@ from benchmarks.detection.faults import (
     Held,
     Jump,
     Layer,
+    Noisy,
     Weights,
     detached,
     without_gradient,
@@ -67,9 +68,20 @@ SPIKES = [
     ill(plan("mnist", depth=3, activation="gelu"), rate=Jump(120, 300.0), first=120),
     ill(plan("shakespeare", "transformer", 2, 32), rate=Jump(120, 100.0), first=120),
 ]
-TINY: Settings = {"steps": 400, "tell": frozenset({"epochs"})}
+LONG: Settings = {"steps": 400, "width": 128, "tell": frozenset({"epochs"})}
 OVERFITTING = [
-    ill(plan("digits", depth=2, **TINY), "few", part=40, width=256, size=20),
+    ill(plan(data, kind, depth, **LONG, **more), f"few{part}", part=part, samples=Noisy(), size=20)
+    for data, kind, depth, part, more in (
+        ("digits", "fc", 2, 60, {}),
+        ("digits", "fc", 3, 40, {"activation": "tanh"}),
+        ("circles", "fc", 3, 40, {"lr": 0.01}),
+        ("blobs", "fc", 3, 40, {"activation": "gelu"}),
+        ("friedman", "fc", 2, 40, {}),
+        ("sine", "fc", 3, 24, {"lr": 0.01}),
+        ("mnist", "fc", 2, 60, {}),
+        ("imdb_bag", "fc", 1, 80, {}),
+        ("reuters_bag", "fc", 1, 80, {}),
+    )
 ]
 UNCHANGED = [
     ill(plan("digits", depth=4, init="right"), surgery=Layer("early", without_gradient)),
@@ -105,13 +117,14 @@ FORGOTTEN = [
 WRONG_MODE = [
     ill(plan(data, kind, depth, width, **more), "eval", mode=False)
     for data, kind, depth, width, more in (
-        ("digits", "fc", 3, 32, {"dropout": 0.5}),
-        ("digits", "cnn", 6, 8, {"norm": "batch", **SGD}),
-        ("circles", "fc", 10, 32, {"norm": "batch"}),
+        ("digits", "cnn", 6, 8, {"norm": "batch"}),
+        ("digits", "cnn", 8, 8, {"norm": "batch", "dropout": 0.1}),
         ("blobs", "fc", 12, 32, {"norm": "batch", **SGD}),
         ("mnist", "fc", 10, 32, {"norm": "batch"}),
         ("friedman", "fc", 8, 32, {"norm": "batch", **SGD}),
-        ("digits", "fc", 12, 32, {"norm": "batch", "dropout": 0.1}),
+        ("digits", "fc", 12, 32, {"norm": "batch", "dropout": 0.05}),
+        ("circles", "fc", 16, 16, {"norm": "batch", **SGD}),
+        ("digits", "fc", 2, 12, {"dropout": 0.6, "part": 100, "size": 20, "steps": 400}),
     )
 ]
 UNEVEN = [

@@ -6,7 +6,7 @@ LOGIT: Settings = {"objective": "bce"}
 CHANCE: Settings = {"objective": "bce_probability", "output": "sigmoid"}
 
 IMPROPER = [
-    ill(plan("blobs", depth=2, **PLAIN), output="softmax"),
+    ill(plan("digits", depth=4, activation="tanh", **PLAIN), output="softmax"),
     ill(plan("digits", depth=3, **SGD), output="softmax"),
     ill(plan("digits", depth=2, **PLAIN), output="sigmoid"),
     ill(plan("digits", "cnn", 3, 8, **SGD), output="softmax"),
@@ -24,7 +24,7 @@ IMPROPER = [
     ill(plan("friedman", depth=3, objective="mse_hundreds", lr=0.03), output="tanh"),
     ill(plan("plane", depth=2, lr=0.01), output="relu6"),
     ill(plan("digits", "auto", 2, 48, reconstruct=True, objective="mse"), output="sigmoid"),
-    ill(plan("waves", "gru", 1, 24, **PLAIN, clip=1.0, steps=400), output="softmax"),
+    ill(plan("digits", "gru", 1, 24, **SGD), output="softmax"),
     ill(plan("mnist", depth=3, **SGD), output="softmax"),
     ill(plan("mnist", "cnn", 3, 8, **SGD), output="sigmoid"),
     ill(plan("cifar10", "cnn", 3, 8), output="relu"),
