@@ -1,0 +1,1 @@
+"""Hyperparameter search: which trials to end, and which to leave alone."""
