@@ -69,16 +69,20 @@ MARGIN = 0.05  # by so much a run must do worse than its repaired twin to count 
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A finding, and when it was said."""
+    """A finding, and when it was said.
+
+    `shown` is the step of the evidence; `late` has the consequences that came later, and when.
+    """
 
     problem: str
     severity: Severity
     step: int
     epoch: int
-    shown: int  # the step of the evidence
+    shown: int
     layers: tuple[str, ...] = ()
     message: str = ""
     consequences: tuple[str, ...] = ()
+    late: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, finding: Finding, step: int, epoch: int) -> Said:
@@ -86,10 +90,11 @@ class Said:
         rest = {name: vars(finding)[name] for name in ("message", "consequences")}
         return cls(**fields, **rest, step=step, epoch=epoch, shown=finding.step)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """What it names: the problem, and what that explains."""
-        return frozenset((self.problem, *self.consequences))
+    def when(self, names: frozenset[str], first: int) -> int | None:
+        """Return the step, from the first possible one on, at which one of the names was told."""
+        at_once = dict.fromkeys((self.problem, *self.consequences), self.step)
+        told = (step for name, step in (*at_once.items(), *self.late.items()) if name in names)
+        return min((step for step in told if step >= first), default=None)
 
     @property
     def alarms(self) -> bool:
@@ -97,11 +102,11 @@ class Said:
         return SEVERITIES.index(self.severity) >= SEVERITIES.index("warning")
 
     def __str__(self) -> str:
-        where = (
-            f" [{self.layers[0] or '(model)'}, {len(self.layers)} in all]" if self.layers else ""
-        )
-        after = f" (explains {', '.join(self.consequences)})" if self.consequences else ""
-        return f"step {self.step}: {self.severity}: {self.problem}{where}: {self.message}{after}"
+        more = f" +{len(self.layers) - 1}" if len(self.layers) > 1 else ""
+        where = f" at {self.layers[0] or 'model'}{more}" if self.layers else ""
+        after = [*self.consequences, *(f"{name} ({step})" for name, step in self.late.items())]
+        tail = f" (explains {', '.join(after)})" if after else ""
+        return f"step {self.step}: {self.severity}: {self.problem}{where}: {self.message}{tail}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,13 +142,13 @@ class Run:
 
     def is_right(self, said: Said, profile: str = "default") -> bool:
         """Tell whether a finding names the fault, and not before there was anything to see."""
-        names = accepted(self.problem, profile)
-        return said.step >= self.first and not names.isdisjoint(said.names)
+        return said.when(accepted(self.problem, profile), self.first) is not None
 
-    def answer(self, profile: str = "default") -> Said | None:
-        """Return the first finding that is right."""
-        found = self.said.get(profile, ())
-        return next((said for said in found if self.is_right(said, profile)), None)
+    def answer(self, profile: str = "default") -> int | None:
+        """Return the step at which the fault was named for the first time."""
+        names = accepted(self.problem, profile)
+        steps = (said.when(names, self.first) for said in self.said.get(profile, ()))
+        return min((step for step in steps if step is not None), default=None)
 
 
 def accepted(label: str, profile: str = "default") -> frozenset[str]:
@@ -180,9 +185,20 @@ def listen(
     said: dict[str, list[Said]] = {name: [] for name in wards}
     for history in histories:
         for name, ward in wards.items():
-            new, _ = ward.judge(history)
-            said[name] += [Said.of(finding, history.step, history.epoch) for finding in new]
+            verdict = ward.judge(history)
+            said[name] += [Said.of(each, history.step, history.epoch) for each in verdict.new]
+            for finding, cause in verdict.explained:
+                attach(said[name], finding.problem, history.step, cause)
     return said, sorted(set(troubles))
+
+
+def attach(said: list[Said], consequence: str, step: int, cause: str) -> None:
+    """Add a consequence that came later to the newest finding of its cause."""
+    for place in reversed(range(len(said))):
+        if said[place].problem == cause:
+            late = {consequence: step, **said[place].late}
+            said[place] = replace(said[place], late=late)
+            return
 
 
 def judge_recorded(runs: Path, run: Run) -> Run:

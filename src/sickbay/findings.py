@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 Severity = Literal["info", "warning", "critical"]
-EventKind = Literal["finding", "gone", "combined", "skipped_step", "trouble", "notice"]
+EventKind = Literal[
+    "finding", "consequence", "gone", "combined", "skipped_step", "trouble", "notice"
+]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
@@ -64,9 +66,9 @@ class Finding:
 class Event:
     """Something that happened to the run or to sickbay itself.
 
-    `kind` is one of: `finding` (a problem began), `gone` (it went away), `combined` (several stand
-    at once), `skipped_step` (a gradient scaler dropped the step), `trouble` (a part of sickbay
-    failed and was switched off), `notice`.
+    `kind` is one of: `finding` (a problem began), `consequence` (one that an earlier finding
+    explains), `gone` (it went away), `combined` (several stand at once), `skipped_step` (a gradient
+    scaler dropped the step), `trouble` (a part of sickbay failed and was switched off), `notice`.
     """
 
     kind: EventKind

@@ -1,7 +1,7 @@
 """What is to be learnt, told from the targets, the outputs and the loss."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,15 +37,32 @@ def infer(
     """
     if targets is None or not targets.size:
         return _by_loss(outputs, loss, tokens)
-    labels = bool(np.isfinite(targets).all() and (targets == np.round(targets)).all())
-    indices = labels and targets.ndim == len(outputs) - 1 and targets.min() >= 0
+    targets = _rounded(targets)
+    whole = bool(np.isfinite(targets).all() and (targets == np.round(targets)).all())
+    indices = whole and targets.ndim == len(outputs) - 1 and targets.min() >= 0
     if indices and outputs[-1] > 1 and (np.issubdtype(targets.dtype, np.integer) or loss == "nll"):
         return "next_token" if tokens and outputs[-1] > 2 else "multiclass"
-    two = bool(labels and len(np.unique(targets)) <= 2 and np.isin(targets, (-1, 0, 1)).all())
+    two = bool(whole and len(np.unique(targets)) <= 2 and np.isin(targets, (-1, 0, 1)).all())
     width = outputs[-1] if targets.ndim == len(outputs) > 1 else 1
     if width > 1:
         return _by_rows(targets, two, loss)
     return "binary" if two else "regression"
+
+
+def labels(targets: NDArray[np.floating | np.integer]) -> int:
+    """Return how many different whole numbers the targets are, 0 if some are not whole.
+
+    >>> labels(np.array([0.0, 2.0, 1.0, 2.0])), labels(np.array([0.0, 0.5]))
+    (3, 0)
+    """
+    different = np.unique(_rounded(targets))
+    return len(different) if np.array_equal(different, np.round(different)) else 0
+
+
+def _rounded(targets: NDArray[Any]) -> NDArray[Any]:
+    """Return targets as whole numbers where they all are, but for what computing has left."""
+    near = np.round(targets)
+    return near if np.abs(targets - near).max() < 1e-3 < np.abs(near).max() else targets
 
 
 def _by_loss(outputs: Sequence[int], loss: str, tokens: bool) -> Task:

@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.doctor.alarm import Alarm
 from sickbay.doctor.checks import check_epochs, check_model, check_on_finding, check_optimizers
 from sickbay.doctor.governor import Every, Governor
 from sickbay.doctor.numbers import as_number, averages
@@ -110,6 +111,7 @@ class Doctor:
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
+        self._alarms = {"loss": Alarm(), "grad_norm": Alarm()}
         self._closed = self._retired = False
         self._plan()
         self._last = perf_counter()
@@ -273,8 +275,13 @@ class Doctor:
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
-        restless = reading.alarm or not isfinite(scalars.get("loss", 0.0))
+        restless = reading.alarm or not isfinite(scalars.get("loss", 0.0)) or self._jumped(scalars)
         return self._judge() if restless or self._governor.judging_due(step) else []
+
+    def _jumped(self, scalars: Mapping[str, float]) -> bool:
+        """Tell whether something must be judged now, whatever that costs."""
+        rings = [alarm.rings(scalars[n]) for n, alarm in self._alarms.items() if n in scalars]
+        return any(rings)
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""
@@ -305,15 +312,17 @@ class Doctor:
 
     def _judge(self) -> list[Finding]:
         with self._clock.timing("judging"):
-            new, gone = self._ward.judge(self._history)
+            verdict = self._ward.judge(self._history)
         with self._clock.timing("voice"):
-            for finding in new:
+            for finding in verdict.new:
                 self._record.finding(finding)
-            for name in gone:
+            for finding, cause in verdict.explained:
+                self._record.consequence(finding, cause)
+            for name in verdict.gone:
                 self._record.event("gone", f"{name} is gone")
-            if new and len(standing := self._ward.standing) > 1:
+            if verdict.new and len(standing := self._ward.standing) > 1:
                 self._record.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
-        return new
+        return verdict.new
 
     def _numbers(self, loss: Any, metrics: Mapping[str, Any]) -> dict[str, float]:
         """Return what was given as numbers; what is none is left out, and that is said."""

@@ -69,6 +69,13 @@ class Record:
         else:
             self.guard.run("voice", self._announce, finding)
 
+    def consequence(self, finding: Finding, cause: str) -> None:
+        """Keep a problem that an earlier finding explains, and mention it."""
+        text = f"{finding}  (a consequence of {cause.replace('_', ' ')})"
+        self._add(Event(kind="consequence", step=finding.step, epoch=finding.epoch, text=text))
+        if self._on_finding == "advise":
+            self.guard.run("voice", terminal.say, text)
+
     def event(self, kind: EventKind, text: str) -> None:
         """Keep something that has happened."""
         step = max(self._history.step, 0)

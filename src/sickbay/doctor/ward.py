@@ -1,7 +1,8 @@
 """Which problems stand at the moment: each is said once, by its cause, and once when it is gone."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -10,22 +11,34 @@ from sickbay.problems.base import Source
 from sickbay.readings import KINDS
 from sickbay.vitals.guard import Guard
 
-PATIENCE = 5  # judgements without it before a problem counts as gone
+PATIENCE = 5  # judgements without it before a problem counts as gone, doubled each time it was said
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one judgement has brought."""
+
+    new: list[Finding] = field(default_factory=list)  # to be said
+    explained: list[tuple[Finding, str]] = field(
+        default_factory=list
+    )  # with its cause, said before
+    gone: list[str] = field(default_factory=list)
 
 
 class Ward:
     """Asks the problems, and remembers which of them stand.
 
-    A problem is asked when something it reads is new. What another standing problem explains stands
-    too, but is no finding of its own: it is named among the consequences of that one. The order of
-    the problems is that of their priority.
+    A problem is asked when something it reads is new. What another problem explains, now or before,
+    is no finding of its own: it is named among the consequences of that one. The order of the
+    problems is that of their priority.
     """
 
     def __init__(self, problems: Sequence[Problem], guard: Guard) -> None:
         self.problems = {problem.name(): problem for problem in problems}
         self._guard = guard
         self._absent: dict[str, int] = {}  # standing problems, and how long they were not seen
-        self._explained: set[str] = set()  # those of them that another one explains
+        self._said: Counter[str] = Counter()  # how often each was a finding
+        self._explained: set[str] = set()  # standing problems that another one explains
         self._seen: dict[Source, int] = {}  # the step, or epoch, of what was judged last
 
     @property
@@ -33,8 +46,8 @@ class Ward:
         """The names of the problems that stand and are explained by no other, by priority."""
         return [name for name in self.problems if name in self._absent.keys() - self._explained]
 
-    def judge(self, history: History) -> tuple[list[Finding], list[str]]:
-        """Ask the problems; return the new findings, and the names of problems that are gone."""
+    def judge(self, history: History) -> Verdict:
+        """Ask the problems."""
         fresh = self._fresh(history)
         found: dict[str, Finding] = {}
         gone: list[str] = []
@@ -45,12 +58,10 @@ class Ward:
             if finding is not None:
                 found[name] = finding
             elif name in self._absent:
-                self._absent[name] += 1
-                if self._absent[name] >= PATIENCE:
-                    gone += self._discharge(name)
-        new = [name for name in found if name not in self._absent]
+                gone += self._note_absence(name)
+        new = {name: finding for name, finding in found.items() if name not in self._absent}
         self._absent.update(dict.fromkeys(found, 0))
-        return self._by_cause(new, found), gone
+        return self._by_cause(new, gone) if new or gone else Verdict()
 
     def _fresh(self, history: History) -> set[Source]:
         """Return what has come in since the last time."""
@@ -62,37 +73,41 @@ class Ward:
         self._seen = now
         return fresh
 
-    def _by_cause(self, new: Sequence[str], found: Mapping[str, Finding]) -> list[Finding]:
-        """Return the findings to be said, each with what it explains."""
-        causes = {name: self._cause(name) for name in new}
-        self._explained |= {name for name, cause in causes.items() if cause != name}
-        return [
-            replace(found[name], consequences=tuple(n for n in new if n != name == causes[n]))
-            for name in new
-            if causes[name] == name
-        ]
-
-    def _cause(self, name: str) -> str:
-        """Return the standing problem that explains another one in the end; it may be itself."""
-        met = [name]
-        while True:
-            explaining = (
-                cause
-                for cause, problem in self.problems.items()
-                if cause in self._absent and met[-1] in problem.explains and cause not in met
-            )
-            cause = next(explaining, None)
-            if cause is None:
-                return met[-1]
-            met.append(cause)
-
-    def _discharge(self, name: str) -> list[str]:
-        """Let a problem go; what only it has explained is a finding of its own if seen again."""
+    def _note_absence(self, name: str) -> list[str]:
+        """Count a judgement without a standing problem; return its name if it is gone now."""
+        self._absent[name] += 1
+        if self._absent[name] < PATIENCE * 2 ** max(self._said[name] - 1, 0):
+            return []
         del self._absent[name]
-        was_said = name not in self._explained
-        self._explained.discard(name)
-        for other in list(self._explained):
-            if self._cause(other) == other:
-                self._explained.discard(other)
-                del self._absent[other]
-        return [name] if was_said else []
+        if name in self._explained:
+            self._explained.remove(name)
+            return []
+        return [name]
+
+    def _by_cause(self, new: Mapping[str, Finding], gone: list[str]) -> Verdict:
+        """Sort new findings into those to be said, with what they explain, and the others."""
+        causes = {name: self._cause(name, list(new)) for name in new}
+        own = [name for name, cause in causes.items() if cause == name]
+        self._explained |= new.keys() - set(own)
+        self._said.update(own)
+        verdict = Verdict(gone=gone)
+        for name, finding in new.items():
+            cause = causes[name]
+            if cause == name:
+                consequences = tuple(n for n in new if n != name and causes[n] == name)
+                verdict.new.append(replace(finding, consequences=consequences))
+            elif cause not in new:
+                verdict.explained.append((finding, cause))
+        return verdict
+
+    def _cause(self, name: str, new: Sequence[str]) -> str:
+        """Return what explains a problem: one said before, else a new one of higher priority."""
+        while True:
+            said = (cause for cause in self._said if name in self.problems[cause].explains)
+            before = new[: new.index(name)]
+            now = (cause for cause in before if name in self.problems[cause].explains)
+            if (cause := next(said, None)) is not None:
+                return cause
+            if (cause := next(now, None)) is None:
+                return name
+            name = cause

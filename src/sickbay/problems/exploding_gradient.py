@@ -1,47 +1,75 @@
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
+
+import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
+from sickbay.problems.groups import AFTERMATH
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplodingGradient(GradientProblem):
-    """The gradient grows from layer to layer on its way back to the input.
+    """Gradients are so large that a step throws the weights far off.
 
     Why it matters:
         A step that fits the last layers throws the first ones far off, and the loss with them.
 
     How it is judged:
-        The gradient norm of the first kernel over that of the last one, in `checks` readings in a
-        row, while the model learns badly. NaN and Inf count too where `nonfinite` says so.
+        The gradient of some kernel is more than `relative` times as large as the kernel itself, and
+        a step changes some kernel by more than its own size. Or, with `ratio`, as published: the
+        gradient norm of the first kernel over that of the last one, in `checks` readings in a row,
+        while the model learns badly; NaN and Inf count too where `nonfinite` says so.
 
     Example:
         >>> from sickbay.readings import Vitals
+        >>> gradient = Table.of("gradient", 0, {"a.weight": {"norm": 9e5}, "b.weight": {}})
+        >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
         >>> history = History(loss=[2.3])
-        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 900}, "b.weight": {"norm": 3}})
-        >>> history.append(Vitals(step=0, tables=[table]))
-        >>> print(ExplodingGradient(checks=1).check(history).message)
-        gradient norm 900, first/last 300 (limit 70)
+        >>> history.append(Vitals(step=0, tables=[gradient, Table.of("weight", 0, rows)]))
+        >>> print(ExplodingGradient().check(history).message)
+        the gradient is 3e+05 times as large as the weight (limit 1000)
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; thresholds as published there.
+        system, for the ratio; You et al. (2017) for gradients relative to weights.
     """
 
-    advice = "clip the gradient norm to 1, lower the learning rate, or add normalisation layers"
+    advice = "start with smaller weights, clip the gradient norm to 1, or add normalisation layers"
+    explains = ("non_finite", "unchanged_weights", "vanishing_gradient", *AFTERMATH)
 
-    ratio: float = threshold(70.0, "First over last gradient norm that is too large.", above=1)
+    relative: float = threshold(1e3, "Gradient over weight that is too large; inf: any.", above=0)
+    ratio: float = threshold(inf, "First over last gradient norm that is too large.", above=1)
     nonfinite: int = threshold(0, "1: a NaN or Inf in a gradient counts as well.", least=0)
+
+    def check(self, history: History) -> Finding | None:
+        return self._far_too_large(history) or super().check(history)
 
     def shows(self, history: History, table: Table) -> bool:
         if self.nonfinite and not table.is_finite:
             return True
         first, last = ends(history, table)
         return isfinite(first) and first >= self.ratio * last > 0
+
+    def _far_too_large(self, history: History) -> Finding | None:
+        gradient, weight = history.table("gradient"), history.table("weight")
+        if gradient is None or weight is None or gradient.names != weight.names:
+            return None
+        if gradient.step != weight.step or not np.fmax.reduce(weight.column("update_ratio")) > 1:
+            return None
+        rows = history.kernels(gradient)
+        sizes = gradient.column("norm")[rows] / np.maximum(weight.column("norm")[rows], 1e-30)
+        if not len(sizes) or not np.fmax.reduce(sizes) > self.relative:
+            return None
+        worst = int(np.nanargmax(sizes))
+        message = f"the gradient is {sizes[worst]:.2g} times as large as the weight"
+        message += f" (limit {self.relative:g})"
+        layers = (gradient.layers[rows[worst]],)
+        relative = float(sizes[worst])
+        return self.found(history, message, step=gradient.step, layers=layers, relative=relative)
 
     def describe(self, history: History, table: Table) -> Finding:
         spoilt = table.column("nonfinite") > 0

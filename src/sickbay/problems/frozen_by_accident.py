@@ -17,7 +17,8 @@ class FrozenByAccident(Problem):
     How it is judged:
         Kernels that require a gradient and are called, but are missing in the optimizer, unless all
         of them come before the first one that it holds, as in fine-tuning a head; or that the
-        optimizer holds but that have had no gradient in `checks` readings in a row.
+        optimizer holds but that have had no gradient in `checks` readings in a row; or that the
+        model uses without holding them, as in a plain list of layers.
 
     Example:
         >>> from sickbay.readings import Setup
@@ -31,9 +32,17 @@ class FrozenByAccident(Problem):
         not update.
     """
 
-    advice = "pass model.parameters() to the optimizer; look for detach() or no_grad() in forward()"
+    advice = (
+        "pass model.parameters() to the optimizer, keep layers in a ModuleList, look for detach()"
+    )
     reads = ("gradient",)
-    explains = ("unchanged_weights", "layer_imbalance", *STANDSTILL)
+    explains = (
+        "unchanged_weights",
+        "dying_relu",
+        "vanishing_gradient",
+        "layer_imbalance",
+        *STANDSTILL,
+    )
 
     checks: int = threshold(3, "Readings in a row without a gradient.", least=1)
 
@@ -47,6 +56,11 @@ class FrozenByAccident(Problem):
             where = tuple(map(layer, missing))
             message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
             return self.found(history, message, layers=where)
+        if setup.strays:
+            message = (
+                f"{setup.strays} kernels in use are not registered in the model, so no optimizer"
+            )
+            return self.found(history, message + " gets them from model.parameters()")
         tables = history.tables("gradient", self.checks)
         if len(tables) < self.checks:
             return None

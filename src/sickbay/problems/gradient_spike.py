@@ -19,7 +19,7 @@ class GradientSpike(Problem):
     Example:
         >>> history = History(grad_norm=20 * [1.0, 1.1] + [30.0])
         >>> print(GradientSpike().check(history).message)
-        gradient norm 30, at most 1.1 in the 20 readings before (limit 5 times that)
+        gradient norm 30, at most 1.1 in the 20 readings before (limit 8 times that)
 
     Reference:
         Pascanu et al. (2013), On the difficulty of training recurrent neural networks.
@@ -28,7 +28,7 @@ class GradientSpike(Problem):
     advice = "clip the gradient norm a little above its usual value, or lower the learning rate"
     reads = ("step",)
 
-    factor: float = threshold(5.0, "Multiple of the highest recent norm that is too much.", above=1)
+    factor: float = threshold(8.0, "Multiple of the highest recent norm that is too much.", above=1)
     window: int = threshold(20, "Readings before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:

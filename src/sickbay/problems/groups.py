@@ -7,5 +7,7 @@ RATES = ("learning_rate_too_high", "learning_rate_too_low", "layer_imbalance")
 # What a run that does not learn looks like from outside, whatever the cause.
 STANDSTILL = ("constant_prediction", "stalled_loss", "slow_convergence")
 UNREST = ("oscillating_loss",)
+# What a model shows after something has torn its weights apart.
+AFTERMATH = (*JUMPS, *UNITS, *RATES, *STANDSTILL, *UNREST)
 # What a run shows when something is wrong with it from outside: its data, its loss, its loop.
-EVERYTHING = (*GRADIENTS, *JUMPS, *UNITS, *RATES, *STANDSTILL, *UNREST)
+EVERYTHING = ("unchanged_weights", *GRADIENTS, *AFTERMATH)

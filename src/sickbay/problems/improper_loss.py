@@ -1,5 +1,5 @@
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -12,6 +12,7 @@ NEVER_NEGATIVE = (
     "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
     "soft_margin", "multi_margin",
 )  # fmt: skip
+SIGNED = ("soft_margin", "hinge_embedding")
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
@@ -32,8 +33,8 @@ class ImproperLoss(Problem):
     How it is judged:
         What cannot be right: a loss below its lower bound; cross-entropy over one unit or on
         targets that are no classes; log-likelihood of values that are no logarithms; soft margin
-        without labels -1; l1 on one-hot classes. With `strict`, as in the paper: any loss but those
-        recommended for the task, while the accuracy is low.
+        without labels -1; l1 on one-hot classes; a distance to class numbers. With `strict`, as in
+        the paper: any loss but those recommended for the task, while the accuracy is low.
 
     Example:
         >>> from sickbay.readings import Setup
@@ -71,17 +72,33 @@ class ImproperLoss(Problem):
             return f"nll takes logarithms of probabilities, but is fed {output} outputs"
         if loss == "l1" and setup.task == "multiclass":
             return "l1 on one-hot classes is smallest where every output is 0"
-        if loss == "soft_margin" and self._lowest_target(history) == 0:
-            return "soft_margin needs labels -1 and 1, the targets are 0 and 1"
+        if loss in SIGNED and self._target(history, "minimum") == 0 and setup.labels == 2:
+            return f"{loss} needs labels -1 and 1, the targets are 0 and 1"
+        if loss in (*DISTANCES, "poisson_nll") and self._are_indices(history):
+            return f"{loss} takes the numbers of {setup.labels} classes for quantities"
         low = min(history.recent("loss", 3), default=0.0)
-        if low < -1e-6 and loss in NEVER_NEGATIVE:
+        if -inf < low < -1e-6 and loss in NEVER_NEGATIVE:
             return f"the loss is {low:.3g}, but {loss} cannot be below 0 if its inputs are right"
         return ""
 
-    def _lowest_target(self, history: History) -> float | None:
+    def _target(self, history: History, statistic: str) -> float:
         table = history.table("batch")
-        there = table is not None and "target" in table.names
-        return table.row("target")["minimum"] if there and table is not None else None
+        if table is None or "target" not in table.names:
+            return nan
+        return table.row("target")[statistic]
+
+    def _are_indices(self, history: History) -> bool:
+        """Tell whether targets are class numbers: 0, 1, 2 and so on, each about as often.
+
+        Counts and grades are whole numbers too, but small ones are then the most frequent, or they
+        start at 1. Where an accuracy is given, classes are meant in any case.
+        """
+        setup, most = history.setup, self._target(history, "maximum")
+        if setup.task != "regression" or setup.labels < 3 or self._target(history, "minimum") != 0:
+            return False
+        evenly = most * (most + 2) / 12  # variance of numbers that are all as frequent
+        even = self._target(history, "variance") > 0.7 * evenly and setup.labels > 0.8 * most
+        return most < 100 and (even or best_accuracy(history) > -inf)
 
     def _against_the_paper(self, history: History) -> str:
         setup = history.setup

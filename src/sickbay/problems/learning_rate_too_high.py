@@ -4,7 +4,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.updates import usual_update
+from sickbay.problems.updates import updates, usual_update
 from sickbay.thresholds import threshold
 
 
@@ -17,8 +17,9 @@ class LearningRateTooHigh(Problem):
 
     How it is judged:
         The median over kernels of the update in proportion to the weight is above `ratio` in each
-        of the last `checks` readings, and the loss, averaged over the last 10 steps, is not below
-        `loss` times its first value.
+        of the last `checks` readings, and the loss, averaged over the last 10 steps, is above
+        `loss` times its first value. Or one step changes some kernel by more than `jump` times its
+        size, with gradients of a usual size (at most 100 times the weight).
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -37,19 +38,25 @@ class LearningRateTooHigh(Problem):
     explains = ("non_finite", *EVERYTHING)
 
     ratio: float = threshold(0.1, "Update over weight that is too much.", above=0)
-    loss: float = threshold(1.0, "Loss over its first value from which on it counts.", above=0)
+    loss: float = threshold(1.05, "Loss over its first value from which on it counts.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+    jump: float = threshold(3.0, "Update over weight that is too much even once.", above=0)
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)
-        if len(tables) < self.checks:
+        if not tables:
             return None
+        largest = max(updates(history, tables[-1]), default=0.0)
+        if largest > self.jump and not gradients_are_huge(history):
+            message = f"a step changes weights by {largest:.3g} times their size"
+            message += f" (limit {self.jump:g})"
+            return self.found(history, message, step=tables[-1].step, ratio=float(largest))
         ratio = min(usual_update(history, table) for table in tables)
         first, losses = history.first("loss"), history.recent("loss", 10)
-        if not ratio > self.ratio or not losses or not first > 0:
+        if len(tables) < self.checks or not ratio > self.ratio or not losses or not first > 0:
             return None
         now = sum(losses) / len(losses)
-        if now < self.loss * first:
+        if not now > self.loss * first:
             return None
         message = (
             f"a step changes the weights by {100 * ratio:.3g} % of their size "
@@ -57,3 +64,12 @@ class LearningRateTooHigh(Problem):
         )
         step = tables[-1].step
         return self.found(history, message, step=step, ratio=ratio, loss=now, first=first)
+
+
+def gradients_are_huge(history: History) -> bool:
+    """Tell whether it is the gradients that make the update large."""
+    gradient, weight = history.table("gradient"), history.table("weight")
+    if gradient is None or weight is None or gradient.names != weight.names:
+        return False
+    rows = history.kernels(gradient)
+    return bool((gradient.column("norm")[rows] > 100 * weight.column("norm")[rows]).any())

@@ -4,7 +4,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import STANDSTILL
 from sickbay.problems.learning import LearningProblem
-from sickbay.problems.updates import updates
+from sickbay.problems.updates import usual_update
 from sickbay.thresholds import threshold
 
 
@@ -16,9 +16,9 @@ class LearningRateTooLow(LearningProblem):
         The run would take thousands of times as long as it has to.
 
     How it is judged:
-        The largest update of any kernel in proportion to its weight is below `ratio` in each of the
-        last `checks` readings, the learning rate is not rising (as in a warm-up), and the model
-        learns badly.
+        The median over kernels of the update in proportion to the weight is below `certain` in each
+        of the last `checks` readings, or below `ratio` after step `after` with a loss that has not
+        fallen by `loss_drop`; and the learning rate is not rising, as in a warm-up.
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -26,7 +26,7 @@ class LearningRateTooLow(LearningProblem):
         >>> history = History(loss=[2.3, 2.3], lr=[1e-7, 1e-7])
         >>> history.append(Vitals(step=1, tables=[Table.of("weight", 1, rows)]))
         >>> print(LearningRateTooLow(checks=1).check(history).message)
-        a step changes the weights by 3e-08 of their size (limit 1e-05), learning rate 1e-07
+        a step changes the weights by 2e-08 of their size (limit 5e-06), learning rate 1e-07
 
     Reference:
         Karpathy (2015), on the ratio of updates to weights, which should be around 0.001.
@@ -36,20 +36,23 @@ class LearningRateTooLow(LearningProblem):
     reads = ("weight",)
     explains = ("plateau", "layer_imbalance", *STANDSTILL)
 
-    ratio: float = threshold(1e-5, "Update over weight that is too little.", above=0)
+    certain: float = threshold(5e-6, "Update over weight that is too little.", least=0)
+    ratio: float = threshold(1e-4, "The same, where the loss does not fall either.", above=0)
+    after: int = threshold(50, "Steps that the loss is given to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)
         if len(tables) < self.checks:
             return None
-        each = [updates(history, table) for table in tables]
-        if not all(len(ratios) and 0 < ratios.max() < self.ratio for ratios in each):
-            return None
+        ratios = [usual_update(history, table) for table in tables]
+        limit = self.certain if history.step < self.after else self.ratio
         rates = history.recent("lr", 20)
-        if (rates and rates[-1] > rates[0]) or not self.learns_badly(history):
+        if not all(0 < ratio < limit for ratio in ratios) or (rates and rates[-1] > rates[0]):
             return None
-        ratio = float(max(ratios.max() for ratios in each))
-        message = f"a step changes the weights by {ratio:.2g} of their size (limit {self.ratio:g})"
+        if not self.learns_badly(history):
+            return None
+        ratio = max(ratios)
+        message = f"a step changes the weights by {ratio:.2g} of their size (limit {limit:g})"
         message += f", learning rate {rates[-1]:g}" if rates else ""
         return self.found(history, message, step=tables[-1].step, ratio=ratio)

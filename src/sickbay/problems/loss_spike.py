@@ -1,9 +1,10 @@
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
+from sickbay.problems.groups import AFTERMATH, GRADIENTS
 from sickbay.thresholds import threshold
 
 
@@ -29,7 +30,7 @@ class LossSpike(Problem):
 
     advice = "skip that batch, lower the learning rate, or clip the gradient norm to 1"
     reads = ("step",)
-    explains = ("gradient_spike",)
+    explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTERMATH)
 
     factor: float = threshold(3.0, "Times the recent range above it that is too much.", above=0)
     window: int = threshold(30, "Steps before the newest that set the range.", least=2)
@@ -39,7 +40,7 @@ class LossSpike(Problem):
         if len(losses) <= self.window or not all(map(isfinite, losses[:-1])):
             return None
         now, low, high = losses[-1], min(losses[:-1]), max(losses[:-1])
-        if not now > high + self.factor * (high - low) or not now > history.first("loss"):
+        if not high + self.factor * (high - low) < now < inf or not now > history.first("loss"):
             return None
         message = (
             f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {self.window} steps before"

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
+from sickbay.problems.groups import EVERYTHING
 from sickbay.readings import KINDS, Table
 
 # At one step, what comes first is the likelier origin: the batch and the weights feed the forward
@@ -39,6 +40,7 @@ class NonFinite(Problem):
 
     severity = "critical"
     reads = ("step", *KINDS)
+    explains = EVERYTHING
     advice = "lower the learning rate or clip gradients; look for log, sqrt or division near zero"
 
     def check(self, history: History) -> Finding | None:
@@ -80,4 +82,6 @@ class NonFinite(Problem):
 def spoilt(table: Table) -> NDArray[np.bool_]:
     """Tell for each row whether it holds something not finite; outputs follow from the rest."""
     bad = table.column("nonfinite") > 0
-    return bad & [name != "output" for name in table.names] if table.kind == "batch" else bad
+    if table.kind == "batch":
+        bad &= np.array([name != "output" for name in table.names], bool)
+    return bad

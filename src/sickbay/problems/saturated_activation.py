@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import STANDSTILL
+from sickbay.problems.groups import JUMPS, RATES, STANDSTILL
 from sickbay.problems.learning import LearningProblem
 from sickbay.readings import COLUMN, Table
 from sickbay.thresholds import threshold
@@ -43,7 +43,7 @@ class SaturatedActivation(LearningProblem):
 
     advice = "start with smaller weights, normalise inputs or layers, or use ReLU or SELU"
     reads = ("activation",)
-    explains = ("vanishing_gradient", "layer_imbalance", *STANDSTILL)
+    explains = ("vanishing_gradient", "dying_relu", *JUMPS, *RATES, *STANDSTILL)
 
     slope: float = threshold(0.02, "Mean of p(1 - p) that is too small; 0.25 is the most.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)

@@ -36,7 +36,7 @@ class UnchangedWeights(Problem):
         "look for a zero gradient, a learning rate of 0 for that group, or a detach() behind it"
     )
     reads = ("weight",)
-    explains = ("layer_imbalance",)
+    explains = ("dying_relu", "vanishing_gradient", "layer_imbalance")
 
     checks: int = threshold(3, "Readings in a row without any change.", least=1)
 

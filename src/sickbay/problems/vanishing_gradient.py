@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
+from sickbay.problems.groups import RATES, STANDSTILL
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 
@@ -15,8 +16,10 @@ class VanishingGradient(GradientProblem):
         The layers next to the input do not learn, so the layers behind them work on noise.
 
     How it is judged:
-        The gradient norm of the first kernel over that of the last one, and the norm of the first
-        itself: both must be tiny, in `checks` readings in a row, while the model learns badly.
+        The gradient norm of the first kernel is tiny, by itself and against that of the last one,
+        or below `floor` whatever the last is; in `checks` readings in a row. It counts while the
+        outputs hardly depend on the inputs (`spread`); where outputs are not known, or with
+        `spread` 0, while the model learns badly.
 
     Example:
         >>> from sickbay.readings import Vitals
@@ -24,21 +27,30 @@ class VanishingGradient(GradientProblem):
         >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(VanishingGradient(checks=1).check(history).message)
-        gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
+        gradient norm 2e-09 (limit 0.001), first/last 5e-09 (limit 0.02)
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; thresholds as published there.
+        system; ratio and norm with other limits.
     """
 
     advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
+    explains = ("unchanged_weights", "gradient_spike", *RATES, *STANDSTILL)
 
-    ratio: float = threshold(1e-3, "First over last gradient norm that is too small.", above=0)
-    norm: float = threshold(1e-4, "Gradient norm of the first kernel that is too small.", above=0)
+    ratio: float = threshold(2e-2, "First over last gradient norm that is too small.", above=0)
+    norm: float = threshold(1e-3, "Gradient norm of the first kernel that is too small.", above=0)
+    floor: float = threshold(1e-6, "Norm that is too small whatever the last one is.", least=0)
+    spread: float = threshold(5e-3, "Spread of outputs over their size that is nothing.", least=0)
 
     def shows(self, history: History, table: Table) -> bool:
         first, last = ends(history, table)
-        return first <= self.norm and first <= self.ratio * last and last > 0
+        if not (first <= self.norm and last > 0):
+            return False
+        return first <= self.ratio * last or 0 < first <= self.floor
+
+    def learns_badly(self, history: History) -> bool:
+        spreads = history.recent("output_spread", self.checks) if self.spread else []
+        return max(spreads) <= self.spread if spreads else super().learns_badly(history)
 
     def describe(self, history: History, table: Table) -> Finding:
         first, last = ends(history, table)

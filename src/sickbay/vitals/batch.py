@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.readings import Kind, Numbers, Table
-from sickbay.vitals import graph, losses
+from sickbay.vitals import graph, losses, recover
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Hook, first_tensor
@@ -35,6 +35,8 @@ class Facts:
     output_shape: tuple[int, ...] = ()
     target_shape: tuple[int, ...] = ()
     stretched: bool = False
+    labels: int = 0
+    strays: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,19 @@ class Batch:
 
     kind: Kind = "batch"
 
-    def __init__(self, model: nn.Module, replay: Replay | None, guard: Guard, clock: Clock) -> None:
-        self._replay, self._guard, self._clock = replay, guard, clock
+    def __init__(
+        self,
+        model: nn.Module,
+        optimized: Callable[[], list[int]],
+        replay: Replay | None,
+        guard: Guard,
+        clock: Clock,
+    ) -> None:
+        self._model, self._optimized, self._replay = model, optimized, replay
+        self._guard, self._clock = guard, clock
+        self._searched = False
         self._output: Tensor | None = None
+        self._gradient: Tensor | None = None  # of the loss, with respect to the output
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
         self.facts = Facts()
@@ -106,8 +118,14 @@ class Batch:
         self.arm(False)
 
     def _leave(self, _model: nn.Module, _args: Any, output: Any) -> None:
-        if not torch.compiler.is_compiling() and self.due and torch.is_grad_enabled():
-            self._output = first_tensor(output)
+        if torch.compiler.is_compiling() or not self.due or not torch.is_grad_enabled():
+            return
+        self._output, self._gradient = first_tensor(output), None
+        if self._output is not None and self._output.requires_grad:
+            self._output.register_hook(self._keep_gradient)  # type: ignore[no-untyped-call]
+
+    def _keep_gradient(self, gradient: Tensor) -> None:
+        self._gradient = gradient.detach()
 
     def _note(self, loss: str, outputs: Tensor, targets: Tensor) -> None:
         with self._clock.timing("batch"):
@@ -124,39 +142,59 @@ class Batch:
     def _learn(self, tokens: bool) -> None:
         """Put together what is known about the task."""
         traced = graph.Origin() if self._loss is None else graph.origin(self._loss.grad_fn)
-        pair = (
-            self._pairs[-1]
-            if len({(each.loss, each.output) for each in self._pairs}) == 1
-            else None
-        )
+        if not self._pairs:
+            self._recover(traced)
+        pairs = self._pairs
+        pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
+        outputs = pair.outputs if pair is not None else self._output
+        if not traced.loss and outputs is not None:
+            traced = replace(traced, output=graph.activation(outputs.grad_fn)[0])
         loss, output, stretched = traced.loss, traced.output, traced.stretched
         if pair is not None:
             loss, output = loss or pair.loss, output or pair.output
             if pair.loss in ELEMENTWISE:
                 stretched |= pair.outputs.shape != pair.targets.shape
-        outputs = pair.outputs if pair is not None else self._output
         shape = () if outputs is None else tuple(outputs.shape)
         some = None if pair is None else _some(pair.targets)
-        known, facts = (
-            self.facts,
-            Facts(
-                loss=loss,
-                output=output,
-                task=tasks.infer(shape, some, loss=loss, tokens=tokens),
-                output_shape=shape,
-                target_shape=() if pair is None else tuple(pair.targets.shape),
-                stretched=stretched,
-            ),
+        self._add(
+            loss=loss,
+            output=output,
+            task=tasks.infer(shape, some, loss=loss, tokens=tokens),
+            output_shape=shape,
+            target_shape=() if pair is None else tuple(pair.targets.shape),
+            stretched=stretched,
+            labels=0 if some is None else tasks.labels(some),
+            strays=self._strays(),
         )
-        later = {
-            name: value for name, value in vars(facts).items() if value and not getattr(known, name)
-        }
-        if facts.task in ("multilabel", "regression"):  # one batch may look like a simpler task
-            later["task"] = facts.task
-        self.facts = replace(known, **later)
+
+    def _strays(self) -> int:
+        """Look for layers that the model uses but does not hold: once, it is a long way."""
+        if self._loss is None or self._searched:
+            return 0
+        self._searched = True
+        own = {*map(id, self._model.parameters()), *self._optimized()}
+        return graph.strays(self._loss.grad_fn, own)
+
+    def _recover(self, traced: graph.Origin) -> None:
+        """Work out the targets from the gradient, if the loss was fed the model's output."""
+        output, gradient, loss = self._output, self._gradient, self._loss
+        if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
+            return
+        found = recover.targets(traced.loss, loss.detach(), output.detach(), gradient)
+        if found is not None:
+            self._pairs = [Pair(output.detach(), found, traced.loss, traced.output)]
+
+    def _add(self, **facts: Any) -> None:
+        """Keep what is new; a task may turn out to be another than one batch made believe."""
+        known = vars(self.facts)
+        later = {name: value for name, value in facts.items() if value and not known[name]}
+        if facts["task"] in ("multilabel", "regression"):
+            later["task"] = facts["task"]
+        later["labels"] = max(known["labels"], facts["labels"])
+        self.facts = replace(self.facts, **later)
 
     def _forget(self) -> None:
-        self._output = self._loss = None
+        self._output = self._loss = self._gradient = None
         self._pairs.clear()
 
 

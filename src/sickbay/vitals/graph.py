@@ -6,6 +6,8 @@ modules or plain functions, and costs nothing until it is asked.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +52,7 @@ MOVING = (
 )  # fmt: skip
 COMPOSED = {"Abs": "l1", "Pow": "mse"}  # mean of |output - target|, of (output - target) ** 2
 DEPTH = 24  # nodes looked at, at the most
+NODES = 20_000  # nodes of a whole graph, beyond which it is left alone
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,71 @@ def leads_to(node: Any, earlier: Any) -> bool:
             return False
         node = next(iter(_before(node)), None)
     return False
+
+
+def strays(node: Any, own: Collection[int]) -> int:
+    """Return how many kernels that are not in `own` (by their id) lie between some that are.
+
+    Such a layer was used by the model but is not registered in it, as in a plain list of layers.
+    """
+    order, kernels = _walk(node)
+    above: dict[Any, bool] = {}  # whether one of the own kernels was used nearer to the loss
+    below: dict[Any, bool] = {}  # or further away from it
+    for each in order:
+        for earlier in _before(each):
+            used = any(id(kernel) in own for kernel in kernels[each])
+            above[earlier] = above.get(earlier, False) or above.get(each, False) or used
+    for each in reversed(order):
+        below[each] = any(
+            below.get(earlier, False) or any(id(kernel) in own for kernel in kernels[earlier])
+            for earlier in _before(each)
+            if earlier in kernels
+        )
+    return sum(
+        id(kernel) not in own
+        for each in order
+        if above.get(each) and below[each]
+        for kernel in kernels[each]
+    )
+
+
+def _walk(node: Any) -> tuple[list[Any], dict[Any, list[Any]]]:
+    """Return the nodes behind a loss, each before those that it was made from, and their kernels.
+
+    A kernel may be turned around on its way into the node that uses it.
+    """
+    waits: Counter[Any] = Counter()
+    found, waiting = {node}, [node]
+    while waiting:
+        if len(found) > NODES:
+            return [], {}
+        for earlier in _before(waiting.pop()):
+            waits[earlier] += 1
+            if earlier not in found:
+                found.add(earlier)
+                waiting.append(earlier)
+    order, ready, kernels = [], [node], {}
+    while ready:
+        each = ready.pop()
+        order.append(each)
+        kernels[each] = [
+            leaf.variable
+            for earlier in _before(each)
+            for leaf in _leaves(earlier)
+            if leaf.variable.ndim > 1
+        ]
+        for earlier in _before(each):
+            waits[earlier] -= 1
+            if not waits[earlier]:
+                ready.append(earlier)
+    return order, kernels
+
+
+def _leaves(node: Any) -> list[Any]:
+    """Return the leaf that a node is, or is made from by moving values alone."""
+    while title(node) in MOVING and len(_before(node)) == 1:
+        node = _before(node)[0]
+    return [node] if hasattr(node, "variable") else []
 
 
 def title(node: Any) -> str:

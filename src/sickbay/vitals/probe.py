@@ -76,7 +76,7 @@ class Probe:
         self.gradients = Gradients(self.anatomy, guard, clock)
         self.weights = Weights(self.anatomy, guard)
         self.replay = Replay(self.anatomy) if activations else None
-        self.batch = Batch(self.anatomy.model, self.replay, guard, clock)
+        self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
         self._guard, self._clock = guard, clock
