@@ -76,6 +76,16 @@ def test_no_gradient(
     assert (finding.layers if finding else ()) == expected
 
 
+def test_layers_that_the_model_does_not_hold() -> None:
+    finding = problem.check(History(Setup(shapes=SHAPES, strays=3), loss=[1.0]))
+    assert finding is not None
+    assert finding.layers == ()
+    assert finding.message == (
+        "3 kernels in use are not registered in the model, "
+        "so no optimizer gets them from model.parameters()"
+    )
+
+
 def test_nothing_is_known_about_the_model() -> None:
     assert problem.check(History()) is None
 

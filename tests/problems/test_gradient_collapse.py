@@ -42,14 +42,18 @@ def test_check(norms: list[float], expected: bool) -> None:
         pytest.param([1.0, 1.0, 1.0, 1.0, 0.5], True, id="at-the-limit"),
         pytest.param([1.0, 1.0, 1.0, 1.0, 0.49], False, id="came-down-with-it"),
         pytest.param([4.0, 1.0, 0.8, 0.9, 0.41], True, id="against-the-lowest"),
+        pytest.param([0.1, 1.0, 1.0, 1.0, 0.4], True, id="was-lower-lately"),
+        pytest.param([0.1, 1.0, 1.0, 1.0, 1.0, 0.4], False, id="was-lower-long-ago"),
         pytest.param([1.0, 1.0, 1.0, 1.0, 9.0], True, id="rose"),
         pytest.param([1.0, 1.0, 1.0, 1.0, nan], True, id="nan"),
-        pytest.param([1.0], True, id="one"),
+        pytest.param([1.0, 1.0, 1.0, 0.1, 0.4], True, id="was-lower-just-before"),
+        pytest.param([0.1], True, id="one"),
         pytest.param([], True, id="none"),
     ],
 )
 def test_a_loss_that_came_down_with_it(losses: list[float], expected: bool) -> None:
-    made = History(grad_norm=[*STEADY, 1e-8], loss=losses)
+    norms = [*STEADY, *[1.0] * (len(losses) - 5), 1e-8]
+    made = History(grad_norm=norms, loss=losses)
     assert bool(problem.check(made)) is expected
 
 

@@ -1,3 +1,4 @@
+from collections.abc import Mapping, Sequence
 from math import inf, nan
 from typing import Any
 
@@ -42,29 +43,106 @@ def test_what_cannot_be_right(setup: dict[str, Any], expected: bool) -> None:
     assert bool(problem.check(History(Setup(**setup), loss=[1.0]))) is expected
 
 
+def history(target: Mapping[str, float], accuracy: Sequence[float] = (), **setup: Any) -> History:
+    made = History(Setup(**setup), loss=[1.0], accuracy=accuracy)
+    rows = {"output": {"minimum": 0.0}, **({"target": target} if target else {})}
+    made.append(Vitals(step=0, tables=[Table.of("batch", 0, rows)]))
+    return made
+
+
 @pytest.mark.parametrize(
-    ("loss", "low", "expected"),
+    ("loss", "target", "labels", "expected"),
     [
-        pytest.param("soft_margin", 0.0, True, id="zero-and-one"),
-        pytest.param("soft_margin", -1.0, False, id="minus-one-and-one"),
-        pytest.param("soft_margin", 1.0, False, id="only-one-in-the-batch"),
-        pytest.param("soft_margin", nan, False, id="nan"),
-        pytest.param("soft_margin", None, False, id="not-known"),
-        pytest.param("bce", 0.0, False, id="bce"),
+        pytest.param("soft_margin", {"minimum": 0.0}, 2, True, id="zero-and-one"),
+        pytest.param("hinge_embedding", {"minimum": 0.0}, 2, True, id="hinge"),
+        pytest.param("soft_margin", {"minimum": -1.0}, 2, False, id="minus-one-and-one"),
+        pytest.param("soft_margin", {"minimum": 1.0}, 1, False, id="only-one-in-the-batch"),
+        pytest.param("soft_margin", {"minimum": 0.0}, 1, False, id="only-zero"),
+        pytest.param("soft_margin", {"minimum": nan}, 2, False, id="nan"),
+        pytest.param("soft_margin", {}, 0, False, id="not-known"),
+        pytest.param("bce", {"minimum": 0.0}, 2, False, id="bce"),
     ],
 )
-def test_soft_margin_needs_minus_one(loss: str, low: float | None, expected: bool) -> None:
-    made = History(Setup(loss=loss), loss=[1.0])
-    rows = {"output": {"minimum": 0.0}, **({} if low is None else {"target": {"minimum": low}})}
-    made.append(Vitals(step=0, tables=[Table.of("batch", 0, rows)]))
-    finding = problem.check(made)
+def test_losses_that_need_minus_one(
+    loss: str, target: dict[str, float], labels: int, expected: bool
+) -> None:
+    finding = problem.check(history(target, loss=loss, labels=labels))
     assert bool(finding) is expected
     if finding is not None:
-        assert finding.message == "soft_margin needs labels -1 and 1, the targets are 0 and 1"
+        assert finding.message == f"{loss} needs labels -1 and 1, the targets are 0 and 1"
 
 
-def test_soft_margin_before_the_first_batch() -> None:
-    assert problem.check(History(Setup(loss="soft_margin"), loss=[1.0])) is None
+def test_signed_losses_before_the_first_batch() -> None:
+    assert problem.check(History(Setup(loss="soft_margin", labels=2), loss=[1.0])) is None
+
+
+DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
+
+
+@pytest.mark.parametrize(
+    ("loss", "task", "target", "labels", "accuracy", "expected"),
+    [
+        pytest.param("mse", "regression", DIGITS, 10, [], True, id="digits"),
+        pytest.param("l1", "regression", DIGITS, 10, [], True, id="l1"),
+        pytest.param("huber", "regression", DIGITS, 10, [], True, id="huber"),
+        pytest.param("smooth_l1", "regression", DIGITS, 10, [], True, id="smooth-l1"),
+        pytest.param("poisson_nll", "regression", DIGITS, 10, [], True, id="poisson"),
+        pytest.param("bce", "regression", DIGITS, 10, [], False, id="another-loss"),
+        pytest.param("mse", "multiclass", DIGITS, 10, [], False, id="another-task"),
+        pytest.param("mse", "regression", DIGITS, 0, [], False, id="not-whole"),
+        pytest.param(
+            "mse", "regression", {**DIGITS, "minimum": 1.0}, 10, [], False, id="grades-start-at-one"
+        ),
+        pytest.param(
+            "mse", "regression", {**DIGITS, "variance": 2.0}, 10, [], False, id="small-ones-prevail"
+        ),
+        pytest.param(
+            "mse", "regression", {**DIGITS, "variance": 2.0}, 10, [0.1], True, id="but-an-accuracy"
+        ),
+        pytest.param("mse", "regression", DIGITS, 7, [], False, id="with-gaps"),
+        pytest.param(
+            "mse",
+            "regression",
+            {"minimum": 0.0, "maximum": 100.0, "variance": 850.0},
+            101,
+            [0.1],
+            False,
+            id="too-many",
+        ),
+        pytest.param(
+            "mse",
+            "regression",
+            {"minimum": 0.0, "maximum": 99.0, "variance": 833.0},
+            100,
+            [],
+            True,
+            id="hundred",
+        ),
+        pytest.param(
+            "mse",
+            "regression",
+            {"minimum": 0.0, "maximum": 1.0, "variance": 0.25},
+            2,
+            [0.1],
+            False,
+            id="two-labels",
+        ),
+        pytest.param("mse", "regression", {**DIGITS, "maximum": nan}, 10, [0.1], False, id="nan"),
+        pytest.param("mse", "regression", {}, 10, [0.1], False, id="no-targets"),
+    ],
+)
+def test_class_numbers_for_quantities(
+    loss: str,
+    task: str,
+    target: dict[str, float],
+    labels: int,
+    accuracy: list[float],
+    expected: bool,
+) -> None:
+    finding = problem.check(history(target, accuracy, loss=loss, task=task, labels=labels))
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.message == f"{loss} takes the numbers of {labels} classes for quantities"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +156,7 @@ def test_soft_margin_before_the_first_batch() -> None:
         pytest.param("mse", [-1.0, 1.0, 1.0], True, id="lately"),
         pytest.param("mse", [-1.0, 1.0, 1.0, 1.0], False, id="forgets-what-was-long-ago"),
         pytest.param("mse", [nan], False, id="nan"),
-        pytest.param("mse", [-inf], True, id="inf"),
+        pytest.param("mse", [-inf], False, id="inf-is-for-non-finite"),
         pytest.param("mse", [], False, id="too-early"),
         pytest.param("poisson_nll", [-1.0], False, id="a-loss-without-a-bound"),
         pytest.param("", [-1.0], False, id="loss-not-known"),
