@@ -9,7 +9,7 @@ from benchmarks.detection.faults import Scaled
 from benchmarks.detection.train import train
 from benchmarks.detection.variant import Settings, plan
 
-SOUND = plan("digits", depth=2, optimizer="sgd", lr=0.1, steps=300, tell=frozenset({"outputs"}))
+SOUND = plan("digits", depth=3, optimizer="sgd", lr=0.1, steps=300, tell=frozenset({"outputs"}))
 FAULTS: dict[str, tuple[str, Settings]] = {
     "vanishing": ("vanishing_gradient", {"depth": 10, "activation": "sigmoid"}),
     "dead": ("dying_relu", {"bias": -10.0}),

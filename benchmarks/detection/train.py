@@ -118,10 +118,10 @@ def prepare(plan: Plan, half: int, folder: Path | None) -> Data:
 
 
 def batches(data: Data, size: int, generator: torch.Generator) -> Iterator[Batch]:
-    """Yield batches for ever, every sample once in an epoch."""
+    """Yield full batches for ever; what is left at the end of an epoch is left out."""
     while True:
         order = torch.randperm(len(data.x), generator=generator)
-        for start in range(0, len(order), size):
+        for start in range(0, max(len(order) - size, 0) + 1, size):
             chosen = order[start : start + size]
             yield data.x[chosen], data.y[chosen]
 
@@ -154,7 +154,7 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
     optimizer = make_optimizer(plan, model)
     schedule = scheduler(plan, optimizer)
     compare = objective.module() if plan.module else objective.function
-    per_epoch = ceil(len(data.x) / plan.size)
+    per_epoch = max(1, len(data.x) // plan.size)
     watch.begin(model, optimizer, ceil(plan.steps / per_epoch))
     model.train(plan.mode)
     stream = batches(data, plan.size, torch.Generator().manual_seed(seed))

@@ -45,7 +45,6 @@ EXPLODING = [
             ("circles", 5, "relu", 8.0),
             ("circles", 12, "leaky", 3.0),
             ("blobs", 8, "relu", 5.0),
-            ("blobs", 15, "elu", 4.0),
             ("digits", 6, "relu", 5.0),
             ("digits", 8, "gelu", 4.0),
             ("digits", 10, "relu", 2.5),
@@ -56,6 +55,7 @@ EXPLODING = [
             ("reuters_bag", 6, "relu", 5.0),
         )
     ),
+    ill(plan("blobs", depth=15, activation="elu", **RIGHT, **PLAIN), gain=4.0),
     ill(plan("friedman", depth=7, activation="none", **RIGHT, **PLAIN), gain=4.0),
     ill(plan("digits", "cnn", 6, 8, **RIGHT, **LONG), gain=5.0),
     ill(plan("digits", "res", 12, 24, gain=0.3, **RIGHT, **PLAIN), gain=3.0),
@@ -81,7 +81,7 @@ EXPLODING = [
         clip=0.0,
     ),
     ill(
-        plan("mnist", "rnn", 1, 24, activation="relu", **RIGHT, **PLAIN, clip=1.0),
+        plan("mnist", "rnn", 1, 24, activation="relu", **RIGHT, **SGD, clip=1.0),
         gain=2.0,
         clip=0.0,
     ),

@@ -104,9 +104,9 @@ FROZEN = [
 FORGOTTEN = [
     ill(plan(data, kind, depth, width, **more), keep_gradients=True)
     for data, kind, depth, width, more in (
-        ("circles", "fc", 3, 32, PLAIN),
+        ("circles", "fc", 3, 32, SGD),
         ("blobs", "fc", 3, 32, SGD),
-        ("digits", "fc", 3, 32, PLAIN),
+        ("digits", "fc", 3, 32, SGD),
         ("digits", "fc", 4, 32, {"lr": 0.01}),
         ("friedman", "fc", 3, 32, {}),
         ("digits", "cnn", 3, 8, SGD),
@@ -117,22 +117,22 @@ FORGOTTEN = [
 WRONG_MODE = [
     ill(plan(data, kind, depth, width, **more), "eval", mode=False)
     for data, kind, depth, width, more in (
-        ("digits", "cnn", 6, 8, {"norm": "batch"}),
-        ("digits", "cnn", 8, 8, {"norm": "batch", "dropout": 0.1}),
+        ("digits", "cnn", 6, 8, {"norm": "batch", **SGD}),
+        ("digits", "cnn", 8, 8, {"norm": "batch", **SGD, "dropout": 0.05}),
         ("blobs", "fc", 12, 32, {"norm": "batch", **SGD}),
         ("mnist", "fc", 10, 32, {"norm": "batch"}),
         ("friedman", "fc", 8, 32, {"norm": "batch", **SGD}),
         ("digits", "fc", 12, 32, {"norm": "batch", "dropout": 0.05}),
         ("circles", "fc", 16, 16, {"norm": "batch", **SGD}),
-        ("digits", "fc", 2, 12, {"dropout": 0.6, "part": 100, "size": 20, "steps": 400}),
+        ("mnist", "cnn", 6, 8, {"norm": "batch", **SGD}),
     )
 ]
 UNEVEN = [
     ill(plan("digits", depth=4, init="right", **PLAIN), groups=Held("middle", 1e4)),
     ill(plan("blobs", depth=3, **PLAIN), surgery=Layer("middle", Weights(1e4))),
-    ill(plan("circles", depth=3), groups=Held("middle", 1e4)),
+    ill(plan("blobs", depth=4, **SGD), groups=Held("first", 1e4)),
     ill(plan("friedman", depth=4), groups=Held("first", 1e4)),
-    ill(plan("digits", depth=3, **PLAIN), surgery=Layer("middle", Weights(1e-4))),
+    ill(plan("digits", depth=3, **SGD), surgery=Layer("middle", Weights(1e-4))),
     ill(plan("mnist", depth=4), groups=Held("second", 1e4)),
     ill(plan("digits", "cnn", 4, 8), groups=Held("middle", 1e4)),
 ]
