@@ -1,12 +1,16 @@
 from dataclasses import dataclass, field
 
 import pytest
+import torch
 
+import sickbay
 from sickbay.doctor.ward import PATIENCE, Ward
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
+from sickbay.readings import Table, Vitals
 from sickbay.vitals.guard import Guard
+from tests.models import features, mlp
 
 
 class Scripted(Problem):
@@ -101,3 +105,194 @@ def test_standing() -> None:
         standing.append(list(ward.standing))
     assert standing == [["scripted"], *[["scripted", "other"]] * 4, ["other"]]
     assert list(ward.problems) == ["scripted", "other"]
+
+
+class Flu(Scripted):
+    explains = ("fever",)
+
+
+class Fever(Scripted):
+    explains = ("sweat",)
+
+
+class Sweat(Scripted):
+    pass
+
+
+class Cut(Scripted):
+    pass
+
+
+def account(*problems: Problem, times: int) -> list[str]:
+    """Judge so often; return what was told: `cause(consequence)`, `late<cause`, `-gone`."""
+    ward = Ward(problems, Guard(Log().report))
+    told = []
+    for step in range(times):
+        verdict = ward.judge(History(loss=[1.0] * (step + 1)))
+        words = [
+            finding.problem
+            + (f"({' '.join(finding.consequences)})" if finding.consequences else "")
+            for finding in verdict.new
+        ]
+        words += [f"{finding.problem}<{cause}" for finding, cause in verdict.explained]
+        told.append(" ".join([*words, *(f"-{name}" for name in verdict.gone)]))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("problems", "expected"),
+    [
+        pytest.param([Flu("x"), Fever("x")], ["flu(fever)"], id="consequence"),
+        pytest.param([Flu("x"), Cut("x")], ["flu cut"], id="independent"),
+        pytest.param([Cut("x"), Flu("x")], ["cut flu"], id="independent-the-other-way"),
+        pytest.param(
+            [Flu("x"), Fever("x"), Sweat("x"), Cut("x")], ["flu(fever sweat) cut"], id="chain"
+        ),
+        pytest.param([Flu("x"), Sweat("x")], ["flu sweat"], id="chain-with-a-gap"),
+        pytest.param([Fever("x"), Flu("x")], ["fever flu"], id="cause-of-lower-priority"),
+        pytest.param([Flu("xx"), Fever(".x")], ["flu", "fever<flu"], id="consequence-later"),
+        pytest.param([Flu("x."), Fever(".x")], ["flu", "fever<flu"], id="while-the-cause-pauses"),
+        pytest.param(
+            [Flu("xx"), Fever(".x"), Sweat(".x")],
+            ["flu", "fever<flu sweat<flu"],
+            id="chain-later",
+        ),
+        pytest.param([Flu(".x"), Fever("xx")], ["fever", "flu"], id="cause-after-its-consequence"),
+        pytest.param(
+            [Flu(".xx"), Fever("xxx"), Sweat("..x")],
+            ["fever", "flu", "sweat<fever"],
+            id="what-was-said-goes-on-explaining",
+        ),
+        pytest.param(
+            [Flu("xxx"), Fever(".xx")], ["flu", "fever<flu", ""], id="consequence-told-once"
+        ),
+        pytest.param(
+            [Flu("x" * 7), Fever("x......")], ["flu(fever)", *[""] * 6], id="its-end-is-not-said"
+        ),
+        pytest.param(
+            [Flu("x......"), Fever("x" * 7)],
+            ["flu(fever)", *[""] * 4, "-flu", ""],
+            id="that-of-the-cause-is",
+        ),
+        pytest.param(
+            [Flu("x" * 8), Fever("x.....x.")],
+            ["flu(fever)", *[""] * 5, "fever<flu", ""],
+            id="consequence-again",
+        ),
+        pytest.param(
+            [Flu(".x....."), Fever("x......")],
+            ["fever", "flu", *[""] * 3, "-fever", "-flu"],
+            id="both-were-said",
+        ),
+    ],
+)
+def test_causes(problems: list[Problem], expected: list[str]) -> None:
+    assert account(*problems, times=len(expected)) == expected
+
+
+def test_what_is_explained_does_not_stand_by_itself() -> None:
+    ward = Ward([Flu("xx"), Fever("xx"), Cut(".x")], Guard(Log().report))
+    ward.judge(History(loss=[1.0]))
+    assert ward.standing == ["flu"]
+    ward.judge(History(loss=[1.0] * 2))
+    assert ward.standing == ["flu", "cut"]
+
+
+class Hen(Scripted):
+    explains = ("egg",)
+
+
+class Egg(Scripted):
+    explains = ("hen", "egg")
+
+
+@pytest.mark.parametrize(
+    ("problems", "expected"),
+    [
+        pytest.param([Hen("x"), Egg("x")], ["hen(egg)"], id="at-once"),
+        pytest.param([Egg("x"), Hen("x")], ["egg(hen)"], id="at-once-the-other-way"),
+        pytest.param([Hen(".x"), Egg("xx")], ["egg", "hen<egg"], id="one-after-the-other"),
+        pytest.param([Egg("x.....x")], ["egg", *[""] * 4, "-egg", "egg"], id="itself"),
+    ],
+)
+def test_what_explains_each_other_is_said_all_the_same(
+    problems: list[Problem], expected: list[str]
+) -> None:
+    assert account(*problems, times=len(expected)) == expected
+
+
+class OfWeights(Scripted):
+    reads = ("weight",)
+
+
+class OfSteps(Scripted):
+    reads = ("step",)
+
+
+class OfEpochs(Scripted):
+    reads = ("epoch", "gradient")
+
+
+def test_a_problem_is_asked_when_something_it_reads_is_new() -> None:
+    asked = [OfWeights("." * 9), OfSteps("." * 9), OfEpochs("." * 9), Scripted("." * 9)]
+    ward, made = Ward(asked, Guard(Log().report)), History(loss=[1.0])
+
+    def judged() -> list[int]:
+        before = [problem.asked for problem in asked]
+        ward.judge(made)
+        return [problem.asked - count for problem, count in zip(asked, before, strict=True)]
+
+    assert judged() == [0, 1, 1, 1]  # the first epoch is new too
+    assert judged() == [0, 0, 0, 0]
+    made.append(Vitals(step=1, scalars={"loss": 1.0}))
+    assert judged() == [0, 1, 0, 1]
+    made.append(Vitals(step=2, tables=[Table.of("weight", 2, {})]))
+    assert judged() == [1, 1, 0, 1]
+    made.append(Vitals(step=3, tables=[Table.of("gradient", 3, {})]))
+    assert judged() == [0, 1, 1, 1]
+    made.end_epoch()
+    assert judged() == [0, 0, 1, 1]
+
+
+def test_absence_counts_only_when_asked() -> None:
+    ward, made = Ward([OfWeights("x" + "." * 9)], Guard(Log().report)), History()
+    gone = []
+    for step in range(12):
+        tables = [Table.of("weight", step, {})] if step % 2 == 0 else []
+        made.append(Vitals(step=step, tables=tables))
+        gone += [step] * len(ward.judge(made).gone)
+    assert gone == [2 * PATIENCE]
+
+
+def test_through_a_doctor_several_causes_are_one_event() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    problems = [Flu("xxx"), Cut("xxx"), Fever("..x")]
+    with sickbay.watch(model, optimizer, every=1, on_finding="silent", problems=problems) as doctor:
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = model(features()).square().mean()
+            loss.backward()
+            optimizer.step()
+            doctor.step(loss)
+    assert [finding.problem for finding in doctor.findings] == ["flu", "cut"]
+    assert [(event.kind, event.step, event.text) for event in doctor.events] == [
+        ("finding", 0, "step 0  flu  seen"),
+        ("finding", 0, "step 0  cut  seen"),
+        ("combined", 0, "2 at once: flu, cut"),
+        ("consequence", 2, "step 2  fever  seen  (a consequence of flu)"),
+    ]
+
+
+def test_through_a_doctor_one_cause_is_no_combination() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    problems = [Flu("x"), Fever("x")]
+    with sickbay.watch(model, optimizer, every=1, on_finding="silent", problems=problems) as doctor:
+        model(features()).square().mean().backward()
+        optimizer.step()
+        (finding,) = doctor.step(1.0)
+    assert finding.consequences == ("fever",)
+    assert [(event.kind, event.text) for event in doctor.events] == [
+        ("finding", "step 0  flu  seen  (explains fever)")
+    ]
