@@ -6,7 +6,7 @@ OSCILLATING = [
     ill(plan("circles", depth=3, activation="tanh"), lr=0.5),
     ill(plan("circles", depth=3, activation="gelu"), lr=1.0),
     ill(plan("blobs", depth=3, activation="tanh"), lr=1.0),
-    ill(plan("blobs", depth=2, activation="elu"), lr=1.0),
+    ill(plan("friedman", depth=2, activation="gelu", optimizer="rmsprop"), lr=0.5),
     ill(plan("blobs", depth=2, activation="leaky", **SGD), lr=2.0),
     ill(plan("digits", depth=2, activation="gelu", optimizer="nadam"), lr=0.5),
     ill(plan("digits", depth=3, activation="tanh"), lr=0.5),

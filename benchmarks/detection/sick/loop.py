@@ -91,6 +91,7 @@ UNCHANGED = [
     ill(plan("sine", depth=3, activation="tanh"), surgery=Layer("hidden", without_gradient)),
     ill(plan("digits", "cnn", 4, 8), surgery=Layer("early", without_gradient)),
     ill(plan("mnist", depth=6, width=16, init="right"), groups=Held("early", 0.0)),
+    ill(plan("blobs", depth=5, width=8), surgery=Layer("middle", zeroed_output)),
 ]
 FROZEN = [
     ill(plan("digits", depth=6, width=16, init="right"), groups=Held("hidden")),
@@ -99,7 +100,7 @@ FROZEN = [
     ill(plan("friedman", depth=4), surgery=Layer("middle", detached)),
     ill(plan("digits", "cnn", 4, 8), groups=Held("early")),
     ill(plan("mnist", depth=6, width=16, init="right"), surgery=Layer("middle", detached)),
-    ill(plan("blobs", depth=5, width=8), surgery=Layer("middle", zeroed_output)),
+    ill(plan("digits", "cnn", 3, 8), surgery=Layer("middle", detached)),
 ]
 FORGOTTEN = [
     ill(plan(data, kind, depth, width, **more), keep_gradients=True)
@@ -130,7 +131,7 @@ WRONG_MODE = [
 UNEVEN = [
     ill(plan("digits", depth=4, init="right", **PLAIN), groups=Held("middle", 1e4)),
     ill(plan("blobs", depth=3, **PLAIN), surgery=Layer("middle", Weights(1e4))),
-    ill(plan("blobs", depth=4, **SGD), groups=Held("first", 1e4)),
+    ill(plan("friedman", depth=3, **SGD), groups=Held("middle", 1e4)),
     ill(plan("friedman", depth=4), groups=Held("first", 1e4)),
     ill(plan("digits", depth=3, **SGD), surgery=Layer("middle", Weights(1e-4))),
     ill(plan("mnist", depth=4), groups=Held("second", 1e4)),
