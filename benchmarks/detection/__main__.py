@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +25,7 @@ from benchmarks.detection.figures import Names, Row, figures, must_hold, profile
 from benchmarks.detection.judge import Run, judge_recorded
 from benchmarks.detection.live import compare, live
 from benchmarks.detection.options import SMOKE, arguments, select
-from benchmarks.detection.record import plan_of, record, result_of, zoo
+from benchmarks.detection.record import drafts, plan_of, record, result_of, zoo
 from sickbay.errors import UsageError
 
 WIDE = 150  # columns where there is no terminal to ask
@@ -109,8 +111,9 @@ class Bench:
         self.write(runs, [], {"default": profile_names()["default"]})
 
     def sweep(self) -> None:
-        from benchmarks.detection.sweep import sweep
+        from benchmarks.detection.sweep import moved, sweep
 
+        moved(self.given.sweep)  # a wrong name is better said before training than after
         self.zoo = [case for case in self.zoo if not case.seed % 2]
         self.record(self.zoo)
         figure = self.given.figure or self.given.runs / "sweep.png"
@@ -127,23 +130,32 @@ class Bench:
         """Train what is not recorded yet."""
         given = self.given
         known = {case.name: result_of(given.runs, case.name) for case in cases}
-        missing = [name for name, result in known.items() if given.fresh or result is None]
-        if given.recorded:
-            self.aside.print(f"{len(missing)} of {len(cases)} runs are not recorded.")
-            return
-        job = partial(record, given.data, given.runs)
-        for name, result in pool.work(job, missing, "training", self.aside):
-            if isinstance(result, pool.Failure):
-                self.failures.append(f"{name}: {result.why}")
+        missing = [name for name, result in known.items() if result is None]
         old = [
             case.name
             for case in cases
-            if case.name not in missing and (known[case.name] or {}).get("plan") != plan_of(case)
+            if (result := known[case.name]) is not None and result["plan"] != plan_of(case)
         ]
-        if old:
+        if given.recorded:
+            self.aside.print(f"{len(missing)} of {len(cases)} runs are not recorded.")
+        elif given.fresh:
+            self.train(list(known))
+        else:
+            self.train([*missing, *(old if given.outdated else ())])
+        if old and not (given.fresh or given.outdated):
             shown = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")
-            text = f"{len(old)} recorded runs are of another plan; --fresh trains again: {shown}"
+            text = f"{len(old)} recorded runs are of another plan; --outdated trains them: {shown}"
             self.aside.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+
+    def train(self, names: Sequence[str]) -> None:
+        given = self.given
+        job = partial(record, given.data, given.runs)
+        try:
+            for name, result in pool.work(job, names, "training", self.aside):
+                if isinstance(result, pool.Failure):
+                    self.failures.append(f"{name}: {result.why}")
+        finally:
+            shutil.rmtree(drafts(given.runs, os.getpid()), ignore_errors=True)
 
     def recorded(self, case: Case) -> Run | None:
         result = result_of(self.given.runs, case.name)

@@ -85,7 +85,7 @@ def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
                 "name": name,
                 "problem": case.problem,
                 "every": spacing,
-                "delay": nan if answer is None else answer.step - case.first,
+                "delay": nan if answer is None else answer - case.first,
                 "cpu_ratio": 2 * spent / (before + after),
             }
         )

@@ -58,8 +58,8 @@ def figures(runs: Sequence[Run], names: Names) -> Row:
 def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
     """Return how well a profile tells one fault."""
     mine = [run for run in runs if run.problem == label]
-    answers = [(run, said) for run in mine if (said := run.answer(profile)) is not None]
-    delays = [said.step - run.first for run, said in answers]
+    answers = [(run, step) for run in mine if (step := run.answer(profile)) is not None]
+    delays = [step - run.first for run, step in answers]
     epochs = [
         delay * run.epochs / run.steps if run.steps else nan
         for delay, (run, _) in zip(delays, answers, strict=True)
@@ -136,7 +136,7 @@ def must_hold(runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> list[R
     others = sorted(set(names["default"]).difference(EIGHT))
     sick, calm = [run for run in told if run.problem], healthy_row("default", told)
     eight = [run for run in sick if run.problem in EIGHT]
-    found = [run for run in eight if run.answer()]
+    found = [run for run in eight if run.answer() is not None]
     checks = [
         check("recall on AutoTrainer's eight", share(len(found), len(eight)), RECALL_OF_EIGHT),
         *(check(f"recall on {label}", value(rows, label, "recall"), RECALL) for label in others),

@@ -30,8 +30,6 @@ def arguments(about: str, args: Sequence[str] | None) -> argparse.Namespace:
         check_file(parser, name, getattr(given, name))
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data must be a folder that exists, got '{given.data}'.")
-    if given.recorded and given.fresh:
-        parser.error("--recorded trains nothing, --fresh trains everything: give one of them.")
     return given
 
 
@@ -55,8 +53,12 @@ def add_which(group: argparse._ArgumentGroup) -> None:
         default="both",
         help="even seeds calibrate, odd seeds report (both)",
     )
-    group.add_argument("--fresh", action="store_true", help="train again what is recorded already")
-    group.add_argument("--recorded", action="store_true", help="train nothing, judge what is there")
+    again = group.add_mutually_exclusive_group()
+    again.add_argument("--fresh", action="store_true", help="train again what is recorded already")
+    again.add_argument(
+        "--outdated", action="store_true", help="train again what is recorded from another plan"
+    )
+    again.add_argument("--recorded", action="store_true", help="train nothing, judge what is there")
 
 
 def add_what(group: argparse._MutuallyExclusiveGroup) -> None:

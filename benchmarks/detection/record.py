@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from benchmarks.detection.case import Case, Silent
-from benchmarks.detection.judge import Said
+from benchmarks.detection.judge import Said, attach
 from sickbay.chart.format import from_json, to_json
 from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.doctor.doctor import Doctor
@@ -29,6 +29,7 @@ from sickbay.readings import Kind, Setup
 RESULT = "result.json"
 DENSE, SPARSE = 20, 10  # read at each step below the first, and then at every so many
 READ: tuple[Kind, ...] = ("gradient", "weight", "batch", "activation")
+CONSEQUENCE = re.compile(r"step \d+  (.+?)  .*\(a consequence of (.+)\)$")  # text of such an event
 Call = Callable[[nn.Module, Optimizer, int], Doctor]
 Result = dict[str, Any]
 
@@ -74,6 +75,14 @@ class Attended:
             raise RuntimeError("A run must call begin() before its first step.")
         return self.doctor
 
+    def close(self) -> None:
+        """Let the doctor go; note the consequences that came later than their causes."""
+        self.present().close()
+        for event in self.present().events:
+            if event.kind == "consequence" and (match := CONSEQUENCE.match(event.text)):
+                consequence, cause = (each.replace(" ", "_") for each in match.groups())
+                attach(self.said, consequence, event.step, cause)
+
     @property
     def troubles(self) -> list[str]:
         """What of ours has failed."""
@@ -92,7 +101,7 @@ def attend(case: Case, call: Call) -> tuple[Attended, float]:
         return watch, case.train(watch)
     finally:
         if watch.doctor is not None:
-            watch.doctor.close()
+            watch.close()
 
 
 @cache
@@ -107,8 +116,7 @@ def zoo(data: Path | None) -> Mapping[str, Case]:
 def record(data: Path | None, runs: Path, name: str) -> Result:
     """Train a case and its twin, and keep the run under its name."""
     case = zoo(data)[name]
-    draft = runs / ".drafts" / f"{name.replace('/', '_')}-{os.getpid()}"
-    shutil.rmtree(draft, ignore_errors=True)
+    draft = drafts(runs, os.getppid()) / f"{name.replace('/', '_')}-{os.getpid()}"
     wall, cpu = perf_counter(), process_time()
     watch, score = attend(case, partial(chart_doctor, draft))
     result: Result = {
@@ -128,6 +136,11 @@ def record(data: Path | None, runs: Path, name: str) -> Result:
     (runs / name).parent.mkdir(parents=True, exist_ok=True)
     draft.rename(runs / name)
     return result
+
+
+def drafts(runs: Path, process: int) -> Path:
+    """Return the folder of what the workers of a process have begun."""
+    return runs / ".drafts" / str(process)
 
 
 def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: int) -> Doctor:

@@ -18,7 +18,7 @@ from rich.console import Console
 from benchmarks.detection import pool
 from benchmarks.detection.figures import Row, share
 from benchmarks.detection.judge import Run, accepted
-from benchmarks.detection.report import Sheet, number, percent
+from benchmarks.detection.report import Sheet, number
 from sickbay.chart import Chart
 from sickbay.doctor.ward import Ward
 from sickbay.errors import UsageError, unknown
@@ -34,14 +34,14 @@ Key = tuple[str, str, float]  # problem, threshold, value
 
 
 class Attentive(Ward):
-    """A ward that tells what was new at the last judgement, and all that stands."""
+    """A ward that tells what was new at the last judgement, and what it can explain."""
 
     fresh: frozenset[Source] = frozenset()
 
     def explains(self, name: str) -> bool:
-        """Tell whether a standing problem explains another one."""
-        standing = (self.problems[each] for each in self._absent if each != name)
-        return any(name in problem.explains for problem in standing)
+        """Tell whether a problem that was said explains another one."""
+        said = (self.problems[each] for each in self._said if each != name)
+        return any(name in problem.explains for problem in said)
 
     def _fresh(self, history: History) -> set[Source]:
         fresh = super()._fresh(history)
@@ -95,6 +95,8 @@ def moved(names: Sequence[str]) -> dict[Key, Problem]:
     for name in names or listed:
         for limit in fields(listed[name]):  # type: ignore[arg-type]
             now = getattr(listed[name], limit.name)
+            if not isfinite(now):  # switched off
+                continue
             for value in values(now, limit.metadata.get("above"), limit.metadata.get("least")):
                 try:
                     changed: Problem = replace(listed[name], **{limit.name: value})  # type: ignore[type-var]
@@ -167,17 +169,23 @@ def panels(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def sheet(rows: Sequence[Row]) -> Sheet:
-    lines = []
+    most, lines = max(len(mine) for _, mine in panels(rows)), []
     for title, mine in panels(rows):
         cells = [
-            f"{'*' if each['is_default'] else ''}{number(each['value'])}: "
-            f"{percent(each['recall'])[:-2]}/{percent(each['precision'])[:-2]}/{each['healthy']}"
+            f"{'*' if each['is_default'] else ''}{number(each['value'])}\n"
+            f"{hundredths(each['recall'])}/{hundredths(each['precision'])}/{each['healthy']}"
             for each in mine
         ]
-        lines.append([title, *cells, *[""] * (len(FACTORS) - len(cells))])
-    note = "Value: recall/precision in %/healthy runs in which it was said; * is the default."
-    columns = ("threshold", *[""] * len(FACTORS))
-    return Sheet("Thresholds, calibration half", note, columns, lines)
+        lines.append([title.replace(".", "\n."), *cells, *[""] * (most - len(cells))])
+    note = (
+        "Below each value (* is the default): recall and precision in %, and the healthy runs in "
+        "which it was said."
+    )
+    return Sheet("Thresholds, calibration half", note, ("threshold", *[""] * most), lines)
+
+
+def hundredths(part: float) -> str:
+    return f"{100 * part:.0f}" if isfinite(part) else "-"
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
