@@ -1,0 +1,129 @@
+from collections.abc import Sequence
+from math import inf, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import LearningRateTooLow
+from sickbay.readings import Setup, Table, Vitals
+
+CERTAIN, RATIO = 2.0**-20, 2.0**-12
+SICK, HEALTHY = [2.0**-30, 2.0**-25], [1e-3, 2e-3]
+problem = LearningRateTooLow(
+    certain=CERTAIN, ratio=RATIO, after=20, checks=2, loss_drop=0.25, accuracy=0.7
+)
+
+
+def history(
+    readings: Sequence[Sequence[float]],
+    *,
+    loss: Sequence[float] = (1.0, 1.0),
+    accuracy: Sequence[float] = (),
+    lr: Sequence[float] = (),
+    setup: Setup | None = None,
+) -> History:
+    made = History(setup, loss=loss, accuracy=accuracy, lr=lr)
+    for step, ratios in enumerate(readings):
+        rows = {
+            f"{name}.weight": {"update_ratio": ratio}
+            for name, ratio in zip("abcd", ratios, strict=False)
+        }
+        made.append(Vitals(step=step, tables=[Table.of("weight", step, rows)]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        pytest.param([SICK] * 2, True, id="tiny-steps"),
+        pytest.param([[CERTAIN]] * 2, False, id="at-the-limit"),
+        pytest.param([[CERTAIN / 1.01]] * 2, True, id="below-the-limit"),
+        pytest.param([[0.0, 1e-9, 1.0]] * 2, True, id="median"),
+        pytest.param([[0.0, 1e-3, 1.0]] * 2, False, id="median-above-the-limit"),
+        pytest.param([SICK], False, id="too-early"),
+        pytest.param([], False, id="no-reading"),
+        pytest.param([HEALTHY, SICK], False, id="only-since-now"),
+        pytest.param([SICK, HEALTHY], False, id="no-more"),
+        pytest.param([HEALTHY, SICK, SICK], True, id="forgets-what-left-the-window"),
+        pytest.param([[0.0, 0.0]] * 2, False, id="nothing-changes-at-all"),
+        pytest.param([[nan, 1e-9]] * 2, True, id="nan-beside"),
+        pytest.param([[nan, nan]] * 2, False, id="nan"),
+        pytest.param([[inf]] * 2, False, id="inf"),
+        pytest.param([[]] * 2, False, id="no-layer"),
+    ],
+)
+def test_check(readings: list[list[float]], expected: bool) -> None:
+    assert bool(problem.check(history(readings))) is expected
+
+
+@pytest.mark.parametrize(
+    ("ratio", "steps", "expected"),
+    [
+        pytest.param(RATIO, 21, False, id="at-the-limit"),
+        pytest.param(RATIO / 1.01, 21, True, id="below-the-limit"),
+        pytest.param(RATIO / 1.01, 20, False, id="too-early"),
+        pytest.param(CERTAIN / 1.01, 20, True, id="certain"),
+    ],
+)
+def test_more_counts_later(ratio: float, steps: int, expected: bool) -> None:
+    made = history([[ratio]] * 2, loss=[1.0] * steps)
+    assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("lr", "expected"),
+    [
+        pytest.param([], True, id="not-known"),
+        pytest.param([0.1, 0.1], True, id="constant"),
+        pytest.param([0.1, 0.01], True, id="falling"),
+        pytest.param([0.01, 0.011], False, id="rising"),
+        pytest.param([0.01, 0.1, 0.1, 0.01], True, id="was-rising"),
+        pytest.param([0.01, *[0.1] * 20], True, id="rose-long-ago"),
+        pytest.param([0.01, *[0.1] * 19], False, id="rose-lately"),
+    ],
+)
+def test_a_warm_up_is_left_alone(lr: list[float], expected: bool) -> None:
+    assert bool(problem.check(history([SICK] * 2, lr=lr))) is expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "accuracy", "expected"),
+    [
+        pytest.param([1.0, *[0.75] * 10], [], True, id="loss-at-the-limit"),
+        pytest.param([1.0, *[0.74] * 10], [], False, id="loss-below-the-limit"),
+        pytest.param([2.0**40, *[2.0**40] * 10], [], True, id="any-scale"),
+        pytest.param([1.0], [0.7], True, id="accuracy-at-the-limit"),
+        pytest.param([1.0], [0.71], False, id="accuracy-above-the-limit"),
+        pytest.param([nan], [], True, id="loss-nan"),
+        pytest.param([], [], True, id="no-loss"),
+    ],
+)
+def test_only_while_it_learns_badly(
+    loss: list[float], accuracy: list[float], expected: bool
+) -> None:
+    assert bool(problem.check(history([SICK] * 2, loss=loss, accuracy=accuracy))) is expected
+
+
+def test_biases_and_embeddings_are_left_out() -> None:
+    shapes = {"a.weight": (4,), "b.weight": (9, 4), "c.weight": (4, 4), "d.weight": (4, 4)}
+    setup = Setup(shapes=shapes, layers={"b": "Embedding"})
+    assert problem.check(history([[1e-9, 1e-9, 0.1, 0.1]] * 2, setup=setup)) is None
+    assert problem.check(history([[0.1, 0.1, 1e-9, 1e-9]] * 2, setup=setup)) is not None
+
+
+def test_the_finding_names_the_step_and_the_numbers() -> None:
+    made = history([[3e-8], [2e-8]], lr=[1e-6, 1e-7])
+    made.append(Vitals(step=9, epoch=2, scalars={"loss": 1.0}))
+    finding = problem.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("learning_rate_too_low", "warning")
+    assert (finding.step, finding.epoch, finding.layers) == (1, 2, ())
+    assert finding.evidence == {"ratio": 3e-8}
+    assert finding.message == (
+        "a step changes the weights by 3e-08 of their size (limit 9.53674e-07), learning rate 1e-07"
+    )
+    finding = problem.check(history([[1e-5]] * 2, loss=[1.0] * 30))
+    assert finding is not None
+    assert finding.message == (
+        "a step changes the weights by 1e-05 of their size (limit 0.000244141)"
+    )

@@ -1,0 +1,51 @@
+from math import inf, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import LossSpike
+from sickbay.readings import Vitals
+
+STEADY = [1.0, 1.25, 1.5, 1.25]  # at most 1.5, range 0.5: with factor 4 the limit is 3.5
+problem = LossSpike(factor=4, window=4)
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        pytest.param([*STEADY, 9.0], True, id="jump"),
+        pytest.param([*STEADY, 3.5], False, id="at-the-limit"),
+        pytest.param([*STEADY, 3.51], True, id="above-the-limit"),
+        pytest.param([1e-12 * loss for loss in [*STEADY, 3.51]], True, id="any-scale-small"),
+        pytest.param([2.0**60 * loss for loss in [*STEADY, 3.5]], False, id="any-scale-large"),
+        pytest.param([5.0 + loss for loss in [*STEADY, 3.51]], True, id="any-level"),
+        pytest.param([3.0, *STEADY, 3.51], True, id="forgets-what-left-the-window"),
+        pytest.param([3.0, *STEADY[1:], 3.51], False, id="was-as-high-lately"),
+        pytest.param([9.0, *STEADY, 9.0], False, id="at-the-first-loss"),
+        pytest.param([9.0, *STEADY, 9.1], True, id="above-the-first-loss"),
+        pytest.param([*STEADY[1:], 9.0], False, id="too-early"),
+        pytest.param([*STEADY, 9.0, 1.25], False, id="over"),
+        pytest.param([*STEADY, 9.0, 9.5], False, id="stays-high"),
+        pytest.param([1.0] * 4 + [1.01], True, id="from-a-constant"),
+        pytest.param([1.0] * 5, False, id="constant"),
+        pytest.param([-2.0, -3.0, -3.0, -3.0, -3.0, 0.0], True, id="negative"),
+        pytest.param([*STEADY, nan], False, id="nan-now"),
+        pytest.param([*STEADY, inf], False, id="inf-is-for-non-finite"),
+        pytest.param([nan, *STEADY[1:], 9.0], False, id="nan-in-the-window"),
+        pytest.param([*STEADY[:2], inf, 1.0, 9.0], False, id="inf-in-the-window"),
+        pytest.param([], False, id="no-loss"),
+    ],
+)
+def test_check(losses: list[float], expected: bool) -> None:
+    assert bool(problem.check(History(loss=losses))) is expected
+
+
+def test_the_finding_names_the_step_and_the_numbers() -> None:
+    made = History(loss=STEADY)
+    made.append(Vitals(step=9, epoch=2, scalars={"loss": 9.0}))
+    finding = problem.check(made)
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("loss_spike", "warning")
+    assert (finding.step, finding.epoch, finding.layers) == (9, 2, ())
+    assert finding.evidence == {"loss": 9.0, "low": 1.0, "high": 1.5}
+    assert finding.message == "loss 9, between 1 and 1.5 in the 4 steps before"
