@@ -15,6 +15,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -34,8 +35,8 @@ WIDE = 150  # columns where there is no terminal to ask
 class Bench:
     """The benchmark with its arguments."""
 
-    def __init__(self, given: argparse.Namespace, command: str) -> None:
-        self.given, self.command = given, command
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given, self.command = given, command_of(given)
         width = None if sys.stdout.isatty() else WIDE
         self.out, self.aside = Console(width=width), Console(stderr=True)
         self.failures: list[str] = []
@@ -118,13 +119,14 @@ class Bench:
         self.record(self.zoo)
         figure = self.given.figure or self.given.runs / "sweep.png"
         runs = [run for case in self.zoo if (run := self.recorded(case)) is not None]
-        swept = sweep(self.given.runs, runs, self.given.sweep, figure, self.out, self.aside)
-        self.save({"sweep": swept})
+        rows, sheet = sweep(self.given.runs, runs, self.given.sweep, figure, self.out, self.aside)
+        self.save({"sweep": rows}, page=f"Made by `{self.command}`.\n\n{sheet.markdown()}")
 
     def every(self) -> None:
         from benchmarks.detection.every import every
 
-        self.save({"every": every(self.given, self.zoo, self.out, self.aside)})
+        rows, sheet = every(self.given, self.zoo, self.out, self.aside)
+        self.save({"every": rows}, page=f"Made by `{self.command}`.\n\n{sheet.markdown()}")
 
     def record(self, cases: Sequence[Case]) -> None:
         """Train what is not recorded yet."""
@@ -203,18 +205,38 @@ class Bench:
         }
         reported = [run for run in runs if run.half == "reporting"]
         checks = must_hold(reported, smoke, names)
-        if self.given.markdown is not None:
-            text = report.page(halves, checks, self.given.profile, self.command, len(runs))
-            self.given.markdown.write_text(text, encoding="utf-8")
-        self.save({**halves, "must_hold": checks}, [*runs, *smoke])
+        page = report.page(halves, checks, self.given.profile, self.command, len(runs))
+        self.save({**halves, "must_hold": checks}, [*runs, *smoke], page)
 
-    def save(self, content: Row, runs: Sequence[Run] = ()) -> None:
+    def save(self, content: Row, runs: Sequence[Run] = (), page: str = "") -> None:
+        """Write the files that were asked for."""
+        about = {"command": self.command, "made_with": report.machine()}
         if self.given.json is not None:
-            about = {"command": self.command, "made_with": report.machine()}
             text = json.dumps(report.as_json({**about, **content}, runs), indent=1)
-            half = self.given.json.with_name(f".{self.given.json.name}.part")
-            half.write_text(text + "\n", encoding="utf-8")
-            half.replace(self.given.json)
+            replace(self.given.json, text + "\n")
+        if self.given.markdown is not None:
+            replace(self.given.markdown, page)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file; whoever reads it meanwhile sees the old one or the whole new one."""
+    half = path.with_name(f".{path.name}.part")
+    half.write_text(text, encoding="utf-8")
+    half.replace(path)
+
+
+def command_of(given: argparse.Namespace) -> str:
+    """Return the command that gives the same figures, on any machine."""
+    words = ["python -m benchmarks.detection"]
+    words += ["--data DIR"] if given.data else []
+    words += ["--quick"] if given.quick else []
+    words += [f"--half {given.half}"] if given.half != "both" else []
+    words += [f"--only '{given.only}'"] if given.only else []
+    words += [f"--profile {given.profile}"] if given.profile != "default" else []
+    words += ["--live"] if given.live else []
+    words += [" ".join(["--sweep", *given.sweep])] if given.sweep is not None else []
+    words += [f"--every {given.every}"] if given.every else []
+    return " ".join(words)
 
 
 def twin(run: Run) -> str:
@@ -223,10 +245,8 @@ def twin(run: Run) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(__doc__ or "", args)
-    words = sys.argv[1:] if args is None else args
-    command = " ".join(["python -m benchmarks.detection", *words])
     try:
-        return Bench(given, command).go()
+        return Bench(given).go()
     except UsageError as error:
         print(error, file=sys.stderr)
         return 2

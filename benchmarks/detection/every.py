@@ -29,7 +29,7 @@ EACH = 3  # cases of each
 
 def every(
     given: argparse.Namespace, cases: Sequence[Case], out: Console, aside: Console
-) -> list[Row]:
+) -> tuple[list[Row], Sheet]:
     """Train some sick cases with one reading in so many steps, and print delay and cost."""
     spacings = numbers(given.every)
     chosen = [
@@ -47,8 +47,9 @@ def every(
             out.print(f"failed: {name}: {result.why}", markup=False)
         else:
             rows += result
-    sheet(rows, spacings).show(out)
-    return rows
+    table = sheet(rows, spacings)
+    table.show(out)
+    return rows, table
 
 
 def numbers(text: str) -> list[int]:

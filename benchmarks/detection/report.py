@@ -18,9 +18,16 @@ from benchmarks.detection.judge import Run, accepted
 HALVES = ("reporting", "calibration")
 PAGE = """# How well problems are found
 
-Made by `{command}` ({made}), from {runs} runs. Every run has at most one fault, put in on purpose.
-A sick run counts only if it does worse than its twin, the same run with the fault repaired.
-Thresholds were set on the calibration half (even seeds) and are reported on the other.
+Made by `{command}` ({made}), from {runs} runs.
+
+Every run has at most one fault, put in on purpose. A sick run counts only if it does worse than its
+twin, the same run with the fault repaired. Thresholds were set on the calibration half (even seeds)
+and are reported on the other. A finding is right if its problem, or a consequence that it names, is
+a true name of the fault; `benchmarks/detection/judge.py` lists those.
+
+`--list` names every run, `--only NAME --fresh` trains one again and prints all it says,
+`--sweep` draws precision and recall against every threshold, `--every 1,2,5` shows delay and cost
+against how often one looks.
 """
 MOST = 60  # lines of a list on the terminal
 
@@ -45,7 +52,8 @@ class Sheet:
     def markdown(self) -> str:
         rule = ["---", *["---:"] * (len(self.columns) - 1)]
         lines = ["| " + " | ".join(row) + " |" for row in (self.columns, rule, *self.rows)]
-        return "\n".join([f"### {self.title}", "", self.note, "", *lines, ""])
+        table = [line.replace("\n", "<br>") for line in lines]
+        return "\n".join([f"## {self.title}", "", self.note, "", *table, ""])
 
 
 def sheets(figures: Row, half: str, profile: str) -> list[Sheet]:

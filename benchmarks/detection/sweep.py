@@ -125,7 +125,7 @@ def sweep(
     figure: Path,
     out: Console,
     aside: Console,
-) -> list[Row]:
+) -> tuple[list[Row], Sheet]:
     """Move every threshold, print and draw what becomes of precision and recall."""
     keys = moved(names)
     heard: list[tuple[Run, set[Key], dict[Key, int]]] = []
@@ -136,10 +136,11 @@ def sweep(
         else:
             heard.append((run, *result))
     rows = [row(key, heard) for key in keys]
-    sheet(rows).show(out)
+    table = sheet(rows)
+    table.show(out)
     draw(rows, figure)
     out.print(f"drawn in {figure}")
-    return rows
+    return rows, table
 
 
 def row(key: Key, heard: Sequence[tuple[Run, set[Key], dict[Key, int]]]) -> Row:
@@ -206,9 +207,9 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         panel(axis, title, mine)
     for axis in axes.flat[len(shown) :]:
         axis.set_axis_off()
-    if shown:
-        axes.flat[0].legend(fontsize=7, loc="lower left", frameon=False)
-    figure.tight_layout()
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper left", ncols=2, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.2 / lines))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
@@ -216,15 +217,17 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 
 def panel(axis: Any, title: str, rows: Sequence[Row]) -> None:
     xs = [each["value"] for each in rows]
-    for key, color, style in (("recall", "#1f77b4", "-"), ("precision", "#d95f02", "--")):
+    for key, color, style in (("recall", "#1f77b4", "o-"), ("precision", "#d95f02", "s--")):
         points = [(x, each[key]) for x, each in zip(xs, rows, strict=True) if isfinite(each[key])]
-        axis.plot(*zip(*points, strict=True) if points else ([], []), style, color=color, label=key)
+        line = tuple(zip(*points, strict=True)) if points else ((), ())
+        axis.plot(*line, style, color=color, label=key, markersize=2.5, linewidth=1)
     for each in rows:
         if each["is_default"]:
             axis.axvline(each["value"], color="0.6", linewidth=1, linestyle=":")
-    if min(xs) > 0:
+    if min(xs) > 0 and max(xs) / min(xs) > 30:
         axis.set_xscale("log")
-    axis.set_ylim(-0.03, 1.03)
+        axis.minorticks_off()
+    axis.set_ylim(-0.05, 1.05)
     axis.set_title(title, fontsize=7)
     axis.tick_params(labelsize=6)
     for side in ("top", "right"):
