@@ -3,7 +3,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from sickbay.tasks import TASKS, Task, infer
+from sickbay.tasks import TASKS, Task, infer, labels
 
 ONE_HOT = np.eye(3)
 SOFT = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
@@ -27,6 +27,9 @@ TAGS = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
         pytest.param((8, 1), [[3.0], [17.0], [9.0]], "regression", id="whole-valued-numbers"),
         pytest.param((8, 1), [[3], [17], [9]], "regression", id="whole-numbers-one-unit"),
         pytest.param((8,), [3, 17, 9], "regression", id="whole-numbers"),
+        pytest.param((8,), [0.0001, 0.9999], "binary", id="but-for-rounding"),
+        pytest.param((8,), [0.0001, 0.0002], "regression", id="small-but-not-rounding"),
+        pytest.param((8,), [0.002, 1.0], "regression", id="more-than-rounding"),
         pytest.param((8,), [0.5, 1.0], "regression", id="a-half"),
         pytest.param((8, 1), [0.3, -2.0], "regression", id="numbers-shapes-that-do-not-fit"),
         pytest.param((8, 3), [[0.3, 5.0, -1.0]], "regression", id="several-numbers"),
@@ -118,6 +121,23 @@ def test_without_targets_the_loss_must_say(
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_numbers_of_any_scale_are_numbers(scale: float) -> None:
     assert infer((8, 1), scale * np.array([[0.3], [-2.5]])) == "regression"
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected"),
+    [
+        pytest.param([0, 1, 1, 2], 3, id="classes"),
+        pytest.param([0.0, 1.0, 1.0], 2, id="as-floats"),
+        pytest.param([[0.0, 7.0], [-3.0, 7.0]], 3, id="of-any-shape-and-size"),
+        pytest.param([5.0], 1, id="one"),
+        pytest.param([0.5, 1.0], 0, id="not-whole"),
+        pytest.param([0.9999, 2.0001], 2, id="but-for-rounding"),
+        pytest.param([1e-4, 2e-4], 0, id="small-but-not-rounding"),
+        pytest.param([np.nan, 1.0], 0, id="nan"),
+    ],
+)
+def test_labels(targets: Any, expected: int) -> None:
+    assert labels(np.array(targets)) == expected
 
 
 def test_what_it_may_say() -> None:
