@@ -4,11 +4,11 @@ from benchmarks.detection.variant import PLAIN, SGD, Variant, ill, plan
 
 OSCILLATING = [
     ill(plan("circles", depth=3, activation="tanh"), lr=0.5),
-    ill(plan("circles", depth=3, activation="gelu"), lr=1.0),
+    ill(plan("circles", depth=4, activation="tanh", optimizer="rmsprop"), lr=0.5),
     ill(plan("blobs", depth=3, activation="tanh"), lr=1.0),
     ill(plan("friedman", depth=2, activation="gelu", optimizer="rmsprop"), lr=0.5),
-    ill(plan("blobs", depth=2, activation="leaky", **SGD), lr=2.0),
-    ill(plan("digits", depth=2, activation="gelu", optimizer="nadam"), lr=0.5),
+    ill(plan("blobs", depth=3, activation="tanh", **SGD), lr=3.0),
+    ill(plan("digits", depth=2, activation="elu", optimizer="nadam"), lr=0.5),
     ill(plan("digits", depth=3, activation="tanh"), lr=0.5),
     ill(plan("digits", depth=3, activation="elu", optimizer="rmsprop"), lr=0.3),
     ill(plan("digits", depth=4, activation="tanh", **SGD), lr=2.0),
@@ -19,13 +19,13 @@ OSCILLATING = [
     ill(plan("sine", depth=3, activation="silu", size=8), lr=0.5),
     ill(plan("digits", "cnn", 3, 8, norm="batch", **SGD), lr=30.0),
     ill(plan("waves", "gru", 1, 24, lr=0.01), lr=1.0),
-    ill(plan("waves", "lstm", 1, 24, lr=0.01), lr=1.0),
+    ill(plan("waves", "lstm", 1, 24, lr=0.02, steps=300), lr=1.0),
     ill(plan("mnist", depth=3, activation="tanh"), lr=0.5),
-    ill(plan("mnist", depth=2, activation="silu", **SGD), lr=3.0),
+    ill(plan("mnist", depth=2, activation="elu", optimizer="rmsprop"), lr=0.3),
     ill(plan("imdb", "bag", 1, 16, activation="tanh", lr=0.01), lr=3.0),
     ill(plan("reuters_bag", depth=1, activation="leaky"), lr=1.0),
     ill(plan("shakespeare", "gru", 1, 32, lr=0.01), lr=1.0),
-    ill(plan("exchange", "gru", 1, 16, lr=0.01), lr=1.0),
+    ill(plan("exchange", depth=2, activation="tanh"), lr=1.0),
 ]
 SLOW = [
     *(

@@ -14,13 +14,13 @@ VANISHING = [
         ill(plan(data, depth=depth, **RIGHT, **LONG), activation=activation, init="torch")
         for data, depth, activation in (
             ("circles", 7, "sigmoid"),
-            ("circles", 12, "tanh"),
             ("blobs", 10, "sigmoid"),
             ("digits", 6, "sigmoid"),
-            ("digits", 10, "hardtanh"),
             ("friedman", 8, "sigmoid"),
         )
     ),
+    ill(plan("circles", depth=12, activation="tanh", **RIGHT, **LONG), gain=0.3),
+    ill(plan("digits", depth=14, **RIGHT, lr=0.001, steps=300), activation="hardtanh", gain=0.4),
     ill(plan("circles", depth=30, width=16, **NORMED, lr=0.01), "bare", norm="", init="torch"),
     ill(plan("blobs", depth=19, width=24, activation="selu", **RIGHT, **PLAIN), **SIGMOID),
     ill(plan("digits", depth=10, activation="elu", **RIGHT), **SIGMOID),
@@ -29,14 +29,15 @@ VANISHING = [
     ill(plan("sine", depth=9, activation="tanh", **RIGHT, **SGD), gain=0.1),
     ill(plan("digits", "cnn", 8, 8, **NORMED), "bare", norm="", **SIGMOID),
     ill(plan("digits", "auto", 4, 64, reconstruct=True, objective="mse", **RIGHT), **SIGMOID),
-    ill(plan("waves", "rnn", 1, 24, activation="tanh", init="right", clip=1.0), gain=0.1),
-    ill(plan("digits", "gru", 3, 24), gain=0.03),
+    ill(plan("waves", "rnn", 4, 24, activation="tanh", init="right", clip=1.0), gain=0.1),
+    ill(plan("digits", "gru", 3, 24), gain=0.01),
     ill(plan("mnist", depth=9, **RIGHT, **LONG), **SIGMOID),
     ill(plan("mnist", "cnn", 14, 8, **NORMED, **SGD, steps=150), "bare", norm="", **SIGMOID),
     ill(plan("mnist", "cnn", 28, 8, **NORMED, size=32), "bare", norm="", **SIGMOID),
     ill(plan("imdb_bag", depth=8, **RIGHT, **SGD), **SIGMOID),
     ill(plan("reuters_bag", depth=7, **RIGHT, **SGD), **SIGMOID),
-    ill(plan("exchange", "lstm", 4, 16, lr=0.01), gain=0.05),
+    ill(plan("exchange", "lstm", 4, 16, lr=0.01), gain=0.02),
+    ill(plan("exchange", "lstm", 3, 16, **PLAIN, momentum=0.9), gain=0.05),
 ]
 EXPLODING = [
     *(
@@ -55,6 +56,9 @@ EXPLODING = [
             ("reuters_bag", 6, "relu", 5.0),
         )
     ),
+    ill(plan("digits", depth=10, **RIGHT, lr=0.001), gain=3.0),
+    ill(plan("friedman", depth=8, activation="leaky", **RIGHT), gain=3.0),
+    ill(plan("mnist", depth=10, activation="selu", **RIGHT), gain=4.0),
     ill(plan("blobs", depth=15, activation="elu", **RIGHT, **PLAIN), gain=4.0),
     ill(plan("friedman", depth=7, activation="none", **RIGHT, **PLAIN), gain=4.0),
     ill(plan("digits", "cnn", 6, 8, **RIGHT, **LONG), gain=5.0),

@@ -19,7 +19,7 @@ DYING = [
     ill(plan("sine", depth=4, **SGD), bias=-4.0),
     ill(plan("labels", depth=3), bias=-10.0),
     ill(plan("digits", "cnn", 4, 8), bias=-5.0),
-    ill(plan("digits", "cnn", 3, 8), lr=1.0),
+    ill(plan("digits", "cnn", 3, 8, **SGD), bias=-3.0),
     ill(plan("digits", "auto", 3, 64, reconstruct=True, objective="mse"), bias=-6.0),
     ill(plan("mnist", depth=4), bias=-10.0),
     ill(plan("mnist", "cnn", 6, 8, init="right"), bias=-5.0),
