@@ -4,13 +4,20 @@ import pytest
 import torch
 
 import sickbay
-from sickbay.doctor.ward import PATIENCE, Ward
+from sickbay.doctor import ward as under_test
+from sickbay.doctor.ward import Ward
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.readings import Table, Vitals
 from sickbay.vitals.guard import Guard
 from tests.models import features, mlp
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How patient the ward is was measured, and is not what is tested here."""
+    monkeypatch.setattr(under_test, "PATIENCE", 5)
 
 
 class Scripted(Problem):
@@ -70,7 +77,6 @@ def judgements(*problems: Problem, times: int, log: Log | None = None) -> list[l
 )
 def test_said_once_and_once_when_gone(script: str, new: list[int], gone: list[int]) -> None:
     said = judgements(Scripted(script), times=len(script))
-    assert PATIENCE == 5
     assert [step for step, each in enumerate(said) if "scripted" in each] == new
     assert [step for step, each in enumerate(said) if "-scripted" in each] == gone
 
@@ -261,20 +267,22 @@ def test_absence_counts_only_when_asked() -> None:
         tables = [Table.of("weight", step, {})] if step % 2 == 0 else []
         made.append(Vitals(step=step, tables=tables))
         gone += [step] * len(ward.judge(made).gone)
-    assert gone == [2 * PATIENCE]
+    assert gone == [10]
+
+
+def trained(*problems: Problem, steps: int) -> sickbay.Doctor:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent", problems=problems)
+    for _ in range(steps):
+        model(features()).square().mean().backward()
+        optimizer.step()
+        doctor.step(1.0)
+    return doctor
 
 
 def test_through_a_doctor_several_causes_are_one_event() -> None:
-    model = mlp()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    problems = [Flu("xxx"), Cut("xxx"), Fever("..x")]
-    with sickbay.watch(model, optimizer, every=1, on_finding="silent", problems=problems) as doctor:
-        for _ in range(3):
-            optimizer.zero_grad()
-            loss = model(features()).square().mean()
-            loss.backward()
-            optimizer.step()
-            doctor.step(loss)
+    doctor = trained(Flu("xxx"), Cut("xxx"), Fever("..x"), steps=3)
     assert [finding.problem for finding in doctor.findings] == ["flu", "cut"]
     assert [(event.kind, event.step, event.text) for event in doctor.events] == [
         ("finding", 0, "step 0  flu  seen"),
@@ -285,13 +293,8 @@ def test_through_a_doctor_several_causes_are_one_event() -> None:
 
 
 def test_through_a_doctor_one_cause_is_no_combination() -> None:
-    model = mlp()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    problems = [Flu("x"), Fever("x")]
-    with sickbay.watch(model, optimizer, every=1, on_finding="silent", problems=problems) as doctor:
-        model(features()).square().mean().backward()
-        optimizer.step()
-        (finding,) = doctor.step(1.0)
+    doctor = trained(Flu("x"), Fever("x"), steps=1)
+    (finding,) = doctor.findings
     assert finding.consequences == ("fever",)
     assert [(event.kind, event.text) for event in doctor.events] == [
         ("finding", "step 0  flu  seen  (explains fever)")
