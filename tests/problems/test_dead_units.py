@@ -69,6 +69,12 @@ def test_only_while_it_learns_badly(
     assert bool(problem.check(made)) is expected
 
 
+def test_one_layer_that_is_dead_altogether_is_enough() -> None:
+    finding = problem.check(history({"1": 0.8, "3": 1.0, "4": 0.0}, loss=GOOD))
+    assert finding is not None
+    assert finding.layers == ("1", "3")
+
+
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
