@@ -87,7 +87,7 @@ def test_softmax_over_a_single_unit(output: str, shape: tuple[int, ...], expecte
 def test_targets_out_of_reach(
     output: str, batch: dict[str, dict[str, float]] | None, expected: bool
 ) -> None:
-    made = history(batch, loss="mse", output=output, output_shape=(8, 1))
+    made = history(batch, loss="mse", output=output, output_shape=(8, 2))
     assert bool(problem.check(made)) is expected
 
 
