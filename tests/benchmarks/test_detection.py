@@ -1,4 +1,3 @@
-import argparse
 import io
 import json
 import math
@@ -22,6 +21,7 @@ from benchmarks.detection.options import arguments, select
 from benchmarks.detection.record import RESULT, Dense, result_of
 from benchmarks.detection.sweep import Attentive, Trial, moved, row, values
 from sickbay.chart import Chart, ChartWriter
+from sickbay.doctor.ward import PATIENCE
 from sickbay.errors import UsageError
 from sickbay.findings import Finding, Severity
 from sickbay.history import History
@@ -86,13 +86,14 @@ def run(problem: str, *said: Said, seed: int = 1, **fields: Any) -> Run:
 
 
 def test_a_finding_is_noted_at_the_step_it_is_said(tmp_path: Path) -> None:
-    losses = [1.0, 9.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]
+    losses = [1.0, 9.0, 9.0, *[1.0] * PATIENCE, 9.0]
+    end = len(losses) - 1
     profiles: dict[str, list[Problem]] = {"a": [High(), Low()], "b": [Low()], "c": [NonFinite()]}
     said, troubles = judge(chart(tmp_path / "run", losses, 0.0), profiles)
     heard = [(each.problem, each.step, each.shown, each.epoch) for each in said["a"]]
-    assert heard == [("high", 1, 0, 0), ("high", 8, 7, 0)]
-    assert [each.late for each in said["a"]] == [{}, {"low": 8}]
-    assert [(each.problem, each.step, each.epoch) for each in said["b"]] == [("low", 8, 1)]
+    assert heard == [("high", 1, 0, 0), ("high", end, end - 1, 0)]
+    assert [each.late for each in said["a"]] == [{}, {"low": end}]
+    assert [(each.problem, each.step, each.epoch) for each in said["b"]] == [("low", end, 1)]
     assert (said["c"], troubles) == ([], [])
 
 
@@ -128,6 +129,7 @@ def test_what_is_right() -> None:
     assert not sick.is_right(say("low_activation", 6))
     assert sick.is_right(say("low_activation", 6), "bttackler")
     assert not run("").is_right(say("dying_relu"))
+    assert accepted("") == frozenset()
     early = replace(sick, said={"default": (say("dead_units", 1), say("dying_relu", 9))})
     assert early.answer() == 9
     late = replace(say("non_finite", 6), late={"loss_spike": 7, "dead_units": 8})
@@ -381,9 +383,7 @@ def test_precision_and_recall_of_a_moved_threshold() -> None:
     assert (found["said"], found["healthy"]) == (5, 1)
 
 
-def test_arguments_are_a_namespace_the_other_parts_can_use() -> None:
+def test_a_sweep_of_nothing_is_one_of_everything_and_spacings_have_a_default() -> None:
     given = arguments("", ["--sweep"])
-    assert isinstance(given, argparse.Namespace)
     assert (given.sweep, given.every) == ([], None)
     assert arguments("", ["--every"]).every == "1,2,3,5,9,15"
-    assert accepted("dying_relu") == {"dying_relu", "dead_units"}
