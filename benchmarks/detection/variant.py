@@ -60,6 +60,10 @@ def spoken(plan: Plan, label: str) -> str:
     return f"{plan.data}-{plan.net.kind}{plan.net.depth}-{label}-{plan.optimizer}"
 
 
+# Losses that torch does not have: nobody can hear what they are fed, so that must be told.
+OF_ONES_OWN = ("hinge", "hinge_index", "hinge_onehot", "hinge_values")
+
+
 def dressed(plan: Plan, place: int, half: int) -> Plan:
     """Return the plan as one half of the zoo has it.
 
@@ -68,7 +72,7 @@ def dressed(plan: Plan, place: int, half: int) -> Plan:
     """
     dice = Random(place)
     module = plan.module or dice.random() < 0.5
-    outputs = dice.random() < (0.2 if module else 0.9)
+    outputs = dice.random() < (0.2 if module else 0.9) or plan.objective in OF_ONES_OWN
     chosen = {"outputs": outputs, "accuracy": dice.random() < 0.5, "epochs": dice.random() < 0.5}
     tell = plan.tell | {name for name, wanted in chosen.items() if wanted}
     net = replace(plan.net, function=plan.net.function or dice.random() < 0.5)

@@ -5,7 +5,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import Overfitting
 
-problem = Overfitting(gap=0.25, severe=0.5)
+problem = Overfitting(rise=0, gap=0.25, severe=0.5)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_published_thresholds() -> None:
     for val_loss, expected in [(0.25, "warning"), (0.45, "warning"), (0.55, "critical")]:
         made = History()
         made.end_epoch(loss=0.0, val_loss=val_loss)
-        finding = Overfitting().check(made)
+        finding = Overfitting(rise=0).check(made)
         assert finding is not None
         assert finding.severity == expected
 

@@ -96,7 +96,7 @@ EXPLODING = [
         gain=3.0,
     ),
 ]
-MID = (90, 130)
+MID = (90,)
 STEADY = (  # plans whose gradients are watched for jumps
     plan("blobs", **PLAIN),
     plan("digits", depth=4),
@@ -112,7 +112,7 @@ GRADIENTS: dict[str, list[Variant]] = {
     "exploding_gradient": EXPLODING,
     "gradient_spike": [
         ill(base, first=MID[0], alone=True, surgery=GradientTimes(factor, MID))
-        for base, factor in zip(STEADY, (20, 50, 100, 1000, 200, 20, 1000, 100), strict=True)
+        for base, factor in zip(STEADY, (20, 50, 100, 1000, 200, 1000, 1000, 100), strict=True)
     ],
     "gradient_collapse": [
         ill(base, first=MID[0], alone=True, surgery=GradientTimes(factor, MID))

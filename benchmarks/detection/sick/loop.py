@@ -94,8 +94,8 @@ UNCHANGED = [
     ill(plan("blobs", depth=5, width=8), surgery=Layer("middle", zeroed_output)),
 ]
 FROZEN = [
-    ill(plan("digits", depth=6, width=16, init="right"), groups=Held("hidden")),
-    ill(plan("circles", depth=3), groups=Held("hidden")),
+    ill(plan("digits", depth=6, width=16, init="right"), groups=Held("early")),
+    ill(plan("circles", depth=5), groups=Held("early")),
     ill(plan("sine", depth=3), surgery=Layer("middle", detached)),
     ill(plan("friedman", depth=4), surgery=Layer("middle", detached)),
     ill(plan("digits", "cnn", 4, 8), groups=Held("early")),

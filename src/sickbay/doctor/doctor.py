@@ -112,6 +112,7 @@ class Doctor:
         self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
         self._alarms = {"loss": Alarm(), "grad_norm": Alarm()}
+        self._restless = False  # the step at hand must be judged, whatever that costs
         self._closed = self._retired = False
         self._plan()
         self._last = perf_counter()
@@ -211,7 +212,9 @@ class Doctor:
         else:
             numbers = self._numbers(loss, metrics)
         probe = self._probe
-        if self._waiting or not isfinite(numbers.get("loss", 0.0)) or not probe.glance():
+        value = numbers.get("loss", 0.0)
+        self._restless = not isfinite(value) or self._alarms["loss"].rings(value)
+        if self._waiting or self._restless or not probe.glance():
             return False
         self._passed.append(numbers)
         self._uneventful -= 1
@@ -275,13 +278,14 @@ class Doctor:
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
-        restless = reading.alarm or not isfinite(scalars.get("loss", 0.0)) or self._jumped(scalars)
+        restless = self._restless or reading.alarm or self._jumped(scalars)
+        self._restless = False
         return self._judge() if restless or self._governor.judging_due(step) else []
 
     def _jumped(self, scalars: Mapping[str, float]) -> bool:
         """Tell whether something must be judged now, whatever that costs."""
         rings = [alarm.rings(scalars[n]) for n, alarm in self._alarms.items() if n in scalars]
-        return any(rings)
+        return any(rings) or not isfinite(scalars.get("loss", 0.0))
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""

@@ -11,7 +11,9 @@ from sickbay.problems.base import Source
 from sickbay.readings import KINDS
 from sickbay.vitals.guard import Guard
 
-PATIENCE = 5  # judgements without it before a problem counts as gone, doubled each time it was said
+PATIENCE = (
+    10  # judgements without it before a problem counts as gone, doubled each time it was said
+)
 
 
 @dataclass(frozen=True)

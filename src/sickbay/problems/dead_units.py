@@ -30,7 +30,8 @@ class DeadUnits(LearningProblem):
 
     How it is judged:
         The share of units of one layer that were zero for the whole batch in each of the last three
-        readings, while the model learns badly; a layer that is dead altogether counts always.
+        readings, while the model learns badly; a layer that puts out nothing but 0 counts always,
+        and at once.
 
     Example:
         >>> from sickbay.readings import Setup, Table, Vitals
@@ -61,7 +62,8 @@ class DeadUnits(LearningProblem):
         table = history.table("activation")
         if table is None:
             return None
-        shares = table.column("lasting_dead")
+        whole = table.column("dead_units") == 1
+        shares = np.where(whole, 1.0, table.column("lasting_dead"))
         if not np.fmax.reduce(shares[:-1], initial=0.0) >= self.share:
             return None
         dead = {

@@ -58,9 +58,10 @@ class ExplodingGradient(GradientProblem):
         gradient, weight = history.table("gradient"), history.table("weight")
         if gradient is None or weight is None or gradient.names != weight.names:
             return None
-        if gradient.step != weight.step or not np.fmax.reduce(weight.column("update_ratio")) > 1:
-            return None
         rows = history.kernels(gradient)
+        moved = np.fmax.reduce(weight.column("update_ratio")[rows], initial=0.0)
+        if gradient.step != weight.step or not moved > 1:
+            return None
         sizes = gradient.column("norm")[rows] / np.maximum(weight.column("norm")[rows], 1e-30)
         if not len(sizes) or not np.fmax.reduce(sizes) > self.relative:
             return None

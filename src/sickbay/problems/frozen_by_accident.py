@@ -15,10 +15,10 @@ class FrozenByAccident(Problem):
         They stay as they were drawn at random, and nobody asked for that.
 
     How it is judged:
-        Kernels that require a gradient and are called, but are missing in the optimizer, unless all
-        of them come before the first one that it holds, as in fine-tuning a head; or that the
-        optimizer holds but that have had no gradient in `checks` readings in a row; or that the
-        model uses without holding them, as in a plain list of layers.
+        Kernels that require a gradient and are called, but are missing in the optimizer, unless it
+        holds a quarter or less of all, at the end, as in fine-tuning a head; or that the optimizer
+        holds but that have had no gradient in `checks` readings in a row; or that the model uses
+        without holding them, as in a plain list of layers.
 
     Example:
         >>> from sickbay.readings import Setup
@@ -52,7 +52,8 @@ class FrozenByAccident(Problem):
         called = [name for name in kernels if layer(name) not in setup.uncalled]
         held = [name for name in kernels if name not in setup.unheld]
         missing = [name for name in called if name in setup.unheld]
-        if missing and held and kernels.index(missing[-1]) > kernels.index(held[0]):
+        head = missing and held and kernels.index(missing[-1]) < kernels.index(held[0])
+        if missing and held and not (head and len(held) <= max(1, len(kernels) // 4)):
             where = tuple(map(layer, missing))
             message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
             return self.found(history, message, layers=where)

@@ -5,6 +5,8 @@ from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.thresholds import threshold
 
+EARLY = 50  # readings that are needed to know what is usual
+
 
 @dataclass(frozen=True, kw_only=True)
 class GradientSpike(Problem):
@@ -17,9 +19,9 @@ class GradientSpike(Problem):
         The newest norm is above `factor` times the highest of the `window` norms before it.
 
     Example:
-        >>> history = History(grad_norm=20 * [1.0, 1.1] + [30.0])
+        >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])
         >>> print(GradientSpike().check(history).message)
-        gradient norm 30, at most 1.1 in the 20 readings before (limit 8 times that)
+        gradient norm 30, at most 1.1 in the 60 readings before (limit 8 times that)
 
     Reference:
         Pascanu et al. (2013), On the difficulty of training recurrent neural networks.
@@ -29,17 +31,17 @@ class GradientSpike(Problem):
     reads = ("step",)
 
     factor: float = threshold(8.0, "Multiple of the highest recent norm that is too much.", above=1)
-    window: int = threshold(20, "Readings before the newest that set it.", least=2)
+    window: int = threshold(100, "Readings before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:
         norms = history.timed("grad_norm", self.window + 1)
-        if len(norms) <= self.window or norms[-1][0] != history.step:
+        if len(norms) <= EARLY or norms[-1][0] != history.step:
             return None
         now, high = norms[-1][1], max(norm for _, norm in norms[:-1])
         if not now > self.factor * high > 0:
             return None
         message = (
-            f"gradient norm {now:.3g}, at most {high:.3g} in the {self.window} readings before "
+            f"gradient norm {now:.3g}, at most {high:.3g} in the {len(norms) - 1} readings before "
             f"(limit {self.factor:g} times that)"
         )
         return self.found(history, message, now=now, high=high)

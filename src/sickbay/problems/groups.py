@@ -8,6 +8,6 @@ RATES = ("learning_rate_too_high", "learning_rate_too_low", "layer_imbalance")
 STANDSTILL = ("constant_prediction", "stalled_loss", "slow_convergence")
 UNREST = ("oscillating_loss",)
 # What a model shows after something has torn its weights apart.
-AFTERMATH = (*JUMPS, *UNITS, *RATES, *STANDSTILL, *UNREST)
+AFTERMATH = ("overfitting", *JUMPS, *UNITS, *RATES, *STANDSTILL, *UNREST)
 # What a run shows when something is wrong with it from outside: its data, its loss, its loop.
 EVERYTHING = ("unchanged_weights", *GRADIENTS, *AFTERMATH)

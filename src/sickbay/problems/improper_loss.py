@@ -12,7 +12,7 @@ NEVER_NEGATIVE = (
     "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
     "soft_margin", "multi_margin",
 )  # fmt: skip
-SIGNED = ("soft_margin", "hinge_embedding")
+SIGNED = ("soft_margin", "hinge_embedding", "hinge")
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
@@ -72,13 +72,16 @@ class ImproperLoss(Problem):
             return f"nll takes logarithms of probabilities, but is fed {output} outputs"
         if loss == "l1" and setup.task == "multiclass":
             return "l1 on one-hot classes is smallest where every output is 0"
-        if loss in SIGNED and self._target(history, "minimum") == 0 and setup.labels == 2:
-            return f"{loss} needs labels -1 and 1, the targets are 0 and 1"
+        low, high = (self._target(history, end) for end in ("minimum", "maximum"))
+        if loss in SIGNED and low == low and not (setup.labels == 2 and low == -1 and high == 1):
+            return f"{loss} needs labels -1 and 1, the targets go from {low:.3g} to {high:.3g}"
+        if loss == "poisson_nll" and (low < -1e-3 or setup.task in ("binary", "multiclass")):
+            return f"poisson_nll needs counts, the targets go from {low:.3g} to {high:.3g}"
         if loss in (*DISTANCES, "poisson_nll") and self._are_indices(history):
             return f"{loss} takes the numbers of {setup.labels} classes for quantities"
-        low = min(history.recent("loss", 3), default=0.0)
-        if -inf < low < -1e-6 and loss in NEVER_NEGATIVE:
-            return f"the loss is {low:.3g}, but {loss} cannot be below 0 if its inputs are right"
+        least = min(history.recent("loss", 3), default=0.0)
+        if -inf < least < -1e-6 and loss in NEVER_NEGATIVE:
+            return f"the loss is {least:.3g}, but {loss} cannot be below 0 if its inputs are right"
         return ""
 
     def _target(self, history: History, statistic: str) -> float:

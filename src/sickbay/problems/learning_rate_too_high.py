@@ -24,10 +24,10 @@ class LearningRateTooHigh(Problem):
     Example:
         >>> from sickbay.readings import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
-        >>> history = History(loss=[0.7, 3.5])
-        >>> history.append(Vitals(step=1, tables=[Table.of("weight", 1, rows)]))
+        >>> history = History(loss=[0.7] + 9 * [2.3])
+        >>> history.append(Vitals(step=9, tables=[Table.of("weight", 9, rows)]))
         >>> print(LearningRateTooHigh(checks=1).check(history).message)
-        a step changes the weights by 85 % of their size (limit 10 %), loss 2.1, at first 0.7
+        a step changes the weights by 85 % of their size (limit 10 %), loss 2.14, at first 0.7
 
     Reference:
         Karpathy (2015), on the ratio of updates to weights, which should be around 0.001.
@@ -38,7 +38,7 @@ class LearningRateTooHigh(Problem):
     explains = ("non_finite", *EVERYTHING)
 
     ratio: float = threshold(0.1, "Update over weight that is too much.", above=0)
-    loss: float = threshold(1.05, "Loss over its first value from which on it counts.", above=0)
+    loss: float = threshold(1.2, "Loss over its first value from which on it counts.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
     jump: float = threshold(3.0, "Update over weight that is too much even once.", above=0)
 
@@ -53,7 +53,7 @@ class LearningRateTooHigh(Problem):
             return self.found(history, message, step=tables[-1].step, ratio=float(largest))
         ratio = min(usual_update(history, table) for table in tables)
         first, losses = history.first("loss"), history.recent("loss", 10)
-        if len(tables) < self.checks or not ratio > self.ratio or not losses or not first > 0:
+        if len(tables) < self.checks or not ratio > self.ratio or len(losses) < 10 or first <= 0:
             return None
         now = sum(losses) / len(losses)
         if not now > self.loss * first:

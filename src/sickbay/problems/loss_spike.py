@@ -17,7 +17,7 @@ class LossSpike(Problem):
 
     How it is judged:
         The newest loss lies above the highest of the `window` before it by more than `factor` times
-        the range of these, and above its first value.
+        the range of these, and by more than `least` of its first value.
 
     Example:
         >>> history = History(loss=[2.3] + 20 * [1.0, 1.1] + [4.0])
@@ -32,7 +32,8 @@ class LossSpike(Problem):
     reads = ("step",)
     explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTERMATH)
 
-    factor: float = threshold(3.0, "Times the recent range above it that is too much.", above=0)
+    factor: float = threshold(6.0, "Times the recent range above it that is too much.", above=0)
+    least: float = threshold(0.1, "Jump over the first loss that counts.", least=0)
     window: int = threshold(30, "Steps before the newest that set the range.", least=2)
 
     def check(self, history: History) -> Finding | None:
@@ -40,7 +41,8 @@ class LossSpike(Problem):
         if len(losses) <= self.window or not all(map(isfinite, losses[:-1])):
             return None
         now, low, high = losses[-1], min(losses[:-1]), max(losses[:-1])
-        if not high + self.factor * (high - low) < now < inf or not now > history.first("loss"):
+        jump = max(self.factor * (high - low), self.least * abs(history.first("loss")))
+        if not high + jump < now < inf:
             return None
         message = (
             f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {self.window} steps before"

@@ -8,29 +8,36 @@ from sickbay.thresholds import threshold
 
 @dataclass(frozen=True, kw_only=True)
 class Overfitting(Problem):
-    """The validation loss is well above the training loss.
+    """The model gets better on its examples and worse on others.
 
     Why it matters:
         The model learns its examples by heart, and that does not carry over to new ones.
 
     How it is judged:
-        The newest validation loss by epoch minus the newest training loss is above `gap`; above
-        `severe` it is critical. The limits do not know the scale of the loss.
+        In each of the last `epochs` epochs the validation loss was above its best by more than
+        `rise` of that, and by more than `least` of the first training loss, while the training
+        loss went on falling. With `rise` 0, as published: the newest validation loss minus the
+        newest training loss is above `gap`, or above `severe`, which is critical; these limits do
+        not know the scale of the loss.
 
     Example:
-        >>> history = History()
-        >>> history.end_epoch(loss=0.4, val_loss=0.7)
+        >>> history = History(loss=[1.0])
+        >>> for loss, val_loss in [(0.6, 0.5), (0.4, 0.7), (0.3, 0.8), (0.2, 0.8), (0.2, 0.9)]:
+        ...     history.end_epoch(loss=loss, val_loss=val_loss)
         >>> print(Overfitting().check(history).message)
-        validation loss 0.7, training loss 0.4, gap 0.3 (limit 0.2)
+        validation loss 0.9, its best was 0.5 in epoch 0; training loss 0.2, then 0.6
 
     Reference:
         Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
+        (authors not named), for the gap; Prechelt (1998), Early stopping, but when?, for the rise.
     """
 
     advice = "add dropout (0.1 more), weight decay or data, or stop early"
     reads = ("epoch",)
 
+    rise: float = threshold(0.3, "Rise over the best that is too much; 0: use the gap.", least=0)
+    least: float = threshold(0.05, "Rise over the first training loss that counts.", least=0)
+    epochs: int = threshold(4, "Epochs in a row that must show it.", least=1)
     gap: float = threshold(0.2, "Validation minus training loss that is too much.", above=0)
     severe: float = threshold(0.5, "Validation minus training loss that is critical.", above=0)
 
@@ -38,6 +45,28 @@ class Overfitting(Problem):
         training, validation = history.epochs("loss"), history.epochs("val_loss")
         if not training or not validation:
             return None
+        return self._by_rise(history) if self.rise else self._by_gap(history)
+
+    def _by_rise(self, history: History) -> Finding | None:
+        training, validation = history.epochs("loss"), history.epochs("val_loss")
+        best = min(validation)
+        place, newest = validation.index(best), validation[-self.epochs :]
+        if place + self.epochs >= len(validation) or len(training) != len(validation) or best <= 0:
+            return None
+        if not min(newest) > (1 + self.rise) * best or not training[-1] < 0.9 * training[place]:
+            return None
+        if not min(newest) - best > self.least * history.first("loss"):
+            return None
+        if not validation[-1] > training[-1]:
+            return None
+        message = (
+            f"validation loss {validation[-1]:.3g}, its best was {best:.3g} in epoch {place}; "
+            f"training loss {training[-1]:.3g}, then {training[place]:.3g}"
+        )
+        return self.found(history, message, best=best, now=validation[-1], epoch_of_best=place)
+
+    def _by_gap(self, history: History) -> Finding | None:
+        training, validation = history.epochs("loss"), history.epochs("val_loss")
         gap = validation[-1] - training[-1]
         if not gap > min(self.gap, self.severe):
             return None

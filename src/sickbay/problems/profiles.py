@@ -65,14 +65,15 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         NonFinite(),
         DeadUnits(),
         SaturatedActivation(),
-        UnchangedWeights(),
-        DyingRelu(),
         VanishingGradient(),
+        UnchangedWeights(),
+        DyingRelu(share=0.9),
         LearningRateTooLow(),
         LossSpike(),
         GradientSpike(),
         GradientCollapse(),
         ConstantPrediction(),
+        Overfitting(),
     ),
     # As published: one reading is enough, accuracy is needed, NaN is an exploding gradient.
     "autotrainer": (
@@ -100,7 +101,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         UnstableGradient(),
         Plateau(),
         LossExplosion(),
-        Overfitting(),
+        Overfitting(rise=0),
     ),
 }
 

@@ -8,6 +8,7 @@ from sickbay.readings import COLUMN, Table
 from sickbay.thresholds import threshold
 
 LIMITS = {
+    "RNN": (-1, 1),  # what it puts out are its tanh units
     "Sigmoid": (0.0, 1.0),
     "Tanh": (-1.0, 1.0),
     "Hardsigmoid": (0.0, 1.0),

@@ -5,7 +5,11 @@ import numpy as np
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
+from sickbay.readings import Kind
 from sickbay.thresholds import threshold
+
+# By table: the column and the value that say that nothing happens.
+IDLE: dict[Kind, tuple[str, float]] = {"weight": ("update_ratio", 0.0), "gradient": ("zeros", 1.0)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +20,9 @@ class UnchangedWeights(Problem):
         They stay as they were drawn at random, and nobody asked for that.
 
     How it is judged:
-        Kernels whose update was exactly 0 in each of the last `checks` readings, while at least
-        one other kernel was updated in each.
+        Kernels whose update, or whose whole gradient, was exactly 0 in each of the last `checks`
+        readings, while that of at least one other kernel was not. Without a gradient weights may
+        still drift, by momentum and decay.
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -35,20 +40,24 @@ class UnchangedWeights(Problem):
     advice = (
         "look for a zero gradient, a learning rate of 0 for that group, or a detach() behind it"
     )
-    reads = ("weight",)
-    explains = ("dying_relu", "vanishing_gradient", "layer_imbalance")
+    reads = ("weight", "gradient")
+    explains = ("dying_relu", "layer_imbalance")
 
     checks: int = threshold(3, "Readings in a row without any change.", least=1)
 
     def check(self, history: History) -> Finding | None:
-        tables = history.tables("weight", self.checks)
-        if len(tables) < self.checks or len({table.names for table in tables}) > 1:
-            return None
-        rows = history.kernels(tables[-1])
-        ratios = np.stack([table.column("update_ratio")[rows] for table in tables])
-        still = (ratios == 0).all(0)
-        if not still.any() or not (ratios > 0).any(1).all():
-            return None
-        where = tuple(tables[-1].layers[row] for row, idle in zip(rows, still, strict=True) if idle)
-        message = f"{still.sum()} of {len(rows)} kernels did not change in {self.checks} readings"
-        return self.found(history, message, step=tables[-1].step, layers=where)
+        for kind, (column, idle) in IDLE.items():
+            tables = history.tables(kind, self.checks)
+            if len(tables) < self.checks or len({table.names for table in tables}) > 1:
+                continue
+            layers = tables[-1].layers
+            unused = history.setup.uncalled
+            rows = [row for row in history.kernels(tables[-1]) if layers[row] not in unused]
+            values = np.stack([table.column(column)[rows] for table in tables])
+            still = (values == idle).all(0)
+            if still.any() and (values != idle).any(1).all():
+                where = tuple(layers[row] for row in np.array(rows)[still])
+                what = "did not change" if kind == "weight" else "had a gradient of 0"
+                message = f"{still.sum()} of {len(rows)} kernels {what} in {self.checks} readings"
+                return self.found(history, message, step=tables[-1].step, layers=where)
+        return None

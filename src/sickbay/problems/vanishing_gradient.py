@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
-from sickbay.problems.groups import RATES, STANDSTILL
+from sickbay.problems.groups import RATES, STANDSTILL, UNITS
 from sickbay.readings import Table
 from sickbay.thresholds import threshold
 
@@ -35,12 +35,12 @@ class VanishingGradient(GradientProblem):
     """
 
     advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
-    explains = ("unchanged_weights", "gradient_spike", *RATES, *STANDSTILL)
+    explains = ("unchanged_weights", "gradient_spike", *RATES, *UNITS, *STANDSTILL)
 
     ratio: float = threshold(2e-2, "First over last gradient norm that is too small.", above=0)
     norm: float = threshold(1e-3, "Gradient norm of the first kernel that is too small.", above=0)
     floor: float = threshold(1e-6, "Norm that is too small whatever the last one is.", least=0)
-    spread: float = threshold(5e-3, "Spread of outputs over their size that is nothing.", least=0)
+    spread: float = threshold(4e-3, "Spread of outputs over their size that is nothing.", least=0)
 
     def shows(self, history: History, table: Table) -> bool:
         first, last = ends(history, table)

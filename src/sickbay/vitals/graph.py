@@ -50,7 +50,15 @@ MOVING = (
     "View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Slice", "Select", "Index", "T",
     "Transpose", "Permute", "Clone", "ToCopy", "Expand", "Cat", "Contiguous", "Alias", "Split",
 )  # fmt: skip
-COMPOSED = {"Abs": "l1", "Pow": "mse"}  # mean of |output - target|, of (output - target) ** 2
+# Losses that are written out: what their mean is taken of, back to where the output comes in.
+COMPOSED = {
+    ("Abs", "Sub"): "l1",
+    ("Pow", "Sub"): "mse",
+    ("Sub", "Exp"): "poisson_nll",
+    ("Relu", "Rsub", "Mul"): "hinge",
+    ("Clamp", "Rsub", "Mul"): "hinge",
+    ("ClampMin", "Rsub", "Mul"): "hinge",
+}
 DEPTH = 24  # nodes looked at, at the most
 NODES = 20_000  # nodes of a whole graph, beyond which it is left alone
 
@@ -72,8 +80,9 @@ def origin(node: Any) -> Origin:
         if not waiting:
             break
         node = waiting.pop(0)
-        if (name := _composed(node)) or (name := LOSSES.get(title(node), "")):
-            found.setdefault(name, node)
+        name, inner = _composed(node)
+        if name or (name := LOSSES.get(title(node), "")):
+            found.setdefault(name, inner)
         elif title(node) == "LogSoftmax":  # class probabilities as targets leave no other trace
             found.setdefault("cross_entropy", node)
         elif title(node) in SUMMING:
@@ -81,8 +90,6 @@ def origin(node: Any) -> Origin:
     if len(found) != 1:
         return Origin()
     [(name, node)] = found.items()
-    if title(node) in ("Mean", "Sum"):
-        node = _before(_before(node)[0])[0]
     return _finish(name, node)
 
 
@@ -187,13 +194,18 @@ def title(node: Any) -> str:
     return "" if name == "CompiledFunction" else name
 
 
-def _composed(node: Any) -> str:
-    """Return the loss that is written out as a mean of differences, if this is one."""
-    if title(node) not in ("Mean", "Sum"):
-        return ""
-    inner = _before(node)
-    name = COMPOSED.get(title(inner[0]), "") if inner else ""
-    return name if name and [title(each) for each in _before(inner[0])] == ["Sub"] else ""
+def _composed(node: Any) -> tuple[str, Any]:
+    """Return the loss that is written out as the mean of something, and its innermost node."""
+    if title(node) in ("Mean", "Sum"):
+        for names, loss in COMPOSED.items():
+            inner = node
+            for name in names:
+                inner = next(iter(_before(inner)), None)
+                if title(inner) != name:
+                    break
+            else:
+                return loss, inner
+    return "", node
 
 
 def _finish(name: str, node: Any) -> Origin:

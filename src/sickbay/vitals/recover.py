@@ -32,6 +32,9 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
             found = (outputs.sigmoid() - gradient * outputs.numel()).mul(1e4).round().div(1e4)
             again = F.binary_cross_entropy_with_logits(outputs, found)
             return found if _agree(again, value) else None
+        if loss == "poisson_nll":
+            found = outputs.exp() - gradient * outputs.numel()
+            return found if _agree(F.poisson_nll_loss(outputs, found), value) else None
         if loss == "cross_entropy" and outputs.ndim == 2:
             shares = outputs.softmax(1) - gradient * len(outputs)
             found = shares.argmax(1)
