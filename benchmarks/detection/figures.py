@@ -147,7 +147,7 @@ def must_hold(runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> list[R
         *(
             check(f"90 % of delays, {label}", value(rows, label, "delay_90"), -DELAY)
             for label in AT_ONCE
-            if label in names["default"]
+            if label in names["default"] or label in rows
         ),
     ]
     return checks + [check(f"{run.name} is right", float(smoke_right(run)), 1) for run in smoke]

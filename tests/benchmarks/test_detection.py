@@ -191,7 +191,8 @@ def test_what_must_hold() -> None:
         run("non_finite", say("dead_units"), name="smoke/wrong"),
         run("", say("dead_units", severity="info"), name="smoke/noisy"),
     ]
-    checks = {each["what"]: each for each in must_hold(RUNS, smoke, NAMES)}
+    slow = run("abnormal_data", say("non_finite", 21))
+    checks = {each["what"]: each for each in must_hold([*RUNS, slow], smoke, NAMES)}
     holds = {what: each["holds"] for what, each in checks.items()}
     assert holds == {
         "recall on AutoTrainer's eight": False,
@@ -202,6 +203,7 @@ def test_what_must_hold() -> None:
         "findings per sick run": True,
         "90 % of delays, dying_relu": True,
         "90 % of delays, dead_units": None,
+        "90 % of delays, abnormal_data": False,
         "90 % of delays, non_finite": None,
         "90 % of delays, loss_spike": None,
         "smoke/healthy is right": True,
@@ -211,6 +213,7 @@ def test_what_must_hold() -> None:
         "smoke/noisy is right": False,
     }
     assert checks["findings per sick run"]["value"] == 1.0
+    assert checks["recall on AutoTrainer's eight"]["value"] == 4 / 5
 
 
 @pytest.mark.parametrize(
