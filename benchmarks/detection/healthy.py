@@ -222,7 +222,7 @@ SEQUENCES = [
     ),
     well(plan("digits", "transformer", 2, 24, activation="gelu"), "rows"),
     well(plan("digits", "transformer", 2, 24, post_norm=True, schedule="warm_up"), "rows"),
-    well(plan("waves", "transformer", 1, 16, lr=0.005), "waves"),
+    well(plan("waves", "transformer", 2, 16, lr=0.005, schedule="warm_up", steps=300), "waves"),
     well(plan("mnist", "gru", 1, 32, lr=0.01), "rows"),
 ]
 HEALTHY: list[Variant] = [*ACTIVATIONS, *OPTIMIZERS, *SHAPES, *LOSSES, *INPUTS, *SEQUENCES]

@@ -98,16 +98,17 @@ def gan(watched: str, least_squares: bool, seed: int, folder: Path | None, watch
     data = begin("blobs", seed, folder)
     compare = F.mse_loss if least_squares else F.binary_cross_entropy_with_logits
     generator, critic = fc(4, 32, 32, 2), fc(2, 32, 32, 1)
-    for_generator = torch.optim.Adam(generator.parameters(), lr=0.003, betas=(0.5, 0.9))
-    for_critic = torch.optim.Adam(critic.parameters(), lr=0.003, betas=(0.5, 0.9))
-    real_test = data.x_test[:, :2]
+    for_generator = torch.optim.Adam(generator.parameters(), lr=0.002, betas=(0.5, 0.9))
+    for_critic = torch.optim.Adam(critic.parameters(), lr=0.002, betas=(0.5, 0.9))
+    away = torch.tensor([2.0, -1.0])  # a start far off, so that learning shows
+    real_test = data.x_test[:, :2] + away
     before = energy(generator(torch.randn(500, 4)).detach(), real_test)
     if watched == "generator":
         watch.begin(generator, for_generator, 2 * EPOCHS)
     else:
         watch.begin(critic, for_critic, 2 * EPOCHS)
     for x, _ in islice(stream(data, seed), 2 * STEPS):
-        real, noise = x[:, :2], torch.randn(len(x), 4)
+        real, noise = x[:, :2] + away, torch.randn(len(x), 4)
         ones, zeros = torch.ones(len(x), 1), torch.zeros(len(x), 1)
         seen = compare(critic(real), ones) + compare(critic(generator(noise).detach()), zeros)
         descend(seen, for_critic)
