@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from math import ceil, cos, inf, nan, pi
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,7 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
     model.train(plan.mode)
     stream = batches(data, plan.size, torch.Generator().manual_seed(seed))
     hits: list[float] = []
-    for step in range(plan.steps):
-        x, y = next(stream)
+    for step, (x, y) in enumerate(islice(stream, plan.steps)):
         if plan.batch:
             x, y = plan.batch(step, x, y)
         out, target = model(x), objective.target(y, data.size)
@@ -169,19 +169,21 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
             loss = plan.loss(step, loss, out, target)
         if advance(plan, step, model, optimizer, loss):
             schedule.step()
-        told: dict[str, Any] = {}
-        if "outputs" in plan.tell:
-            told |= {"outputs": out, "targets": target}
         if "accuracy" in plan.tell and data.task == "classes":
             hits.append(accuracy(objective.guess(out.detach(), data.size), y, 1))
-            told |= {"accuracy": hits[-1]}
-        watch.step(loss, **told)
+        watch.step(loss, **told(plan, out, target, hits))
         if "epochs" in plan.tell and (step + 1) % per_epoch == 0:
             seen = {"accuracy": sum(hits) / len(hits)} if hits else {}
             watch.epoch(**seen, **validate(model, data, objective, compare))
             model.train(plan.mode)
             hits.clear()
     return score(model, data, objective)
+
+
+def told(plan: Plan, out: Tensor, target: Tensor, hits: list[float]) -> dict[str, Any]:
+    """Return what the watch is told besides the loss."""
+    metrics: dict[str, Any] = {"accuracy": hits[-1]} if hits else {}
+    return metrics | ({"outputs": out, "targets": target} if "outputs" in plan.tell else {})
 
 
 def advance(plan: Plan, step: int, model: nn.Module, optimizer: Optimizer, loss: Tensor) -> bool:
