@@ -24,7 +24,7 @@ from benchmarks.detection import pool, report
 from benchmarks.detection.case import Case
 from benchmarks.detection.figures import Names, Row, figures, must_hold, profile_names
 from benchmarks.detection.judge import Run, judge_recorded
-from benchmarks.detection.live import compare, live
+from benchmarks.detection.live import compare, live, scored
 from benchmarks.detection.options import SMOKE, arguments, select
 from benchmarks.detection.record import drafts, plan_of, record, result_of, zoo
 from sickbay.errors import UsageError
@@ -105,11 +105,18 @@ class Bench:
     def live(self) -> None:
         if self.given.only is None:
             self.zoo = [case for case in self.zoo if case.seed % 2]
-        replayed, runs = self.judged(), self.lived([*self.zoo, *self.smoke])
+        replayed = self.judged()
+        runs = scored(self.lived([*self.zoo, *self.smoke]), replayed)
+        names: Names = {"default": profile_names()["default"]}
         if self.given.only is not None:
             report.show_in_full(runs, self.out)
+        else:
+            found = figures([run for run in runs if not run.name.startswith(SMOKE)], names)
+            report.own_sheet(found, "live, reporting", "default").show(self.out)
+            report.healthy_sheet(found, "live, reporting").show(self.out)
+            report.show_lists(runs, "default", self.out)
         compare(runs, replayed).show(self.out)
-        self.write(runs, [], {"default": profile_names()["default"]})
+        self.write(runs, [], names)
 
     def sweep(self) -> None:
         from benchmarks.detection.sweep import moved, sweep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from torch import nn
@@ -14,8 +15,8 @@ from benchmarks.detection.report import Sheet, instead
 from sickbay.doctor import Doctor, watch
 
 
-def as_a_user(model: nn.Module, optimizer: Optimizer, epochs: int) -> Doctor:
-    return watch(model, optimizer, epochs=epochs, on_finding="silent")
+def as_a_user(model: nn.Module, optimizer: Optimizer, _epochs: int) -> Doctor:
+    return watch(model, optimizer, on_finding="silent")  # few say how many epochs are planned
 
 
 def live(data: Path | None, name: str) -> Run:
@@ -34,6 +35,12 @@ def live(data: Path | None, name: str) -> Run:
         said={"default": watched.said},
         troubles=tuple(watched.troubles),
     )
+
+
+def scored(live: Sequence[Run], replayed: Sequence[Run]) -> list[Run]:
+    """Return live runs with the scores of their twins, which are not trained again."""
+    twins = {run.name: run.twin_score for run in replayed}
+    return [replace(run, twin_score=twins.get(run.name)) for run in live]
 
 
 def compare(live: Sequence[Run], replayed: Sequence[Run]) -> Sheet:

@@ -16,7 +16,7 @@ from benchmarks.detection import pool, report
 from benchmarks.detection.case import Case
 from benchmarks.detection.figures import AT_ONCE, EIGHT, check, figures, must_hold
 from benchmarks.detection.judge import ACCEPTED, PAPERS, Run, Said, accepted, judge
-from benchmarks.detection.live import compare
+from benchmarks.detection.live import compare, scored
 from benchmarks.detection.options import arguments, select
 from benchmarks.detection.record import RESULT, Dense, result_of
 from benchmarks.detection.sweep import Attentive, Trial, moved, row, values
@@ -262,6 +262,8 @@ def test_live_and_replayed_are_compared_by_what_was_said() -> None:
     lived = [run("a", say("high", 9), name="same"), run("a", name="other")]
     replayed = [run("a", say("high", 1), name="same"), run("a", say("low"), name="other")]
     assert compare(lived, replayed).rows == [["other", "low (0)", "nothing"]]
+    twins = [replace(each, twin_score=0.52) for each in replayed[:1]]
+    assert [each.counts for each in scored(lived, twins)] == [False, True]
 
 
 def case(name: str, seed: int, quick: bool = False) -> Case:
