@@ -76,6 +76,17 @@ def test_one_layer_that_is_dead_altogether_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
+    ("share", "expected"),
+    [pytest.param(1.0, True, id="all"), pytest.param(0.999, False, id="almost-all")],
+)
+def test_a_layer_that_puts_out_nothing_counts_at_once(share: float, expected: bool) -> None:
+    made = History(Setup(layers=LAYERS), loss=GOOD)
+    rows = {"1": {"dead_units": share, "lasting_dead": nan}, "4": {"dead_units": 0.0}}
+    made.append(Vitals(step=0, tables=[Table.of("activation", 0, rows)]))
+    assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(
     ("kind", "expected"),
     [
         ("ReLU", True), ("ReLU6", True), ("GELU", True), ("Hardswish", True), ("Linear", False),

@@ -32,7 +32,7 @@ def history(
         pytest.param(("c.weight",), (), ("c",), id="at-the-end"),
         pytest.param(("b.weight", "c.weight"), (), ("b", "c"), id="all-but-the-first"),
         pytest.param(("a.weight", "c.weight"), (), ("a", "c"), id="all-but-the-middle"),
-        pytest.param(("a.weight",), (), (), id="a-body-frozen-on-purpose"),
+        pytest.param(("a.weight",), (), ("a",), id="at-the-start"),
         pytest.param(("a.weight", "b.weight"), (), (), id="all-but-the-head"),
         pytest.param(("b.bias", "n.weight"), (), (), id="no-kernel"),
         pytest.param(KERNELS, (), (), id="none-held"),
@@ -45,6 +45,23 @@ def test_missing_in_the_optimizer(
 ) -> None:
     finding = problem.check(history(unheld=unheld, uncalled=uncalled))
     assert (finding.layers if finding else ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        pytest.param([7], False, id="one"),
+        pytest.param([6, 7], False, id="a-quarter"),
+        pytest.param([5, 6, 7], True, id="more-than-a-quarter"),
+        pytest.param([0, 1], True, id="not-at-the-end"),
+        pytest.param([5, 7], True, id="with-a-gap"),
+    ],
+)
+def test_fine_tuning_a_head(held: list[int], expected: bool) -> None:
+    names = [f"{index}.weight" for index in range(8)]
+    unheld = tuple(name for index, name in enumerate(names) if index not in held)
+    made = History(Setup(shapes=dict.fromkeys(names, (4, 4)), unheld=unheld), loss=[1.0])
+    assert bool(problem.check(made)) is expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +79,7 @@ def test_missing_in_the_optimizer(
         ),
         pytest.param([()] * 2, (), (), (), id="nothing-reached"),
         pytest.param([KERNELS[1:]] * 2, (), ("a",), (), id="not-called"),
-        pytest.param([KERNELS[1:]] * 2, ("a.weight",), (), (), id="frozen-on-purpose"),
+        pytest.param([KERNELS[2:]] * 2, KERNELS[:2], (), (), id="frozen-on-purpose"),
         pytest.param([KERNELS] * 2, ("b.bias",), (), (), id="a-bias-not-reached"),
     ],
 )

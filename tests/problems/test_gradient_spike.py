@@ -4,10 +4,12 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import GradientSpike
+from sickbay.problems.gradient_spike import EARLY
 from sickbay.readings import Vitals
 
-STEADY = [0.5, 1.0, 2.0, 1.0]
-problem = GradientSpike(factor=8, window=4)
+STEADY = [0.5, 1.0, 2.0, 1.0] * EARLY
+WINDOW = EARLY + 8
+problem = GradientSpike(factor=8, window=WINDOW)
 
 
 @pytest.mark.parametrize(
@@ -19,14 +21,15 @@ problem = GradientSpike(factor=8, window=4)
         pytest.param([*STEADY, 16.1], True, id="above-the-limit"),
         pytest.param([1e-30 * norm for norm in [*STEADY, 40.0]], True, id="any-scale-small"),
         pytest.param([1e30 * norm for norm in [*STEADY, 16.0]], False, id="any-scale-large"),
-        pytest.param([99.0, *STEADY, 16.1], True, id="forgets-what-left-the-window"),
-        pytest.param([99.0, *STEADY[1:], 40.0], False, id="was-as-high-lately"),
-        pytest.param([*STEADY[1:], 40.0], False, id="too-early"),
+        pytest.param([99.0, *STEADY[:WINDOW], 16.1], True, id="forgets-what-left-the-window"),
+        pytest.param([99.0, *STEADY[1:WINDOW], 40.0], False, id="was-as-high-lately"),
+        pytest.param([*STEADY, 39.0, 40.0], False, id="stays-high"),
+        pytest.param([*STEADY[:EARLY], 40.0], True, id="early"),
+        pytest.param([*STEADY[1:EARLY], 40.0], False, id="too-early"),
         pytest.param([*STEADY, 40.0, 1.0], False, id="over"),
-        pytest.param([*STEADY, 40.0, 41.0], False, id="stays-high"),
-        pytest.param([0.0] * 4 + [1.0], False, id="from-zero"),
+        pytest.param([0.0] * WINDOW + [1.0], False, id="from-zero"),
         pytest.param([*STEADY, nan], False, id="nan-now"),
-        pytest.param([nan, *STEADY[1:], 40.0], False, id="nan-in-the-window"),
+        pytest.param([nan, *STEADY[1:WINDOW], 40.0], False, id="nan-in-the-window"),
         pytest.param([], False, id="no-reading"),
     ],
 )
@@ -36,18 +39,18 @@ def test_check(norms: list[float], expected: bool) -> None:
 
 def test_a_norm_of_an_earlier_step_is_old_news() -> None:
     made = History(grad_norm=[*STEADY, 40.0])
-    made.append(Vitals(step=5, scalars={"loss": 1.0}))
+    made.append(Vitals(step=made.step + 1, scalars={"loss": 1.0}))
     assert problem.check(made) is None
 
 
 def test_the_finding_names_the_step_and_the_numbers() -> None:
     made = History(grad_norm=STEADY)
-    made.append(Vitals(step=9, epoch=2, scalars={"grad_norm": 40.0}))
+    made.append(Vitals(step=999, epoch=2, scalars={"grad_norm": 40.0}))
     finding = problem.check(made)
     assert finding is not None
     assert (finding.problem, finding.severity) == ("gradient_spike", "warning")
-    assert (finding.step, finding.epoch, finding.layers) == (9, 2, ())
+    assert (finding.step, finding.epoch, finding.layers) == (999, 2, ())
     assert finding.evidence == {"now": 40.0, "high": 2.0}
     assert finding.message == (
-        "gradient norm 40, at most 2 in the 4 readings before (limit 8 times that)"
+        f"gradient norm 40, at most 2 in the {WINDOW} readings before (limit 8 times that)"
     )

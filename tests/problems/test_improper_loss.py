@@ -50,17 +50,22 @@ def history(target: Mapping[str, float], accuracy: Sequence[float] = (), **setup
     return made
 
 
+def ends(low: float, high: float) -> dict[str, float]:
+    return {"minimum": low, "maximum": high}
+
+
+@pytest.mark.parametrize("loss", ["soft_margin", "hinge_embedding", "hinge"])
 @pytest.mark.parametrize(
-    ("loss", "target", "labels", "expected"),
+    ("target", "labels", "expected"),
     [
-        pytest.param("soft_margin", {"minimum": 0.0}, 2, True, id="zero-and-one"),
-        pytest.param("hinge_embedding", {"minimum": 0.0}, 2, True, id="hinge"),
-        pytest.param("soft_margin", {"minimum": -1.0}, 2, False, id="minus-one-and-one"),
-        pytest.param("soft_margin", {"minimum": 1.0}, 1, False, id="only-one-in-the-batch"),
-        pytest.param("soft_margin", {"minimum": 0.0}, 1, False, id="only-zero"),
-        pytest.param("soft_margin", {"minimum": nan}, 2, False, id="nan"),
-        pytest.param("soft_margin", {}, 0, False, id="not-known"),
-        pytest.param("bce", {"minimum": 0.0}, 2, False, id="bce"),
+        pytest.param(ends(-1, 1), 2, False, id="minus-one-and-one"),
+        pytest.param(ends(0, 1), 2, True, id="zero-and-one"),
+        pytest.param(ends(-1, 1), 3, True, id="zero-too"),
+        pytest.param(ends(-1, 1), 0, True, id="numbers"),
+        pytest.param(ends(-2, 1), 2, True, id="below"),
+        pytest.param(ends(-1, 2), 2, True, id="above"),
+        pytest.param(ends(nan, nan), 2, False, id="nan"),
+        pytest.param({}, 0, False, id="not-known"),
     ],
 )
 def test_losses_that_need_minus_one(
@@ -69,13 +74,38 @@ def test_losses_that_need_minus_one(
     finding = problem.check(history(target, loss=loss, labels=labels))
     assert bool(finding) is expected
     if finding is not None:
-        assert finding.message == f"{loss} needs labels -1 and 1, the targets are 0 and 1"
+        low, high = target["minimum"], target["maximum"]
+        needed = f"{loss} needs labels -1 and 1"
+        assert finding.message == f"{needed}, the targets go from {low} to {high}"
+
+
+def test_other_losses_need_no_minus_one() -> None:
+    assert problem.check(history(ends(0, 1), loss="bce", labels=2)) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "task", "expected"),
+    [
+        pytest.param(0.0, "regression", False, id="counts"),
+        pytest.param(-1e-4, "regression", False, id="rounded"),
+        pytest.param(-2.0, "regression", True, id="negative"),
+        pytest.param(0.0, "multiclass", True, id="one-hot"),
+        pytest.param(nan, "regression", False, id="nan"),
+    ],
+)
+def test_poisson_needs_counts(low: float, task: str, expected: bool) -> None:
+    finding = problem.check(history(ends(low, 40), loss="poisson_nll", task=task))
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.message == f"poisson_nll needs counts, the targets go from {low:g} to 40"
 
 
 def test_signed_losses_before_the_first_batch() -> None:
     assert problem.check(History(Setup(loss="soft_margin", labels=2), loss=[1.0])) is None
 
 
+HUNDRED = {"minimum": 0.0, "maximum": 99.0, "variance": 833.0}
+MORE = {"minimum": 0.0, "maximum": 100.0, "variance": 850.0}
 DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
 
 
@@ -100,33 +130,9 @@ DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
             "mse", "regression", {**DIGITS, "variance": 2.0}, 10, [0.1], True, id="but-an-accuracy"
         ),
         pytest.param("mse", "regression", DIGITS, 7, [], False, id="with-gaps"),
-        pytest.param(
-            "mse",
-            "regression",
-            {"minimum": 0.0, "maximum": 100.0, "variance": 850.0},
-            101,
-            [0.1],
-            False,
-            id="too-many",
-        ),
-        pytest.param(
-            "mse",
-            "regression",
-            {"minimum": 0.0, "maximum": 99.0, "variance": 833.0},
-            100,
-            [],
-            True,
-            id="hundred",
-        ),
-        pytest.param(
-            "mse",
-            "regression",
-            {"minimum": 0.0, "maximum": 1.0, "variance": 0.25},
-            2,
-            [0.1],
-            False,
-            id="two-labels",
-        ),
+        pytest.param("mse", "regression", HUNDRED, 100, [], True, id="hundred"),
+        pytest.param("mse", "regression", MORE, 101, [0.1], False, id="too-many"),
+        pytest.param("mse", "regression", ends(0, 1), 2, [0.1], False, id="two-labels"),
         pytest.param("mse", "regression", {**DIGITS, "maximum": nan}, 10, [0.1], False, id="nan"),
         pytest.param("mse", "regression", {}, 10, [0.1], False, id="no-targets"),
     ],

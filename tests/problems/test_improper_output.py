@@ -76,6 +76,7 @@ def test_softmax_over_a_single_unit(output: str, shape: tuple[int, ...], expecte
         pytest.param("sigmoid", targets(-1.0, 1.0, 0.81), True, id="labels-minus-one-and-one"),
         pytest.param("sigmoid", targets(2.0, 2.0, 0.0), True, id="no-variance"),
         pytest.param("sigmoid", targets(2.0, 2.0, -1e-9), True, id="variance-below-zero"),
+        pytest.param("sigmoid", targets(-0.4, 1.0, 0.25), True, id="small-variance"),
         pytest.param("sigmoid", targets(nan, nan), False, id="nan"),
         pytest.param("sigmoid", targets(2.0, 2.0, nan), False, id="nan-variance"),
         pytest.param("sigmoid", targets(-inf, 1.0), True, id="inf"),
@@ -89,6 +90,12 @@ def test_targets_out_of_reach(
 ) -> None:
     made = history(batch, loss="mse", output=output, output_shape=(8, 2))
     assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize("output", ["sigmoid", "linear"])
+def test_what_was_put_out_so_far_is_not_all_that_can_be(output: str) -> None:
+    batch = {"output": {"minimum": 0.4, "maximum": 0.6}, **targets(0.0, 1.0, 0.01)}
+    assert problem.check(history(batch, loss="mse", output=output)) is None
 
 
 def test_the_margin_counts_in_standard_deviations() -> None:

@@ -7,7 +7,7 @@ from sickbay.problems import LossSpike
 from sickbay.readings import Vitals
 
 STEADY = [1.0, 1.25, 1.5, 1.25]  # at most 1.5, range 0.5: with factor 4 the limit is 3.5
-problem = LossSpike(factor=4, window=4)
+problem = LossSpike(factor=4, least=0.25, window=4)
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,20 @@ problem = LossSpike(factor=4, window=4)
         pytest.param([5.0 + loss for loss in [*STEADY, 3.51]], True, id="any-level"),
         pytest.param([3.0, *STEADY, 3.51], True, id="forgets-what-left-the-window"),
         pytest.param([3.0, *STEADY[1:], 3.51], False, id="was-as-high-lately"),
-        pytest.param([9.0, *STEADY, 9.0], False, id="at-the-first-loss"),
-        pytest.param([9.0, *STEADY, 9.1], True, id="above-the-first-loss"),
+        pytest.param([8.0, *STEADY, 3.5], False, id="at-the-limit-of-the-first-loss"),
+        pytest.param([8.0, *STEADY, 3.51], True, id="above-the-limit-of-the-first-loss"),
+        pytest.param([16.0, *STEADY, 5.5], False, id="at-the-limit-of-a-large-first-loss"),
+        pytest.param([16.0, *STEADY, 5.51], True, id="above-the-limit-of-a-large-first-loss"),
         pytest.param([1.0, 1.25, 1.25, 1.5, 3.4], False, id="high-just-before"),
         pytest.param([1.5, 1.25, 1.25, 1.0, 3.4], False, id="low-just-before"),
         pytest.param([*STEADY[1:], 9.0], False, id="too-early"),
         pytest.param([*STEADY, 9.0, 1.25], False, id="over"),
         pytest.param([*STEADY, 9.0, 9.5], False, id="stays-high"),
-        pytest.param([1.0] * 4 + [1.01], True, id="from-a-constant"),
+        pytest.param([1.0] * 4 + [1.25], False, id="from-a-constant-at-the-limit"),
+        pytest.param([1.0] * 4 + [1.26], True, id="from-a-constant"),
         pytest.param([1.0] * 5, False, id="constant"),
-        pytest.param([-2.0, -3.0, -3.0, -3.0, -3.0, 0.0], True, id="negative"),
+        pytest.param([-2.0, -3.0, -3.0, -3.0, -3.0, -2.5], False, id="negative-at-the-limit"),
+        pytest.param([-2.0, -3.0, -3.0, -3.0, -3.0, -2.4], True, id="negative"),
         pytest.param([*STEADY, nan], False, id="nan-now"),
         pytest.param([*STEADY, inf], False, id="inf-is-for-non-finite"),
         pytest.param([nan, *STEADY[1:], 9.0], False, id="nan-in-the-window"),

@@ -78,7 +78,11 @@ def test_the_last_activation_does_not_count() -> None:
     [
         pytest.param("Hardsigmoid", TOP, True, id="hardsigmoid"),
         pytest.param("Softsign", (-1.0, 0.0), True, id="softsign"),
+        pytest.param("Softsign", (1.0, 0.0), True, id="softsign-at-the-other-end"),
         pytest.param("Softsign", (0.0, 0.0), False, id="softsign-in-the-middle"),
+        pytest.param("RNN", (-1.0, 0.0), True, id="rnn"),
+        pytest.param("RNN", (1.0, 0.0), True, id="rnn-at-the-other-end"),
+        pytest.param("RNN", (0.0, 0.3), False, id="rnn-in-the-middle"),
         pytest.param("ReLU", (0.0, 0.0), False, id="relu"),
     ],
 )

@@ -35,7 +35,6 @@ def history(readings: Sequence[Sequence[float]], setup: Setup | None = None) -> 
         pytest.param([[0.0, 0.1], [0.1, 0.1]], (), id="no-more"),
         pytest.param([[0.0, 0.1], [0.1, 0.0]], (), id="in-turns"),
         pytest.param([[0.1, 0.1], *[[0.0, 0.1]] * 2], ("a",), id="forgets-what-left-the-window"),
-        pytest.param([[0.0, nan]] * 2, (), id="nan-beside"),
         pytest.param([[nan, 0.1]] * 2, (), id="nan"),
         pytest.param([[0.0, inf]] * 2, ("a",), id="inf-beside"),
         pytest.param([[0.0, 0.1], [0.0, 0.1, 0.1]], (), id="the-model-has-changed"),
@@ -46,6 +45,33 @@ def history(readings: Sequence[Sequence[float]], setup: Setup | None = None) -> 
 def test_check(readings: list[list[float]], expected: tuple[str, ...]) -> None:
     finding = problem.check(history(readings))
     assert (finding.layers if finding else ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        pytest.param([[1.0, 0.5]] * 2, ("a",), id="no-gradient"),
+        pytest.param([[0.999, 0.5]] * 2, (), id="hardly-any"),
+        pytest.param([[1.0, 1.0]] * 2, (), id="nowhere"),
+        pytest.param([[1.0, 0.5]], (), id="too-early"),
+        pytest.param([[0.5, 0.5], [1.0, 0.5]], (), id="only-since-now"),
+        pytest.param([[nan, 0.5]] * 2, (), id="nan"),
+    ],
+)
+def test_gradients_of_zero(readings: list[list[float]], expected: tuple[str, ...]) -> None:
+    made = history([[0.1, 0.1]] * 2)
+    for step, zeros in enumerate(readings):
+        rows = {f"{'ab'[at]}.weight": {"zeros": each} for at, each in enumerate(zeros)}
+        made.append(Vitals(step=step, tables=[Table.of("gradient", step, rows)]))
+    finding = problem.check(made)
+    assert (finding.layers if finding else ()) == expected
+    if finding is not None:
+        assert finding.message == "1 of 2 kernels had a gradient of 0 in 2 readings"
+
+
+def test_what_is_not_called_is_left_out() -> None:
+    assert problem.check(history([[0.0, 0.1]] * 2, Setup(uncalled=("a",)))) is None
+    assert problem.check(history([[0.0, 0.0, 0.1]] * 2, Setup(uncalled=("a",)))) is not None
 
 
 def test_biases_and_embeddings_are_left_out() -> None:
