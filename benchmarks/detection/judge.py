@@ -23,7 +23,7 @@ ACCEPTED: Mapping[str, frozenset[str]] = {
     for label, names in {
         "vanishing_gradient": "saturated_activation",
         "exploding_gradient": "non_finite learning_rate_too_high",
-        "dying_relu": "dead_units",
+        "dying_relu": "dead_units learning_rate_too_high",  # some are killed by the rate
         "dead_units": "dying_relu",
         "oscillating_loss": "learning_rate_too_high",
         "learning_rate_too_high": "oscillating_loss exploding_gradient non_finite loss_spike",

@@ -131,10 +131,12 @@ def test_the_autotrainer_profile_goes_by_the_accuracy() -> None:
     for accuracy, expected in ((0.5, ["vanishing_gradient"]), (0.8, []), (None, [])):
         model = sick()
         optimizer, doctor = watched(model, profile="autotrainer", every=1, on_finding="silent")
-        metrics = {} if accuracy is None else {"accuracy": accuracy}
         for _ in range(3):
             learn_once(model, optimizer)
-            doctor.step(1.0, **metrics)
+            if accuracy is None:
+                doctor.step(1.0)
+            else:
+                doctor.step(1.0, accuracy=accuracy)
         assert [finding.problem for finding in doctor.findings] == expected
 
 

@@ -110,7 +110,7 @@ def test_biases_are_left_out() -> None:
     norms = {"n.weight": 1.0, "a.weight": 100.0, "b.weight": 1.0, "b.bias": 90.0}
     rows = {name: {"norm": norm} for name, norm in norms.items()}
     made.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
-    finding = ExplodingGradient(checks=1).check(made)
+    finding = ExplodingGradient(checks=1, ratio=70).check(made)
     assert finding is not None
     assert finding.layers == ("a",)
 
@@ -146,3 +146,40 @@ def test_the_finding_is_of_the_ratio_otherwise(
     finding = kind.check(history([SICK, SICK], [spoilt, spoilt]))
     assert finding is not None
     assert finding.evidence == {"first": 900.0, "last": 1.0, "ratio": 900.0}
+
+
+def weighed(gradient: float, weight: float, update: float, step: int = 0) -> History:
+    made = History(loss=[1.0])
+    rows = {"a.weight": {"norm": gradient}, "b.weight": {"norm": 1.0}, "b.bias": {"norm": 1e9}}
+    sizes = {
+        "a.weight": {"norm": weight, "update_ratio": update},
+        "b.weight": {"norm": 1.0, "update_ratio": 0.01},
+        "b.bias": {"norm": 1e-9, "update_ratio": 50.0},
+    }
+    made.setup = Setup(shapes={"a.weight": (2, 2), "b.weight": (2, 2), "b.bias": (2,)})
+    tables = [Table.of("gradient", 0, rows), Table.of("weight", step, sizes)]
+    made.append(Vitals(step=step, tables=tables))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        pytest.param(weighed(101.0, 1.0, 2.0), True, id="far-too-large"),
+        pytest.param(weighed(100.0, 1.0, 2.0), False, id="at-the-limit"),
+        pytest.param(weighed(101e-6, 1e-6, 2.0), True, id="any-scale"),
+        pytest.param(weighed(1e9, 1.0, 1.0), False, id="the-step-is-small-all-the-same"),
+        pytest.param(weighed(1e9, 1.0, 2.0, step=1), False, id="of-different-steps"),
+        pytest.param(weighed(nan, 1.0, 2.0), False, id="nan"),
+        pytest.param(weighed(inf, 1.0, inf), True, id="overflow"),
+    ],
+)
+def test_gradients_against_weights(made: History, expected: bool) -> None:
+    assert bool(ExplodingGradient(relative=100).check(made)) is expected
+
+
+def test_the_finding_names_the_worst_layer() -> None:
+    finding = ExplodingGradient(relative=100).check(weighed(600.0, 2.0, 3.0))
+    assert finding is not None
+    assert (finding.layers, finding.evidence) == (("a",), {"relative": 300.0})
+    assert finding.message == "the gradient is 3e+02 times as large as the weight (limit 100)"

@@ -11,7 +11,7 @@ from sickbay.readings import Setup, Table, Vitals
 RATIO, NORM = 2.0**-10, 2.0**-13
 HEALTHY, SICK = [0.5, 0.5, 0.5], [2.0**-20, 0.1, 0.5]
 MORE = 1 + 1e-9
-problem = VanishingGradient(ratio=RATIO, norm=NORM, checks=2)
+problem = VanishingGradient(ratio=RATIO, norm=NORM, floor=0, spread=0, checks=2)
 
 
 def history(
@@ -131,10 +131,46 @@ def test_one_layer_has_no_ratio() -> None:
 def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     made = history([HEALTHY, [1e-6, 1e-5, 0.5, 1e-5, 0.25], [1e-7, 1e-5, 0.5, 1e-5, 0.25]])
     made.append(Vitals(step=9, epoch=4, scalars={"loss": 1.0}))
-    finding = VanishingGradient(checks=2).check(made)
+    finding = VanishingGradient(checks=2, ratio=1e-3, norm=1e-4).check(made)
     assert finding is not None
     assert (finding.problem, finding.severity) == ("vanishing_gradient", "warning")
     assert (finding.step, finding.epoch) == (2, 4)
     assert finding.layers == ("0", "1", "3")
     assert finding.evidence == {"first": 1e-7, "last": 0.25, "ratio": 4e-7}
     assert finding.message == "gradient norm 1e-07 (limit 0.0001), first/last 4e-07 (limit 0.001)"
+
+
+@pytest.mark.parametrize(
+    ("norms", "expected"),
+    [
+        pytest.param([1e-9, 1e-9], True, id="below-the-floor"),
+        pytest.param([1e-8, 1e-9], True, id="at-the-floor"),
+        pytest.param([1e-8 * MORE, 1e-9], False, id="above-the-floor"),
+        pytest.param([0.0, 0.0], False, id="nothing-at-all"),
+    ],
+)
+def test_a_floor_below_which_the_last_layer_does_not_matter(
+    norms: list[float], expected: bool
+) -> None:
+    floored = VanishingGradient(ratio=RATIO, norm=NORM, floor=1e-8, spread=0, checks=1)
+    assert bool(floored.check(history([norms]))) is expected
+
+
+@pytest.mark.parametrize(
+    ("spreads", "loss", "expected"),
+    [
+        pytest.param([0.01, 0.01], [1.0, 0.1], True, id="a-falling-loss-means-nothing"),
+        pytest.param([0.01, 0.01 * MORE], [1.0, 1.0], False, id="above-the-limit"),
+        pytest.param([0.5, 0.0], [1.0, 1.0], False, id="only-since-now"),
+        pytest.param([], [1.0, 1.0], True, id="not-known-and-no-fall"),
+        pytest.param([], [1.0, 0.1, 0.1], False, id="not-known-and-a-fall"),
+    ],
+)
+def test_outputs_that_do_not_depend_on_the_inputs(
+    spreads: list[float], loss: list[float], expected: bool
+) -> None:
+    made = history([SICK, SICK], loss=loss)
+    for step, spread in enumerate(spreads):
+        made.append(Vitals(step=step, scalars={"output_spread": spread}))
+    spread_aware = VanishingGradient(ratio=RATIO, norm=NORM, spread=0.01, checks=2)
+    assert bool(spread_aware.check(made)) is expected

@@ -7,6 +7,9 @@ from sickbay.problems.groups import EVERYTHING
 from sickbay.thresholds import threshold
 
 
+LOOK_BACK = 32  # readings
+
+
 @dataclass(frozen=True, kw_only=True)
 class BadTargets(Problem):
     """The targets hold NaN, leave the range that the loss can use, or never change.
@@ -39,9 +42,7 @@ class BadTargets(Problem):
     values: int = threshold(256, "Targets in these readings, at least.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        tables = [
-            table for table in history.tables("batch", self.batches) if "target" in table.names
-        ]
+        tables = [table for table in history.tables("batch", LOOK_BACK) if "target" in table.names]
         if not tables:
             return None
         rows = [table.row("target") for table in tables]

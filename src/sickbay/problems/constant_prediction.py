@@ -29,7 +29,7 @@ class ConstantPrediction(LearningProblem):
 
     advice = "look for dead or saturated layers, zero initial weights, and too much weight decay"
     reads = ("batch",)
-    explains = ("stalled_loss", "slow_convergence")
+    explains = ("slow_convergence",)
 
     spread: float = threshold(
         1e-3, "Spread of the outputs over their size that is too little.", above=0

@@ -5,7 +5,7 @@ JUMPS = ("gradient_spike", "gradient_collapse", "loss_spike")
 UNITS = ("dead_units", "dying_relu", "saturated_activation")
 RATES = ("learning_rate_too_high", "learning_rate_too_low", "layer_imbalance")
 # What a run that does not learn looks like from outside, whatever the cause.
-STANDSTILL = ("constant_prediction", "stalled_loss", "slow_convergence")
+STANDSTILL = ("constant_prediction", "slow_convergence")
 UNREST = ("oscillating_loss",)
 # What a model shows after something has torn its weights apart.
 AFTERMATH = ("overfitting", *JUMPS, *UNITS, *RATES, *STANDSTILL, *UNREST)
