@@ -88,7 +88,7 @@ def test_other_losses_need_no_minus_one() -> None:
     [
         pytest.param(0.0, "regression", False, id="counts"),
         pytest.param(-1e-4, "regression", False, id="rounded"),
-        pytest.param(-2.0, "regression", True, id="negative"),
+        pytest.param(-0.5, "regression", True, id="negative"),
         pytest.param(0.0, "multiclass", True, id="one-hot"),
         pytest.param(nan, "regression", False, id="nan"),
     ],
@@ -129,6 +129,10 @@ DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
         pytest.param(
             "mse", "regression", {**DIGITS, "variance": 2.0}, 10, [0.1], True, id="but-an-accuracy"
         ),
+        pytest.param("mse", "regression", {**DIGITS, "variance": 5.9}, 10, [], True, id="even"),
+        pytest.param("mse", "regression", {**DIGITS, "variance": 5.7}, 10, [], False, id="uneven"),
+        pytest.param("mse", "regression", ends(0, 2), 3, [0.1], True, id="three-labels"),
+        pytest.param("mse", "regression", DIGITS, 8, [], True, id="with-few-gaps"),
         pytest.param("mse", "regression", DIGITS, 7, [], False, id="with-gaps"),
         pytest.param("mse", "regression", HUNDRED, 100, [], True, id="hundred"),
         pytest.param("mse", "regression", MORE, 101, [0.1], False, id="too-many"),

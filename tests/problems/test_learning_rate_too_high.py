@@ -96,6 +96,15 @@ def test_one_jump_is_enough(ratios: list[float], gradients: list[float], expecte
     assert bool(problem.check(made)) is expected
 
 
+@pytest.mark.parametrize(("norm", "expected"), [(200.0, True), (201.0, False)])
+def test_gradients_are_huge_against_their_weights(norm: float, expected: bool) -> None:
+    made = History(loss=[1.0])
+    weight = Table.of("weight", 0, {"a.weight": {"norm": 2.0, "update_ratio": 9.0}})
+    gradient = Table.of("gradient", 0, {"a.weight": {"norm": norm}})
+    made.append(Vitals(step=0, tables=[weight, gradient]))
+    assert bool(problem.check(made)) is expected
+
+
 def test_a_jump_counts_only_now() -> None:
     assert problem.check(history([[9.0, 9.0], HEALTHY[:2]], loss=[1.0])) is None
 
