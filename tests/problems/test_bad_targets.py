@@ -5,6 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import BadTargets
+from sickbay.problems.bad_targets import LOOK_BACK
 from sickbay.readings import Setup, Table, Vitals
 
 problem = BadTargets(batches=3, values=30)
@@ -77,7 +78,8 @@ def test_the_range_is_that_of_now() -> None:
         pytest.param([SAME] * 3, True, id="at-the-limit"),
         pytest.param([{**SAME, "count": 9.9}] * 3, False, id="too-few-values"),
         pytest.param([{**SAME, "count": 1e6}] * 2, False, id="too-early"),
-        pytest.param([LABELS, *[SAME] * 3], True, id="forgets-what-left-the-window"),
+        pytest.param([LABELS, *[SAME] * LOOK_BACK], True, id="forgets-what-was-long-ago"),
+        pytest.param([LABELS, *[SAME] * (LOOK_BACK - 1)], False, id="differed-a-while-ago"),
         pytest.param([SAME, LABELS, SAME], False, id="another-between"),
         pytest.param([SAME, SAME, labels(4, 5)], False, id="no-more"),
         pytest.param([SAME, SAME, labels(3, 4)], False, id="no-more-below"),
