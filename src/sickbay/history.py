@@ -1,7 +1,9 @@
 """What has been measured so far, in bounded windows: what every problem is judged by."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from itertools import islice
 from math import inf, isfinite, nan
 from typing import TypeAlias
 
@@ -42,7 +44,7 @@ class History:
         self._first: dict[str, float] = {}
         self._best: dict[str, float] = {}
         self._sums: dict[str, tuple[float, int]] = {}
-        self._kernels: tuple[Setup, tuple[str, ...], list[int]] = (self.setup, (), [])
+        self._known_rows: dict[str, tuple[Setup | None, tuple[str, ...], list[int]]] = {}
         for name, values in scalars.items():
             for step, value in enumerate(values):
                 self.append(Vitals(step=step, scalars={name: value}))
@@ -82,8 +84,9 @@ class History:
 
     def timed(self, name: str, count: int) -> list[tuple[int, float]]:
         """Return the newest `count` (step, value) pairs of a scalar, oldest first."""
-        pairs = self._steps.get(name, ())
-        return [pairs[index] for index in range(max(0, len(pairs) - count), len(pairs))]
+        newest = list(islice(reversed(self._steps.get(name, ())), count))
+        newest.reverse()
+        return newest
 
     def latest(self, name: str) -> float:
         """Return the newest value of a scalar by step, NaN if there is none."""
@@ -108,8 +111,9 @@ class History:
 
     def tables(self, kind: Kind, count: int) -> list[Table]:
         """Return the newest `count` tables of a kind, oldest first; fewer if there are fewer."""
-        tables = self._tables.get(kind, ())
-        return [tables[index] for index in range(max(0, len(tables) - count), len(tables))]
+        newest = list(islice(reversed(self._tables.get(kind, ())), count))
+        newest.reverse()
+        return newest
 
     def kernels(self, table: Table) -> list[int]:
         """Return the rows of a table that are kernels.
@@ -117,11 +121,12 @@ class History:
         That is: of two or more dimensions, as far as the setup tells, and not an embedding, whose
         gradient says which words occurred rather than how the signal flows.
         """
-        setup, names, rows = self._kernels
-        if setup is not self.setup or names != table.names:
-            rows = [row for row, name in enumerate(table.names) if self._is_kernel(table, name)]
-            self._kernels = self.setup, table.names, rows
-        return rows
+        return self._rows("kernels", table, partial(self._is_kernel, table))
+
+    def of_kinds(self, table: Table, kinds: Collection[str]) -> list[int]:
+        """Return the rows of a table of activations whose layers are of these classes."""
+        layers = self.setup.layers
+        return self._rows(str(kinds), table, lambda name: layers.get(name, "") in kinds)
 
     def scalars(self) -> Mapping[str, float]:
         """Return the newest value of every scalar by step."""
@@ -132,6 +137,14 @@ class History:
             self._first[name] = value
         if value > self._best.get(name, -inf):
             self._best[name] = value
+
+    def _rows(self, what: str, table: Table, wanted: Callable[[str], bool]) -> list[int]:
+        """Return the rows whose names are wanted; kept, since mostly nothing has changed."""
+        setup, names, rows = self._known_rows.get(what, (None, (), []))
+        if setup is not self.setup or names != table.names:
+            rows = [row for row, name in enumerate(table.names) if wanted(name)]
+            self._known_rows[what] = self.setup, table.names, rows
+        return rows
 
     def _is_kernel(self, table: Table, name: str) -> bool:
         kind = self.setup.layers.get(table.layer(name), "")

@@ -87,6 +87,12 @@ class Table:
         return name if self.kind in ("activation", "batch") else name.rpartition(".")[0]
 
 
+def rms(table: Table, row: int) -> float:
+    """Return the root mean square of a row."""
+    norm, count = table.column("norm")[row], table.column("count")[row]
+    return float(norm / count**0.5) if count > 0 else 0.0
+
+
 @dataclass  # not frozen: one is made at every step, and that would triple its cost
 class Vitals:
     """One reading: the scalars of a step, and the tables that were taken at it."""

@@ -60,7 +60,8 @@ def watch(
             steps, or such a number for each kind, as in `{"gradient": 1}`; a kind not named there
             is never read.
         budget: With "auto": the fraction of the loop's time that watching may take.
-        profile: The list of problems to look for: "default" or "autotrainer".
+        profile: The list of problems to look for: "default", or as published: "autotrainer",
+            "bttackler", "training_doctor".
         problems: Problems to look for instead: names, or objects with thresholds of your own.
         epochs: How many epochs are planned, if known.
         chart: A folder to record the run in; it is made. If it holds a run already, the new one

@@ -6,7 +6,6 @@ from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
 from sickbay.thresholds import threshold
 
-
 LOOK_BACK = 32  # readings
 
 
@@ -42,11 +41,10 @@ class BadTargets(Problem):
     values: int = threshold(256, "Targets in these readings, at least.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        tables = [table for table in history.tables("batch", LOOK_BACK) if "target" in table.names]
-        if not tables:
+        newest = history.table("batch")
+        if newest is None or "target" not in newest.names:
             return None
-        rows = [table.row("target") for table in tables]
-        now, step = rows[-1], tables[-1].step
+        now, step = newest.row("target"), newest.step
         if now["nonfinite"] > 0:
             message = f"{now['nonfinite']:.0f} NaN or Inf in the targets"
             return self.found(history, message, step=step, nonfinite=now["nonfinite"])
@@ -56,8 +54,14 @@ class BadTargets(Problem):
                 f"targets of {history.setup.loss} go from {low:.3g} to {high:.3g}, outside 0 to 1"
             )
             return self.found(history, message, step=step, minimum=low, maximum=high)
-        same = all(row["minimum"] == low == row["maximum"] for row in rows)
-        if same and len(rows) >= self.batches and sum(row["count"] for row in rows) >= self.values:
-            message = f"every target in the last {len(rows)} batches read is {low:.3g}"
-            return self.found(history, message, step=step, value=low)
-        return None
+        return self._constant(history, low) if low == high else None
+
+    def _constant(self, history: History, value: float) -> Finding | None:
+        tables = history.tables("batch", LOOK_BACK)
+        rows = [table.row("target") for table in tables if "target" in table.names]
+        if not all(row["minimum"] == value == row["maximum"] for row in rows):
+            return None
+        if len(rows) < self.batches or sum(row["count"] for row in rows) < self.values:
+            return None
+        message = f"every target in the last {len(rows)} batches read is {value:.3g}"
+        return self.found(history, message, step=tables[-1].step, value=value)

@@ -4,7 +4,7 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import GRADIENTS, STANDSTILL
+from sickbay.problems.groups import GRADIENTS, RATES, STANDSTILL
 from sickbay.problems.learning import LearningProblem
 from sickbay.thresholds import threshold
 
@@ -51,8 +51,8 @@ class DeadUnits(LearningProblem):
         "dying_relu",
         "unchanged_weights",
         "gradient_collapse",
-        "layer_imbalance",
         *GRADIENTS,
+        *RATES,
         *STANDSTILL,
     )
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.problems.groups import STANDSTILL
+from sickbay.problems.groups import RATES, STANDSTILL
 
 APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 
@@ -34,7 +34,7 @@ class DoubleActivation(Problem):
     severity = "critical"
     advice = "remove the last activation: the loss takes the raw outputs (logits)"
     reads = ("batch",)
-    explains = ("improper_output", *STANDSTILL)
+    explains = ("improper_output", *RATES, *STANDSTILL)
 
     def check(self, history: History) -> Finding | None:
         loss, output = history.setup.loss, history.setup.output

@@ -7,8 +7,10 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
 from sickbay.problems.groups import AFTERMATH
-from sickbay.readings import Table
+from sickbay.readings import Table, rms
 from sickbay.thresholds import threshold
+
+HUGE = 100  # times the targets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,8 @@ class ExplodingGradient(GradientProblem):
 
     How it is judged:
         The gradient of some kernel is more than `relative` times as large as the kernel itself, and
-        a step changes some kernel by more than its own size. Or, with `ratio`, as published: the
+        a step changes some kernel by more than its own size, or the outputs are more than 100 times
+        as large as the targets. Or, with `ratio`, as published: the
         gradient norm of the first kernel over that of the last one, in `checks` readings in a row,
         while the model learns badly; NaN and Inf count too where `nonfinite` says so.
 
@@ -60,7 +63,7 @@ class ExplodingGradient(GradientProblem):
             return None
         rows = history.kernels(gradient)
         moved = np.fmax.reduce(weight.column("update_ratio")[rows], initial=0.0)
-        if gradient.step != weight.step or not moved > 1:
+        if gradient.step != weight.step or not (moved > 1 or outputs_are_huge(history)):
             return None
         sizes = gradient.column("norm")[rows] / np.maximum(weight.column("norm")[rows], 1e-30)
         if not len(sizes) or not np.fmax.reduce(sizes) > self.relative:
@@ -83,3 +86,12 @@ class ExplodingGradient(GradientProblem):
         layers = (table.layers[history.kernels(table)[0]],)
         numbers = {"first": first, "last": last, "ratio": first / last}
         return self.found(history, message, step=table.step, layers=layers, **numbers)
+
+
+def outputs_are_huge(history: History) -> bool:
+    """Tell whether the outputs are far larger than the targets; than 1, if these are smaller."""
+    batch = history.table("batch")
+    if batch is None or "output" not in batch.names or "target" not in batch.names:
+        return False
+    output, target = (batch.names.index(name) for name in ("output", "target"))
+    return rms(batch, output) > HUGE * max(1.0, rms(batch, target))

@@ -47,7 +47,10 @@ class FrozenByAccident(Problem):
     checks: int = threshold(3, "Readings in a row without a gradient.", least=1)
 
     def check(self, history: History) -> Finding | None:
-        setup = history.setup
+        setup, newest = history.setup, history.table("gradient")
+        complete = newest is not None and len(newest.names) == len(setup.shapes)
+        if complete and not setup.unheld and not setup.strays:
+            return None
         kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
         called = [name for name in kernels if layer(name) not in setup.uncalled]
         held = [name for name in kernels if name not in setup.unheld]

@@ -29,6 +29,7 @@ class GradientCollapse(Problem):
 
     advice = "look at what changed at this step: the batch, the loss scale, the mode of the model"
     reads = ("step",)
+    explains = ("loss_spike", "gradient_spike")
 
     factor: float = threshold(
         1e-3, "Multiple of the lowest recent norm that is too little.", above=0

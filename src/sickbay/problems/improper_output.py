@@ -4,7 +4,7 @@ from math import inf
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.problems.groups import JUMPS, STANDSTILL, UNITS
+from sickbay.problems.groups import EVERYTHING
 from sickbay.problems.learning import best_accuracy
 from sickbay.thresholds import threshold
 
@@ -55,7 +55,7 @@ class ImproperOutput(Problem):
     severity = "critical"
     advice = "let the last layer be linear, or use the activation that the loss and targets ask for"
     reads = ("batch", "epoch")
-    explains = ("improper_loss", "vanishing_gradient", *JUMPS, *UNITS, *STANDSTILL)
+    explains = ("improper_loss", *EVERYTHING)
 
     margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
     strict: int = threshold(0, "1: judge by the recommended activations, as published.", least=0)

@@ -46,11 +46,13 @@ class LearningRateTooHigh(Problem):
         tables = history.tables("weight", self.checks)
         if not tables:
             return None
-        largest = max(updates(history, tables[-1]), default=0.0)
+        largest = updates(history, tables[-1]).max(initial=0.0)
         if largest > self.jump and not gradients_are_huge(history):
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
             return self.found(history, message, step=tables[-1].step, ratio=float(largest))
+        if not usual_update(history, tables[-1]) > self.ratio:
+            return None
         ratio = min(usual_update(history, table) for table in tables)
         first, losses = history.first("loss"), history.recent("loss", 10)
         if len(tables) < self.checks or not ratio > self.ratio or len(losses) < 10 or first <= 0:

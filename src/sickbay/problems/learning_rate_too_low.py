@@ -45,8 +45,10 @@ class LearningRateTooLow(LearningProblem):
         tables = history.tables("weight", self.checks)
         if len(tables) < self.checks:
             return None
-        ratios = [usual_update(history, table) for table in tables]
         limit = self.certain if history.step < self.after else self.ratio
+        if not usual_update(history, tables[-1]) < limit:
+            return None
+        ratios = [usual_update(history, table) for table in tables]
         rates = history.recent("lr", 20)
         if not all(0 < ratio < limit for ratio in ratios) or (rates and rates[-1] > rates[0]):
             return None

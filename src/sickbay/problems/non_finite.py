@@ -48,7 +48,11 @@ class NonFinite(Problem):
         newest = max([step for step, _ in history.timed("grad_norm", 1)], default=-1)
         newest = max(newest, *(table.step for table in tables.values()), -1)
         tables = {kind: table for kind, table in tables.items() if table.step == newest}
-        seen = {kind: table.step for kind, table in tables.items() if spoilt(table).any()}
+        seen = {
+            kind: table.step
+            for kind, table in tables.items()
+            if not table.is_finite and spoilt(table).any()
+        }
         steps: dict[str, int] = {kind: step for kind, step in seen.items()}  # noqa: C416
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):

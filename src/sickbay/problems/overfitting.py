@@ -36,8 +36,8 @@ class Overfitting(Problem):
     reads = ("epoch",)
 
     rise: float = threshold(0.3, "Rise over the best that is too much; 0: use the gap.", least=0)
-    least: float = threshold(0.05, "Rise over the first training loss that counts.", least=0)
-    epochs: int = threshold(4, "Epochs in a row that must show it.", least=1)
+    least: float = threshold(0.1, "Rise over the first training loss that counts.", least=0)
+    epochs: int = threshold(3, "Epochs in a row that must show it.", least=1)
     gap: float = threshold(0.2, "Validation minus training loss that is too much.", above=0)
     severe: float = threshold(0.5, "Validation minus training loss that is critical.", above=0)
 

@@ -1,19 +1,16 @@
 from dataclasses import dataclass
 
+import numpy as np
+
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import JUMPS, RATES, STANDSTILL
 from sickbay.problems.learning import LearningProblem
-from sickbay.readings import COLUMN, Table
+from sickbay.readings import Numbers, Table
 from sickbay.thresholds import threshold
 
-LIMITS = {
-    "RNN": (-1, 1),  # what it puts out are its tanh units
-    "Sigmoid": (0.0, 1.0),
-    "Tanh": (-1.0, 1.0),
-    "Hardsigmoid": (0.0, 1.0),
-    "Softsign": (-1.0, 1.0),
-}
+FROM_0_TO_1 = ("Sigmoid", "Hardsigmoid")
+FROM_MINUS_1_TO_1 = ("Tanh", "Softsign", "RNN")  # what an RNN puts out are its tanh units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,28 +50,32 @@ class SaturatedActivation(LearningProblem):
         tables = history.tables("activation", self.checks)
         if len(tables) < self.checks:
             return None
-        slopes = [self._slopes(history, table) for table in tables]
-        flat = [
-            name for name in slopes[-1] if all(each.get(name, 1.0) < self.slope for each in slopes)
-        ]
-        if not flat or not self.learns_badly(history):
+        newest = tables[-1]
+        slopes = self._slopes(history, newest)
+        flat = slopes < self.slope
+        if not flat.any() or not self.learns_badly(history):
             return None
-        least = min(slopes[-1][name] for name in flat)
+        for table in tables[:-1]:
+            if table.names != newest.names:
+                return None
+            flat &= self._slopes(history, table) < self.slope
+        if not flat.any():
+            return None
+        least = float(slopes[flat].min())
         message = (
-            f"{len(flat)} of {len(slopes[-1])} sigmoid or tanh layers saturated, "
+            f"{flat.sum()} of {np.isfinite(slopes).sum()} sigmoid or tanh layers saturated, "
             f"mean slope {least:.2g} (limit {self.slope:g})"
         )
-        return self.found(history, message, step=tables[-1].step, layers=tuple(flat), slope=least)
+        where = tuple(name for name, bad in zip(newest.names, flat, strict=True) if bad)
+        return self.found(history, message, step=newest.step, layers=where, slope=least)
 
-    def _slopes(self, history: History, table: Table) -> dict[str, float]:
-        """Return the mean slope of every hidden layer with such an activation."""
-        slopes = {}
-        kinds = [history.setup.layers.get(name, "") for name in table.names]
-        for name, kind, row in zip(table.names[:-1], kinds, table.values, strict=False):
-            if kind in LIMITS:
-                low, high = LIMITS[kind]
-                mean = (float(row[COLUMN["mean"]]) - low) / (high - low)
-                slopes[name] = (
-                    mean * (1 - mean) - float(row[COLUMN["variance"]]) / (high - low) ** 2
-                )
+    def _slopes(self, history: History, table: Table) -> Numbers:
+        """Return the mean slope of every hidden layer with such an activation, NaN for others."""
+        mean, variance = table.column("mean"), table.column("variance")
+        slopes: Numbers = np.full(len(mean), np.nan)
+        rows = history.of_kinds(table, FROM_0_TO_1)
+        slopes[rows] = mean[rows] * (1 - mean[rows]) - variance[rows]
+        rows = history.of_kinds(table, FROM_MINUS_1_TO_1)
+        slopes[rows] = (1 - mean[rows] ** 2 - variance[rows]) / 4
+        slopes[-1:] = np.nan
         return slopes

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.problems.groups import JUMPS, STANDSTILL
+from sickbay.problems.groups import JUMPS, RATES, STANDSTILL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class ShapeBroadcast(Problem):
     severity = "critical"
     advice = "give both the same shape: outputs.squeeze(1), or targets.unsqueeze(1)"
     reads = ("batch",)
-    explains = ("improper_output", "improper_loss", *JUMPS, *STANDSTILL)
+    explains = ("improper_output", "improper_loss", *JUMPS, *RATES, *STANDSTILL)
 
     def check(self, history: History) -> Finding | None:
         setup = history.setup

@@ -47,17 +47,19 @@ class UnchangedWeights(Problem):
 
     def check(self, history: History) -> Finding | None:
         for kind, (column, idle) in IDLE.items():
-            tables = history.tables(kind, self.checks)
-            if len(tables) < self.checks or len({table.names for table in tables}) > 1:
+            newest = history.table(kind)
+            if newest is None or not (newest.column(column) == idle).any():
                 continue
-            layers = tables[-1].layers
-            unused = history.setup.uncalled
-            rows = [row for row in history.kernels(tables[-1]) if layers[row] not in unused]
+            tables = history.tables(kind, self.checks)
+            if len(tables) < self.checks or any(each.names != newest.names for each in tables):
+                continue
+            layers, unused = newest.layers, history.setup.uncalled
+            rows = [row for row in history.kernels(newest) if layers[row] not in unused]
             values = np.stack([table.column(column)[rows] for table in tables])
             still = (values == idle).all(0)
             if still.any() and (values != idle).any(1).all():
                 where = tuple(layers[row] for row in np.array(rows)[still])
                 what = "did not change" if kind == "weight" else "had a gradient of 0"
                 message = f"{still.sum()} of {len(rows)} kernels {what} in {self.checks} readings"
-                return self.found(history, message, step=tables[-1].step, layers=where)
+                return self.found(history, message, step=newest.step, layers=where)
         return None

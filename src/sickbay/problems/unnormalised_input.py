@@ -4,7 +4,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
-from sickbay.readings import Table
+from sickbay.readings import rms
 from sickbay.thresholds import threshold
 
 
@@ -53,9 +53,3 @@ class UnnormalisedInput(Problem):
         )
         where = (layers.layers[0],)
         return self.found(history, message, step=batch.step, layers=where, size=size, passed=passed)
-
-
-def rms(table: Table, row: int) -> float:
-    """Return the root mean square of a row."""
-    norm, count = table.column("norm")[row], table.column("count")[row]
-    return float(norm / count**0.5) if count > 0 else 0.0

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.problems.groups import GRADIENTS, JUMPS, STANDSTILL
+from sickbay.problems.groups import EVERYTHING
 from sickbay.thresholds import threshold
 
 
@@ -28,7 +28,7 @@ class WrongMode(Problem):
 
     advice = "call model.train() before the training loop and again after every evaluation"
     reads = ("batch",)
-    explains = ("overfitting", *GRADIENTS, *JUMPS, *STANDSTILL)
+    explains = EVERYTHING
 
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 

@@ -180,6 +180,8 @@ class Batch:
         output, gradient, loss = self._output, self._gradient, self._loss
         if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
             return
+        if graph.activation(output.grad_fn)[2] is not traced.source:
+            return
         found = recover.targets(traced.loss, loss.detach(), output.detach(), gradient)
         if found is not None:
             self._pairs = [Pair(output.detach(), found, traced.loss, traced.output)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 LOSSES = {
@@ -70,6 +70,7 @@ class Origin:
     loss: str = ""
     output: str = ""
     stretched: bool = False  # the output was stretched to the shape of the targets
+    source: Any = field(default=None, compare=False)  # the node that has made the output
 
 
 def origin(node: Any) -> Origin:
@@ -218,8 +219,8 @@ def _finish(name: str, node: Any) -> Origin:
         name = "cross_entropy"
     if name == "cross_entropy" and output == "log_softmax":
         before = _before(node)
-        output, stretched, _ = activation(before[0] if before else None)
-    return Origin(name, output, stretched)
+        output, stretched, node = activation(before[0] if before else None)
+    return Origin(name, output, stretched, node)
 
 
 def _before(node: Any) -> list[Any]:
