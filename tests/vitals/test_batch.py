@@ -73,6 +73,7 @@ def newest(doctor: Doctor) -> Table:
 def test_a_loss_module(criterion: Criterion, targets: Tensor, loss: str, task: str) -> None:
     doctor = learn(mlp(), criterion, targets)
     assert facts(doctor) == (loss, "linear", task, (6, 4), tuple(targets.shape))
+    assert (doctor.history.setup.stretched, doctor.history.setup.strays) == (False, 0)
     table = newest(doctor)
     assert (table.names, table.step) == (("input", "output", "target"), 1)
     assert table.row("target")["maximum"] == targets.max()
@@ -149,6 +150,17 @@ def test_a_loss_given_as_a_float() -> None:
     assert facts(doctor) == ("mse", "tanh", "regression", (6, 4), (6, 4))
 
 
+def test_outputs_and_targets_given_beside_a_float() -> None:
+    model = nn.Sequential(mlp(), nn.Softmax(1))
+    optimizer, doctor = watched(model)
+    outputs = model(features())
+    loss = f.l1_loss(outputs, NUMBERS)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    doctor.step(loss.item(), outputs=outputs, targets=NUMBERS)
+    assert facts(doctor) == ("", "softmax", "regression", (6, 4), (6, 4))
+
+
 def test_a_loss_not_given_at_all() -> None:
     model = mlp()
     optimizer, doctor = watched(model)
@@ -206,6 +218,12 @@ def test_tokens_as_input(criterion: Criterion, head: int, task: str) -> None:
     assert newest(doctor).names == ("output", "target")  # numbers of words have no size
 
 
+def test_one_number_for_each_sample_is_no_sequence() -> None:
+    model = nn.Embedding(11, 4)
+    doctor = learn(model, nn.CrossEntropyLoss(), LABELS, batch=lambda: torch.arange(6))
+    assert facts(doctor) == ("cross_entropy", "linear", "multiclass", (6, 4), (6,))
+
+
 class Named(nn.Module):
     """Puts out a dict."""
 
@@ -222,6 +240,19 @@ def test_dict_outputs(criterion: Any) -> None:
     doctor = learn(Named(), lambda out, y: criterion(out["logits"], y), LABELS)  # type: ignore[index]
     assert facts(doctor)[:4] == ("cross_entropy", "linear", "multiclass", (6, 4))
     assert newest(doctor).row("output")["count"] == 24
+
+
+def test_the_most_labels_of_any_batch_count() -> None:
+    model = mlp()
+    optimizer, doctor = watched(model)
+    labels = []
+    for targets in (LABELS % 2, LABELS, LABELS % 3):
+        nn.CrossEntropyLoss()(model(features()), targets).backward()
+        optimizer.step()
+        doctor.step()
+        labels.append(doctor.history.setup.labels)
+    assert labels == [2, 4, 4]
+    assert learn(mlp(), nn.MSELoss(), NUMBERS).history.setup.labels == 0
 
 
 def test_a_batch_may_look_like_a_simpler_task() -> None:
