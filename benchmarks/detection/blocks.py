@@ -67,6 +67,7 @@ class Net:
     bias: float | None = None
     output: str = "none"
     function: bool = False
+    inline: bool = False  # whether hidden activations are functions rather than modules
     post_norm: bool = False
     tied: bool = False
     spare: bool = False  # whether there is a head that is never called
@@ -93,6 +94,17 @@ class Spare(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         done: Tensor = self.body(x)
         return done
+
+
+class Inline(nn.Module):
+    """A layer and its activation, which is no module of its own."""
+
+    def __init__(self, layer: nn.Module, activation: str) -> None:
+        super().__init__()
+        self.layer, self.activation = layer, FUNCTIONS[activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.activation(self.layer(x))
 
 
 class Functional(nn.Module):

@@ -10,6 +10,7 @@ from benchmarks.detection.blocks import (
     ACTIVATIONS,
     Divide,
     Functional,
+    Inline,
     Net,
     Recurrent,
     Residual,
@@ -50,6 +51,8 @@ def norm_of(kind: str, width: int) -> list[nn.Module]:
 
 def hidden(net: Net, layer: nn.Module, width: int, suffix: str = "") -> list[nn.Module]:
     drop = [nn.Dropout(net.dropout)] if net.dropout else []
+    if net.inline:
+        return [Inline(layer, net.activation), *drop]
     return [layer, *norm_of(net.norm + suffix, width), ACTIVATIONS[net.activation](), *drop]
 
 

@@ -122,6 +122,7 @@ class Setup:
         output_shape: Shape of what is compared with the targets, () if not known.
         target_shape: Shape of the targets, () if not known.
         stretched: Whether outputs and targets were stretched to fit each other.
+        bare: Whether the loss is nothing but that, with no weights or other terms around it.
         strays: Kernels between those of the model that it does not hold, as in a plain list.
         labels: How many different whole numbers the targets are, 0 if they are not whole.
     """
@@ -138,8 +139,9 @@ class Setup:
     output_shape: tuple[int, ...] = ()
     target_shape: tuple[int, ...] = ()
     stretched: bool = False
-    labels: int = 0
+    bare: bool = False
     strays: int = 0
+    labels: int = 0
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> "Setup":

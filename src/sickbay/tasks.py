@@ -37,11 +37,11 @@ def infer(
     """
     if targets is None or not targets.size:
         return _by_loss(outputs, loss, tokens)
+    numbers = np.issubdtype(targets.dtype, np.integer)
+    if numbers and targets.ndim == len(outputs) - 1 and outputs[-1] > 1:
+        return "next_token" if tokens and outputs[-1] > 2 else "multiclass"  # -100 is no target
     targets = _rounded(targets)
     whole = bool(np.isfinite(targets).all() and (targets == np.round(targets)).all())
-    indices = whole and targets.ndim == len(outputs) - 1 and targets.min() >= 0
-    if indices and outputs[-1] > 1 and (np.issubdtype(targets.dtype, np.integer) or loss == "nll"):
-        return "next_token" if tokens and outputs[-1] > 2 else "multiclass"
     two = bool(whole and len(np.unique(targets)) <= 2 and np.isin(targets, (-1, 0, 1)).all())
     width = outputs[-1] if targets.ndim == len(outputs) > 1 else 1
     if width > 1:
@@ -61,6 +61,8 @@ def labels(targets: NDArray[np.floating | np.integer]) -> int:
 
 def _rounded(targets: NDArray[Any]) -> NDArray[Any]:
     """Return targets as whole numbers where they all are, but for what computing has left."""
+    if not np.isfinite(targets).all():
+        return targets
     near = np.round(targets)
     return near if np.abs(targets - near).max() < 1e-3 < np.abs(near).max() else targets
 

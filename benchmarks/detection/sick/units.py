@@ -27,6 +27,10 @@ DYING = [
     ill(plan("imdb", "bag", 3, lr=0.01), bias=-5.0),
     ill(plan("reuters_bag", depth=3), surgery=NEGATIVE),
     ill(plan("reuters", "bag", 4, lr=0.01), bias=-3.0),
+    ill(plan("circles", depth=4, inline=True), "inline-bias-8", bias=-8.0),
+    ill(plan("digits", depth=3, inline=True), "inline-bias-10", bias=-10.0),
+    ill(plan("digits", "cnn", 3, 8, inline=True), "inline-bias-6", bias=-6.0),
+    ill(plan("friedman", depth=4, inline=True), "inline-negative", surgery=NEGATIVE),
 ]
 SATURATED = [
     ill(plan("circles", depth=3, activation="tanh", init="right"), gain=60.0),

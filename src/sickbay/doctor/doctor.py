@@ -31,6 +31,7 @@ from sickbay.vitals.probe import Probe, Reading
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
 MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
+EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
 UNHEARD = (
     "no layer's output could be read at this step: the model was not called, or is in eval mode, "
@@ -113,6 +114,7 @@ class Doctor:
         self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
         self._alarms = {"loss": Alarm(), "grad_norm": Alarm()}
+        self._eval_steps = 0  # made in evaluation mode, in a row
         self._restless = False  # the step at hand must be judged, whatever that costs
         self._closed = self._retired = False
         self._plan()
@@ -215,7 +217,7 @@ class Doctor:
         probe = self._probe
         value = numbers.get("loss", 0.0)
         self._restless = not isfinite(value) or self._alarms["loss"].rings(value)
-        if self._waiting or self._restless or not probe.glance():
+        if self._waiting or self._restless or probe.in_eval or not probe.glance():
             return False
         self._passed.append(numbers)
         self._uneventful -= 1
@@ -279,7 +281,9 @@ class Doctor:
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
+        self._eval_steps = self._eval_steps + 1 if self._probe.in_eval else 0
         restless = self._restless or reading.alarm or self._jumped(scalars)
+        restless |= 0 < self._eval_steps < EVAL_STEPS
         self._restless = False
         return self._judge() if restless or self._governor.judging_due(step) else []
 

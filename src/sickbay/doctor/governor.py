@@ -15,7 +15,8 @@ SHARES: Mapping[str, float] = {
 # What is wrong mostly shows in the first steps, so these get more.
 START_SECONDS = 0.02  # in all purses together at the start
 START_STEPS = 50  # steps for which the budget is doubled
-ALWAYS_READ = 3  # steps that are read whatever it costs: as many as a problem must show in
+# Steps that are read whatever it costs: as many as a problem must show in.
+ALWAYS_READ: Mapping[str, int] = {"gradient": 3, "activation": 3, "weight": 3, "batch": 8}
 ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
 LEAST = 0.05  # of the aim is for readings in any case, or a very fast loop would never be read
@@ -70,7 +71,7 @@ class Governor:
             return {
                 kind
                 for kind in self.kinds
-                if step < ALWAYS_READ or self._purses[kind] >= self._prices[kind]
+                if step < ALWAYS_READ[kind] or self._purses[kind] >= self._prices[kind]
             }
         if isinstance(self.every, Mapping):
             every = self.every

@@ -11,9 +11,10 @@ from sickbay.problems.base import Source
 from sickbay.readings import KINDS
 from sickbay.vitals.guard import Guard
 
-PATIENCE = (
-    10  # judgements without it before a problem counts as gone, doubled each time it was said
-)
+# Judgements without it before a problem counts as gone, doubled each time it was said.
+PATIENCE = 10
+# Steps for which a problem that is gone still explains what follows: the damage outlasts it.
+AFTERMATH = 200
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Verdict:
 class Ward:
     """Asks the problems, and remembers which of them stand.
 
-    A problem is asked when something it reads is new. What another problem explains, now or before,
+    A problem is asked when something it reads is new. What another problem explains, now or lately,
     is no finding of its own: it is named among the consequences of that one. The order of the
     problems is that of their priority.
     """
@@ -40,6 +41,7 @@ class Ward:
         self._guard = guard
         self._absent: dict[str, int] = {}  # standing problems, and how long they were not seen
         self._said: Counter[str] = Counter()  # how often each was a finding
+        self._last_seen: dict[str, int] = {}  # the step at which each finding was last there
         self._explained: set[str] = set()  # standing problems that another one explains
         self._seen: dict[Source, int] = {}  # the step, or epoch, of what was judged last
 
@@ -61,9 +63,10 @@ class Ward:
                 found[name] = finding
             elif name in self._absent:
                 gone += self._note_absence(name)
+        self._last_seen.update(dict.fromkeys(found, history.step))
         new = {name: finding for name, finding in found.items() if name not in self._absent}
         self._absent.update(dict.fromkeys(found, 0))
-        return self._by_cause(new, gone) if new or gone else Verdict()
+        return self._by_cause(new, gone, history.step) if new or gone else Verdict()
 
     def _fresh(self, history: History) -> set[Source]:
         """Return what has come in since the last time."""
@@ -86,9 +89,10 @@ class Ward:
             return []
         return [name]
 
-    def _by_cause(self, new: Mapping[str, Finding], gone: list[str]) -> Verdict:
+    def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
         """Sort new findings into those to be said, with what they explain, and the others."""
-        causes = {name: self._cause(name, list(new)) for name in new}
+        lately = [name for name in self._said if step - self._last_seen[name] <= AFTERMATH]
+        causes = {name: self._cause(name, list(new), lately) for name in new}
         own = [name for name, cause in causes.items() if cause == name]
         self._explained |= new.keys() - set(own)
         self._said.update(own)
@@ -102,10 +106,10 @@ class Ward:
                 verdict.explained.append((finding, cause))
         return verdict
 
-    def _cause(self, name: str, new: Sequence[str]) -> str:
+    def _cause(self, name: str, new: Sequence[str], lately: Sequence[str]) -> str:
         """Return what explains a problem: one said before, else a new one of higher priority."""
         while True:
-            said = (cause for cause in self._said if name in self.problems[cause].explains)
+            said = (cause for cause in lately if name in self.problems[cause].explains)
             before = new[: new.index(name)]
             now = (cause for cause in before if name in self.problems[cause].explains)
             if (cause := next(said, None)) is not None:

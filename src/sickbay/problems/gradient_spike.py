@@ -35,7 +35,7 @@ class GradientSpike(Problem):
 
     def check(self, history: History) -> Finding | None:
         norms = history.timed("grad_norm", self.window + 1)
-        if len(norms) <= EARLY or norms[-1][0] != history.step:
+        if len(norms) <= min(EARLY, self.window) or norms[-1][0] != history.step:
             return None
         now, high = norms[-1][1], max(norm for _, norm in norms[:-1])
         if not now > self.factor * high > 0:

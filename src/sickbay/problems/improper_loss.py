@@ -12,6 +12,7 @@ NEVER_NEGATIVE = (
     "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
     "soft_margin", "multi_margin",
 )  # fmt: skip
+FEW = 12  # whole numbers below this are taken for classes if all are about as frequent
 SIGNED = ("soft_margin", "hinge_embedding", "hinge")
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 RECOMMENDED = {
@@ -73,14 +74,14 @@ class ImproperLoss(Problem):
         if loss == "l1" and setup.task == "multiclass":
             return "l1 on one-hot classes is smallest where every output is 0"
         low, high = (self._target(history, end) for end in ("minimum", "maximum"))
-        if loss in SIGNED and low == low and not (setup.labels == 2 and low == -1 and high == 1):
+        if loss in SIGNED and not {low, high} <= {-1, 1} and low == low:
             return f"{loss} needs labels -1 and 1, the targets go from {low:.3g} to {high:.3g}"
-        if loss == "poisson_nll" and (low < -1e-3 or setup.task in ("binary", "multiclass")):
+        if loss == "poisson_nll" and low < -1e-3:
             return f"poisson_nll needs counts, the targets go from {low:.3g} to {high:.3g}"
         if loss in (*DISTANCES, "poisson_nll") and self._are_indices(history):
             return f"{loss} takes the numbers of {setup.labels} classes for quantities"
         least = min(history.recent("loss", 3), default=0.0)
-        if -inf < least < -1e-6 and loss in NEVER_NEGATIVE:
+        if -inf < least < -1e-6 and loss in NEVER_NEGATIVE and setup.bare:
             return f"the loss is {least:.3g}, but {loss} cannot be below 0 if its inputs are right"
         return ""
 
@@ -101,7 +102,7 @@ class ImproperLoss(Problem):
             return False
         evenly = most * (most + 2) / 12  # variance of numbers that are all as frequent
         even = self._target(history, "variance") > 0.7 * evenly and setup.labels > 0.8 * most
-        return most < 100 and (even or best_accuracy(history) > -inf)
+        return (even and most < FEW) or (best_accuracy(history) > -inf and most < 100)
 
     def _against_the_paper(self, history: History) -> str:
         setup = history.setup

@@ -41,7 +41,10 @@ class NonFinite(Problem):
     severity = "critical"
     reads = ("step", *KINDS)
     explains = EVERYTHING
-    advice = "lower the learning rate or clip gradients; look for log, sqrt or division near zero"
+    advice = (
+        "look at that batch; at log, sqrt or division near zero; else clip gradients or lower the "
+        "learning rate"
+    )
 
     def check(self, history: History) -> Finding | None:
         tables = {kind: table for kind in KINDS if (table := history.table(kind)) is not None}

@@ -11,7 +11,6 @@ from sickbay.problems import (
     AbnormalGradient,
     AmplifiedGradient,
     BadTargets,
-    ConstantPrediction,
     DeadUnits,
     DoubleActivation,
     DyingRelu,
@@ -72,7 +71,6 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         LossSpike(),
         GradientSpike(),
         GradientCollapse(),
-        ConstantPrediction(),
         Overfitting(),
     ),
     # As published: one reading is enough, accuracy is needed, NaN is an exploding gradient.

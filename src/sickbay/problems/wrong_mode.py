@@ -27,7 +27,7 @@ class WrongMode(Problem):
     """
 
     advice = "call model.train() before the training loop and again after every evaluation"
-    reads = ("batch",)
+    reads = ("step",)
     explains = EVERYTHING
 
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)

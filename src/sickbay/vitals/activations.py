@@ -13,7 +13,7 @@ from sickbay.readings import COLUMN, Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy, computes
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Handles, Hook, first_tensor
+from sickbay.vitals.hooks import Handles, Hook, first_tensor, is_transformed
 from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
@@ -158,7 +158,8 @@ class _Listener(Hook):
         if torch.compiler.is_compiling():
             self._copy_sample(output)
         else:
-            self.owner._guard.run("activation", self.owner.hear, self.name, module, output)
+            if not is_transformed():
+                self.owner._guard.run("activation", self.owner.hear, self.name, module, output)
 
     def _copy_sample(self, output: Any) -> None:
         tensor = first_tensor(output)

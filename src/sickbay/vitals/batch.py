@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
 from sickbay.readings import Kind, Numbers, Table
 from sickbay.vitals import graph, losses, recover
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Hook, first_tensor
+from sickbay.vitals.hooks import Hook, first_tensor, is_transformed, weakly
 from sickbay.vitals.moments import merge
 from sickbay.vitals.replay import Replay
 from sickbay.vitals.statistics import measure
 
 SAMPLE = 64  # samples of a batch that the task is told from
 PAIRS = 16  # outputs with their targets that are kept of one step, at the most
+LARGE = 65_536  # values above which only the first samples are kept
 ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these stretch what does not fit
 
 
@@ -35,18 +37,28 @@ class Facts:
     output_shape: tuple[int, ...] = ()
     target_shape: tuple[int, ...] = ()
     stretched: bool = False
-    labels: int = 0
+    bare: bool = False
     strays: int = 0
+    labels: int = 0
 
 
 @dataclass(frozen=True)
 class Pair:
-    """What one loss has compared."""
+    """What one loss has compared, or the first samples of it."""
 
     outputs: Tensor
     targets: Tensor
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
     loss: str = ""
     output: str = ""
+    value: Any = None
+
+    @classmethod
+    def of(
+        cls, outputs: Tensor, targets: Tensor, loss: str = "", output: str = "", value: Any = None
+    ) -> Pair:
+        shapes = tuple(outputs.shape), tuple(targets.shape)
+        return cls(excerpt(outputs), excerpt(targets), shapes, loss, output, value)
 
 
 class Batch:
@@ -65,8 +77,12 @@ class Batch:
         self._model, self._optimized, self._replay = model, optimized, replay
         self._guard, self._clock = guard, clock
         self._searched = False
+        self._deaf = False  # no output was seen at a whole step: the model is compiled
         self._output: Tensor | None = None
+        self._shape: tuple[int, ...] = ()
+        self._made_by: Any = None  # the node behind the output
         self._gradient: Tensor | None = None  # of the loss, with respect to the output
+        self._handle: RemovableHandle | None = None
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
         self.facts = Facts()
@@ -81,25 +97,26 @@ class Batch:
         self._forget()
         self.due = due and "batch" not in self._guard.off
 
-    def heard(self, loss: str, outputs: Tensor, targets: Tensor) -> None:
-        """Note what a loss module is about to compare."""
+    def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
+        """Note what a loss module has compared."""
         if self.due and len(self._pairs) < PAIRS:
-            self._guard.run("batch", self._note, loss, outputs, targets)
+            self._guard.run("batch", self._note, loss, outputs, targets, value)
 
     def given(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Note what the user has handed over."""
         if isinstance(loss, Tensor) and loss.grad_fn is not None:
             self._loss = loss
         if isinstance(outputs, Tensor):
-            self._output = outputs.detach()
+            self._keep(outputs)
             if isinstance(targets, Tensor):
                 output = graph.activation(outputs.grad_fn)[0]
-                self._pairs = [Pair(outputs.detach(), targets.detach(), output=output)]
+                self._pairs = [Pair.of(outputs, targets, output=output)]
 
     def collect(self, step: int) -> Table | None:
         """Return the table of the step, None if nothing was seen."""
         inputs = self._replay.inputs() if self._replay is not None else []
         self._learn(tokens=any(each.ndim > 1 and not each.is_floating_point() for each in inputs))
+        self._deaf = self._output is None
         pairs = self._pairs
         rows = {
             "input": _measured([first_tensor(inputs)]),
@@ -108,7 +125,7 @@ class Batch:
         }
         found = {name: row for name, row in rows.items() if row is not None}
         outputs = pairs[-1].outputs if pairs else self._output
-        self.scalars = {} if outputs is None else verdicts(outputs.detach(), self.facts.task)
+        self.scalars = {} if outputs is None else verdicts(outputs, self.facts.task)
         self._forget()
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
@@ -117,27 +134,45 @@ class Batch:
         self._hook.remove()
         self.arm(False)
 
-    def _leave(self, _model: nn.Module, _args: Any, output: Any) -> None:
-        if torch.compiler.is_compiling() or not self.due or not torch.is_grad_enabled():
+    def _leave(self, model: nn.Module, _args: Any, output: Any) -> None:
+        if torch.compiler.is_compiling() or not self.due or not model.training:
             return
-        self._output, self._gradient = first_tensor(output), None
-        if self._output is not None and self._output.requires_grad:
-            self._output.register_hook(self._keep_gradient)  # type: ignore[no-untyped-call]
+        if torch.is_grad_enabled() and not is_transformed():
+            self._guard.run("batch", self._note_output, output)
+
+    def _note_output(self, output: Any) -> None:
+        tensor = first_tensor(output)
+        if tensor is None:
+            return
+        self._keep(tensor)
+        self._gradient = None
+        if tensor.grad_fn is not None and tensor.numel() <= LARGE:
+            self._unhook()
+            keep = unserializable_hook(weakly(self._keep_gradient))  # type: ignore[no-untyped-call]
+            self._handle = tensor.register_hook(keep)  # type: ignore[no-untyped-call]
+
+    def _keep(self, outputs: Tensor) -> None:
+        self._output, self._shape = excerpt(outputs), tuple(outputs.shape)
+        self._made_by = outputs.grad_fn
 
     def _keep_gradient(self, gradient: Tensor) -> None:
         self._gradient = gradient.detach()
 
-    def _note(self, loss: str, outputs: Tensor, targets: Tensor) -> None:
+    def _note(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
+        if is_transformed() or not outputs.is_floating_point() or not self._is_ours(outputs):
+            return
         with self._clock.timing("batch"):
-            if outputs.is_floating_point() and self._is_ours(outputs):
-                output = graph.activation(outputs.grad_fn)[0]
-                self._pairs.append(Pair(outputs.detach(), targets.detach(), loss, output))
+            output = graph.activation(outputs.grad_fn)[0]
+            value = value.detach() if isinstance(value, Tensor) and not value.ndim else None
+            self._pairs.append(Pair.of(outputs, targets, loss, output, value))
 
     def _is_ours(self, outputs: Tensor) -> bool:
         """Tell whether these come from the model, rather than from one that it feeds."""
-        if self._output is None or self._output.data_ptr() == outputs.data_ptr():
+        if self._output is None:
+            return self._deaf
+        if self._output.data_ptr() == outputs.data_ptr():
             return True
-        return graph.leads_to(outputs.grad_fn, self._output.grad_fn)
+        return graph.leads_to(outputs.grad_fn, self._made_by)
 
     def _learn(self, tokens: bool) -> None:
         """Put together what is known about the task."""
@@ -146,25 +181,26 @@ class Batch:
             self._recover(traced)
         pairs = self._pairs
         pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
-        outputs = pair.outputs if pair is not None else self._output
-        if not traced.loss and outputs is not None:
-            traced = replace(traced, output=graph.activation(outputs.grad_fn)[0])
-        loss, output, stretched = traced.loss, traced.output, traced.stretched
+        loss, output, stretched, bare = traced.loss, traced.output, traced.stretched, traced.bare
+        if not loss:
+            output = graph.activation(self._made_by)[0]
+        shapes = (self._shape, ()) if pair is None else pair.shapes
         if pair is not None:
             loss, output = loss or pair.loss, output or pair.output
-            if pair.loss in ELEMENTWISE:
-                stretched |= pair.outputs.shape != pair.targets.shape
-        shape = () if outputs is None else tuple(outputs.shape)
+            stretched |= loss in ELEMENTWISE and shapes[0] != shapes[1]
+            same = pair.value is not None and self._loss is not None and not self._loss.ndim
+            bare |= same and bool(torch.isclose(pair.value, self._loss.detach()))  # type: ignore[union-attr]
         some = None if pair is None else _some(pair.targets)
         self._add(
             loss=loss,
             output=output,
-            task=tasks.infer(shape, some, loss=loss, tokens=tokens),
-            output_shape=shape,
-            target_shape=() if pair is None else tuple(pair.targets.shape),
+            task=tasks.infer(shapes[0], some, loss=loss, tokens=tokens),
+            output_shape=shapes[0],
+            target_shape=shapes[1],
             stretched=stretched,
-            labels=0 if some is None else tasks.labels(some),
+            bare=bare,
             strays=self._strays(),
+            labels=0 if some is None else tasks.labels(some),
         )
 
     def _strays(self) -> int:
@@ -180,11 +216,11 @@ class Batch:
         output, gradient, loss = self._output, self._gradient, self._loss
         if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
             return
-        if graph.activation(output.grad_fn)[2] is not traced.source:
+        if graph.activation(self._made_by)[2] is not traced.source:
             return
-        found = recover.targets(traced.loss, loss.detach(), output.detach(), gradient)
+        found = recover.targets(traced.loss, loss.detach(), output, gradient)
         if found is not None:
-            self._pairs = [Pair(output.detach(), found, traced.loss, traced.output)]
+            self._pairs = [Pair.of(output, found, traced.loss, traced.output)]
 
     def _add(self, **facts: Any) -> None:
         """Keep what is new; a task may turn out to be another than one batch made believe."""
@@ -195,9 +231,23 @@ class Batch:
         later["labels"] = max(known["labels"], facts["labels"])
         self.facts = replace(self.facts, **later)
 
+    def _unhook(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
     def _forget(self) -> None:
-        self._output = self._loss = self._gradient = None
+        self._unhook()
+        self._output = self._loss = self._gradient = self._made_by = None
         self._pairs.clear()
+
+
+def excerpt(tensor: Tensor) -> Tensor:
+    """Return the values of a tensor; of a large one a copy of the first samples."""
+    tensor = tensor.detach()
+    if tensor.numel() <= LARGE or not tensor.ndim:
+        return tensor
+    return tensor[: max(2, LARGE * len(tensor) // tensor.numel())].clone()
 
 
 def verdicts(outputs: Tensor, task: str) -> dict[str, float]:

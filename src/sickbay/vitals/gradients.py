@@ -16,6 +16,7 @@ from sickbay.readings import COLUMN, Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
+from sickbay.vitals.hooks import weakly
 from sickbay.vitals.statistics import measure
 
 SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_quartile")]
@@ -57,6 +58,7 @@ class Gradients:
         self._raw: Rows | None = None
         self._final: dict[int, Rows] = {}  # by who uses them
         self._changed = False
+        self.held: Mapping[str, nn.Parameter] = {}  # the parameters that an optimizer holds
         self._started_clean: bool | None = None  # whether any backward of the step began from zero
         self.due = False
 
@@ -69,10 +71,10 @@ class Gradients:
         elif not self._handles:
             # One parameter is enough, and each that was ever hooked costs something from then on.
             if self._sentinel is None:
-                self._sentinel = list(self._anatomy.parameters.values())[-1]
+                self._sentinel = list((self.held or self._anatomy.parameters).values())[-1]
             self._handles = [
-                self._sentinel.register_hook(self._arriving),  # type: ignore[no-untyped-call]
-                self._sentinel.register_post_accumulate_grad_hook(self._arrived),  # type: ignore[no-untyped-call]
+                self._sentinel.register_hook(weakly(self._arriving)),  # type: ignore[no-untyped-call]
+                self._sentinel.register_post_accumulate_grad_hook(weakly(self._arrived)),  # type: ignore[no-untyped-call]
             ]
 
     def take(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from torch import nn
 
 LOSSES = {
     "NllLoss": "nll",
@@ -70,13 +72,14 @@ class Origin:
     loss: str = ""
     output: str = ""
     stretched: bool = False  # the output was stretched to the shape of the targets
+    bare: bool = False  # the loss is that alone, or a mean or sum of it
     source: Any = field(default=None, compare=False)  # the node that has made the output
 
 
 def origin(node: Any) -> Origin:
     """Return what is behind the node of a loss; nothing if there are several losses in it."""
     found: dict[str, Any] = {}
-    waiting = [node]
+    waiting, bare = [node], True
     for _ in range(DEPTH):
         if not waiting:
             break
@@ -87,11 +90,12 @@ def origin(node: Any) -> Origin:
         elif title(node) == "LogSoftmax":  # class probabilities as targets leave no other trace
             found.setdefault("cross_entropy", node)
         elif title(node) in SUMMING:
+            bare &= title(node) in ("Mean", "Sum", "ToCopy")
             waiting += _before(node)
     if len(found) != 1:
         return Origin()
     [(name, node)] = found.items()
-    return _finish(name, node)
+    return replace(_finish(name, node), bare=bare)
 
 
 def activation(node: Any) -> tuple[str, bool, Any]:
@@ -170,7 +174,7 @@ def _walk(node: Any) -> tuple[list[Any], dict[Any, list[Any]]]:
             leaf.variable
             for earlier in _before(each)
             for leaf in _leaves(earlier)
-            if leaf.variable.ndim > 1
+            if leaf.variable.ndim > 1 and isinstance(leaf.variable, nn.Parameter)
         ]
         for earlier in _before(each):
             waits[earlier] -= 1
@@ -220,7 +224,7 @@ def _finish(name: str, node: Any) -> Origin:
     if name == "cross_entropy" and output == "log_softmax":
         before = _before(node)
         output, stretched, node = activation(before[0] if before else None)
-    return Origin(name, output, stretched, node)
+    return Origin(name, output, stretched, source=node)
 
 
 def _before(node: Any) -> list[Any]:

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+from weakref import WeakMethod
 
+import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
@@ -45,6 +47,26 @@ class Handles:
     def remove(self) -> None:
         while self._handles:
             self._handles.pop().remove()
+
+
+def weakly(method: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a hook for a tensor that does not keep its owner alive.
+
+    Torch holds such hooks where the garbage collector cannot see them, so an owner that holds the
+    tensor in turn would never go.
+    """
+    reference = WeakMethod(method)
+
+    def call(value: Any) -> None:
+        if (alive := reference()) is not None:
+            alive(value)
+
+    return call
+
+
+def is_transformed() -> bool:
+    """Tell whether this runs inside `torch.func` or a trace, where tensors hold no numbers."""
+    return torch._C._is_tracing() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def first_tensor(output: Any) -> Tensor | None:

@@ -5,6 +5,7 @@ not touched by that, and a compiled graph goes through it as if it were not ther
 """
 
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
@@ -30,32 +31,32 @@ NAMES = {
 class Listener(Protocol):
     """Whoever wants to hear of losses."""
 
-    def heard(self, loss: str, outputs: Tensor, targets: Tensor) -> None:
-        """Take note that a loss is about to compare these."""
+    def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
+        """Take note that a loss has compared these, and what came out."""
 
 
-_listeners: list[Listener] = []
+_listeners: WeakSet[Listener] = WeakSet()  # weak, so that a forgotten listener can go
 
 
 def listen(listener: Listener) -> None:
     """Tell `listener` of every loss module that is called from now on."""
     if not _listeners:
         _Loss.__call__ = _call  # type: ignore[method-assign]
-    _listeners.append(listener)
+    _listeners.add(listener)
 
 
 def forget(listener: Listener) -> None:
     """Stop that."""
-    if listener in _listeners:
-        _listeners.remove(listener)
-        if not _listeners:
-            del _Loss.__call__
+    _listeners.discard(listener)
+    if not _listeners and vars(_Loss).get("__call__") is _call:
+        del _Loss.__call__
 
 
 def _call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    value = nn.Module.__call__(self, *args, **kwargs)
     if not torch.compiler.is_compiling() and torch.is_grad_enabled():
         fed = (*args, *kwargs.values())
         if len(fed) > 1 and isinstance(fed[0], Tensor) and isinstance(fed[1], Tensor):
-            for listener in _listeners:
-                listener.heard(NAMES.get(type(self).__name__, ""), fed[0], fed[1])
-    return nn.Module.__call__(self, *args, **kwargs)
+            for listener in list(_listeners):
+                listener.heard(NAMES.get(type(self).__name__, ""), fed[0], fed[1], value)
+    return value

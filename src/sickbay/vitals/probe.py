@@ -86,6 +86,7 @@ class Probe:
         self._turn = Turn()
         self._alarmed = False  # something was not finite at the last reading
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
+        self.in_eval = False  # at the last step of the optimizer, and that makes a difference
         self._has_modes = any(map(acts_by_mode, self.anatomy.model.modules()))
         self._hold()
         for optimizer in self.optimizers:
@@ -122,8 +123,8 @@ class Probe:
         ratio, facts = self.weights.update_ratio(), self.batch.facts
         scalars = {} if isnan(ratio) else {"update_ratio": ratio}
         scalars |= self.gradients.uncleared()
-        if self.batch.due and self._has_modes:
-            scalars["in_eval"] = float(not self.anatomy.model.training)
+        if self._has_modes:
+            scalars["in_eval"] = float(self.in_eval)
         tables = self._gradient_tables(step)
         for part in (self.weights, self.activations, self.batch, self.replay):
             if part is not None and (part.due or turn.alarm):
@@ -219,11 +220,13 @@ class Probe:
                 for name, parameter in self.anatomy.parameters.items()
                 if id(parameter) in held
             }
+            self.gradients.held = self._held[optimizer]
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         start = perf_counter()
         turn, key = self._turn, id(optimizer)
         turn.steps[key] = turn.steps.get(key, 0) + 1
+        self.in_eval = self._has_modes and not self.anatomy.model.training
         if self.quiet and not turn.scaled and self._canary.is_alive():
             self.passing_time += perf_counter() - start
             return

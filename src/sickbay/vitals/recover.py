@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
+PRECISION = 1e-5  # of the largest target; of 1, if that is smaller
 CLOSE = 1e-3  # relative difference of the two losses that is still rounding
 
 
@@ -26,20 +27,26 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
     with torch.no_grad():
         outputs, gradient = outputs.float(), gradient.float()
         if loss == "mse":
-            found = outputs - gradient * (outputs.numel() / 2)
+            found = _tidy(outputs - gradient * (outputs.numel() / 2))
             return found if _agree(F.mse_loss(outputs, found), value) else None
         if loss == "bce_logits":
-            found = (outputs.sigmoid() - gradient * outputs.numel()).mul(1e4).round().div(1e4)
+            found = _tidy(outputs.sigmoid() - gradient * outputs.numel())
             again = F.binary_cross_entropy_with_logits(outputs, found)
             return found if _agree(again, value) else None
         if loss == "poisson_nll":
-            found = outputs.exp() - gradient * outputs.numel()
+            found = _tidy(outputs.exp() - gradient * outputs.numel())
             return found if _agree(F.poisson_nll_loss(outputs, found), value) else None
         if loss == "cross_entropy" and outputs.ndim == 2:
             shares = outputs.softmax(1) - gradient * len(outputs)
             found = shares.argmax(1)
             return found if _agree(F.cross_entropy(outputs, found), value) else None
     return None
+
+
+def _tidy(found: Tensor) -> Tensor:
+    """Round away what computing has left: targets that are the same must come out the same."""
+    unit = PRECISION * float(found.abs().max().clamp(min=1.0))
+    return found.div(unit).round().mul(unit)
 
 
 def _agree(one: Tensor, other: Tensor) -> bool:
