@@ -1,7 +1,7 @@
 """What has been measured so far, in bounded windows: what every problem is judged by."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from math import inf, isfinite, nan
@@ -44,7 +44,7 @@ class History:
         self._first: dict[str, float] = {}
         self._best: dict[str, float] = {}
         self._sums: dict[str, tuple[float, int]] = {}
-        self._known_rows: dict[str, tuple[Setup | None, tuple[str, ...], list[int]]] = {}
+        self._known_rows: dict[object, tuple[Setup | None, tuple[str, ...], list[int]]] = {}
         for name, values in scalars.items():
             for step, value in enumerate(values):
                 self.append(Vitals(step=step, scalars={name: value}))
@@ -123,10 +123,10 @@ class History:
         """
         return self._rows("kernels", table, partial(self._is_kernel, table))
 
-    def of_kinds(self, table: Table, kinds: Collection[str]) -> list[int]:
+    def of_kinds(self, table: Table, kinds: tuple[str, ...]) -> list[int]:
         """Return the rows of a table of activations whose layers are of these classes."""
         layers = self.setup.layers
-        return self._rows(str(kinds), table, lambda name: layers.get(name, "") in kinds)
+        return self._rows(kinds, table, lambda name: layers.get(name, "") in kinds)
 
     def scalars(self) -> Mapping[str, float]:
         """Return the newest value of every scalar by step."""
@@ -138,7 +138,7 @@ class History:
         if value > self._best.get(name, -inf):
             self._best[name] = value
 
-    def _rows(self, what: str, table: Table, wanted: Callable[[str], bool]) -> list[int]:
+    def _rows(self, what: object, table: Table, wanted: Callable[[str], bool]) -> list[int]:
         """Return the rows whose names are wanted; kept, since mostly nothing has changed."""
         setup, names, rows = self._known_rows.get(what, (None, (), []))
         if setup is not self.setup or names != table.names:

@@ -37,7 +37,7 @@ def infer(
     """
     if targets is None or not targets.size:
         return _by_loss(outputs, loss, tokens)
-    numbers = np.issubdtype(targets.dtype, np.integer)
+    numbers = np.issubdtype(targets.dtype, np.integer) or loss == "nll"
     if numbers and targets.ndim == len(outputs) - 1 and outputs[-1] > 1:
         return "next_token" if tokens and outputs[-1] > 2 else "multiclass"  # -100 is no target
     targets = _rounded(targets)

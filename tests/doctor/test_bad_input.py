@@ -29,12 +29,12 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         {"profile": "defualt"},
         "There is no profile 'defualt'; did you mean 'default'? "
-        "Possible: 'autotrainer', 'default'.",
+        "Possible: 'autotrainer', 'bttackler', 'default', 'training_doctor'.",
     ),
     (
         {"problems": ["exploding"]},
         "There is no problem 'exploding'; did you mean 'exploding_gradient'? Possible: "
-        "'dying_relu', 'exploding_gradient', 'non_finite', 'vanishing_gradient'.",
+        "'abnormal_data', 'abnormal_gradient', ",
     ),
     (
         {"problems": "non_finite"},

@@ -160,7 +160,7 @@ def test_nan_that_went_away_may_be_found_again() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     doctor = sickbay.watch(model, optimizer, on_finding="silent", every={"gradient": 1})
-    for step in range(30):
+    for step in range(45):
         optimizer.zero_grad()
         model(features()).square().mean().backward()
         if step in (5, 20):

@@ -41,7 +41,8 @@ def lap(
 def most(governor: Governor, seconds: float, prices: Mapping[str, float]) -> float:
     """Return the most it may have spent: budget, head start, and what is read in any case."""
     head_start = START_SECONDS + START_STEPS * governor.budget * seconds
-    always = (ALWAYS_READ + 1) * sum(prices.values()) + ALWAYS_JUDGED * prices.get("judging", 0.0)
+    always = sum((ALWAYS_READ.get(kind, 3) + 1) * price for kind, price in prices.items())
+    always += ALWAYS_JUDGED * prices.get("judging", 0.0)
     return governor.budget * governor.loop_time + head_start + always
 
 
@@ -137,7 +138,7 @@ def test_printing_counts_as_overhead_but_does_not_blind() -> None:
 def test_the_first_steps_are_read_whatever_it_costs() -> None:
     governor = Governor("auto", 0.01, ALL)
     for step in range(12):
-        assert (governor.due(step) == set(ALL)) is (step < ALWAYS_READ)
+        assert governor.due(step) == {kind for kind in ALL if step < ALWAYS_READ[kind]}
         assert governor.judging_due(step) is (step < ALWAYS_JUDGED)
         governor.lap(30.0 if step == 0 else 0.01, dict.fromkeys([*ALL, "judging"], 5.0))
 

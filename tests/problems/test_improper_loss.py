@@ -60,6 +60,8 @@ def ends(low: float, high: float) -> dict[str, float]:
     [
         pytest.param(ends(-1, 1), 2, False, id="minus-one-and-one"),
         pytest.param(ends(0, 1), 2, True, id="zero-and-one"),
+        pytest.param(ends(1, 1), 1, False, id="a-batch-of-one-kind"),
+        pytest.param(ends(0, 0), 1, True, id="a-batch-of-zeros"),
         pytest.param(ends(-1, 1), 3, True, id="zero-too"),
         pytest.param(ends(-1, 1), 0, True, id="numbers"),
         pytest.param(ends(-2, 1), 2, True, id="below"),
@@ -89,7 +91,7 @@ def test_other_losses_need_no_minus_one() -> None:
         pytest.param(0.0, "regression", False, id="counts"),
         pytest.param(-1e-4, "regression", False, id="rounded"),
         pytest.param(-0.5, "regression", True, id="negative"),
-        pytest.param(0.0, "multiclass", True, id="one-hot"),
+        pytest.param(0.0, "binary", False, id="rare-counts"),
         pytest.param(nan, "regression", False, id="nan"),
     ],
 )
@@ -134,7 +136,8 @@ DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
         pytest.param("mse", "regression", ends(0, 2), 3, [0.1], True, id="three-labels"),
         pytest.param("mse", "regression", DIGITS, 8, [], True, id="with-few-gaps"),
         pytest.param("mse", "regression", DIGITS, 7, [], False, id="with-gaps"),
-        pytest.param("mse", "regression", HUNDRED, 100, [], True, id="hundred"),
+        pytest.param("mse", "regression", HUNDRED, 100, [], False, id="hundred"),
+        pytest.param("mse", "regression", HUNDRED, 100, [0.1], True, id="hundred-and-an-accuracy"),
         pytest.param("mse", "regression", MORE, 101, [0.1], False, id="too-many"),
         pytest.param("mse", "regression", ends(0, 1), 2, [0.1], False, id="two-labels"),
         pytest.param("mse", "regression", {**DIGITS, "maximum": nan}, 10, [0.1], False, id="nan"),
@@ -173,7 +176,11 @@ def test_class_numbers_for_quantities(
     ],
 )
 def test_below_its_bound(loss: str, values: list[float], expected: bool) -> None:
-    assert bool(problem.check(History(Setup(loss=loss), loss=values))) is expected
+    assert bool(problem.check(History(Setup(loss=loss, bare=True), loss=values))) is expected
+
+
+def test_a_loss_with_other_terms_may_be_negative() -> None:
+    assert problem.check(History(Setup(loss="mse", bare=False), loss=[-1.0])) is None
 
 
 @pytest.mark.parametrize(
@@ -225,7 +232,8 @@ def test_as_published_it_needs_a_low_accuracy(
 
 
 def test_as_published_it_proves_nothing() -> None:
-    made = History(Setup(task="regression", loss="mse"), loss=[-1.0], accuracy=[0.5])
+    setup = Setup(task="regression", loss="mse", bare=True)
+    made = History(setup, loss=[-1.0], accuracy=[0.5])
     (paper,) = choose("autotrainer", ["improper_loss"])
     assert paper.check(made) is None
     assert problem.check(made) is not None
@@ -260,7 +268,7 @@ def test_as_published_it_proves_nothing() -> None:
         ),
         pytest.param(
             problem,
-            {"loss": "mse"},
+            {"loss": "mse", "bare": True},
             "the loss is -0.125, but mse cannot be below 0 if its inputs are right",
             id="bound",
         ),

@@ -258,7 +258,8 @@ def test_without_a_graph_nothing_is_known() -> None:
 def test_outputs_that_are_parameters() -> None:
     table = nn.Parameter(torch.randn(6, 3))
     assert origin(f.mse_loss(table, NUMBERS).grad_fn).loss == "mse"
-    assert origin(f.mse_loss(table.sigmoid(), NUMBERS).grad_fn) == Origin("mse", "sigmoid")
+    found = origin(f.mse_loss(table.sigmoid(), NUMBERS).grad_fn)
+    assert found == Origin("mse", "sigmoid", bare=True)
 
 
 def test_a_deep_graph_is_not_walked_to_its_end() -> None:

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +23,11 @@ class Ear:
 
     heard_of: list[tuple[str, Tensor, Tensor]] = field(default_factory=list)
 
-    def heard(self, loss: str, outputs: Tensor, targets: Tensor) -> None:
+    values: list[Any] = field(default_factory=list)
+
+    def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         self.heard_of.append((loss, outputs, targets))
+        self.values.append(value)
 
     @property
     def names(self) -> list[str]:
@@ -124,7 +128,21 @@ def test_a_wrong_call_fails_as_without_us(ear: Ear) -> None:
         nn.MSELoss()(OUT)
     with pytest.raises(TypeError, match="surprise"):
         nn.MSELoss()(OUT, NUMBERS, surprise=1)
-    assert len(ear.heard_of) == 1
+    assert ear.heard_of == []
+
+
+def test_what_came_out_is_told(ear: Ear) -> None:
+    loss = nn.MSELoss()(OUT, NUMBERS)
+    assert ear.values == [loss]
+
+
+def test_a_forgotten_listener_is_let_go() -> None:
+    made = Ear()
+    losses.listen(made)
+    gone = weakref.ref(made)
+    del made
+    assert gone() is None
+    nn.MSELoss()(OUT, NUMBERS)
 
 
 def test_not_heard_without_a_gradient(ear: Ear) -> None:

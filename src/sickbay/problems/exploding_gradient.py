@@ -65,7 +65,8 @@ class ExplodingGradient(GradientProblem):
         moved = np.fmax.reduce(weight.column("update_ratio")[rows], initial=0.0)
         if gradient.step != weight.step or not (moved > 1 or outputs_are_huge(history)):
             return None
-        sizes = gradient.column("norm")[rows] / np.maximum(weight.column("norm")[rows], 1e-30)
+        with np.errstate(all="ignore"):  # an infinite norm over another is none
+            sizes = gradient.column("norm")[rows] / np.maximum(weight.column("norm")[rows], 1e-30)
         if not len(sizes) or not np.fmax.reduce(sizes) > self.relative:
             return None
         worst = int(np.nanargmax(sizes))

@@ -1,5 +1,5 @@
 from dataclasses import dataclass
-from math import inf, nan
+from math import inf, isnan, nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -74,7 +74,8 @@ class ImproperLoss(Problem):
         if loss == "l1" and setup.task == "multiclass":
             return "l1 on one-hot classes is smallest where every output is 0"
         low, high = (self._target(history, end) for end in ("minimum", "maximum"))
-        if loss in SIGNED and not {low, high} <= {-1, 1} and low == low:
+        signs = {low, high} <= {-1, 1} and setup.labels in (1, 2)
+        if loss in SIGNED and not signs and not isnan(low):
             return f"{loss} needs labels -1 and 1, the targets go from {low:.3g} to {high:.3g}"
         if loss == "poisson_nll" and low < -1e-3:
             return f"poisson_nll needs counts, the targets go from {low:.3g} to {high:.3g}"

@@ -4,7 +4,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.updates import updates, usual_update
+from sickbay.problems.updates import middle, updates, usual_update
 from sickbay.thresholds import threshold
 
 
@@ -46,12 +46,13 @@ class LearningRateTooHigh(Problem):
         tables = history.tables("weight", self.checks)
         if not tables:
             return None
-        largest = updates(history, tables[-1]).max(initial=0.0)
+        newest = updates(history, tables[-1])
+        largest = newest.max(initial=0.0)
         if largest > self.jump and not gradients_are_huge(history):
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
             return self.found(history, message, step=tables[-1].step, ratio=float(largest))
-        if not usual_update(history, tables[-1]) > self.ratio:
+        if not middle(newest) > self.ratio:
             return None
         ratio = min(usual_update(history, table) for table in tables)
         first, losses = history.first("loss"), history.recent("loss", 10)

@@ -7,11 +7,13 @@ and these targets must be the loss that was given. For weighted or smoothed loss
 
 from __future__ import annotations
 
+from math import floor, log10
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-PRECISION = 1e-5  # of the largest target; of 1, if that is smaller
+PRECISION = 5  # digits behind the first one of the largest target; behind 1, if that is smaller
 CLOSE = 1e-3  # relative difference of the two losses that is still rounding
 
 
@@ -45,8 +47,8 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
 
 def _tidy(found: Tensor) -> Tensor:
     """Round away what computing has left: targets that are the same must come out the same."""
-    unit = PRECISION * float(found.abs().max().clamp(min=1.0))
-    return found.div(unit).round().mul(unit)
+    digits = PRECISION - max(0, floor(log10(max(float(found.abs().max()), 1.0))))
+    return found.round(decimals=digits)
 
 
 def _agree(one: Tensor, other: Tensor) -> bool:
