@@ -72,6 +72,7 @@ def test_by_the_targets(shape: tuple[int, ...], targets: Any, expected: str) -> 
         pytest.param((8, 3), TAGS, "cross_entropy", "multilabel", id="tags-whatever-the-loss"),
         pytest.param((8, 3), np.array([0.0, 2.0]), "nll", "multiclass", id="indices-as-floats"),
         pytest.param((8, 3), np.array([0.0, 2.0]), "mse", "regression", id="floats-by-distance"),
+        pytest.param((8, 3), np.array([-100, 2]), "cross_entropy", "multiclass", id="ignored"),
     ],
 )
 def test_the_loss_helps(shape: tuple[int, ...], targets: Any, loss: str, expected: str) -> None:
@@ -83,6 +84,7 @@ def test_the_loss_helps(shape: tuple[int, ...], targets: Any, loss: str, expecte
     [
         pytest.param((8, 6, 65), np.array([[3, 60], [7, 7]]), "next_token", id="sequence"),
         pytest.param((48, 65), np.array([3, 60, 7]), "next_token", id="flattened"),
+        pytest.param((8, 6, 65), np.array([[3, -100], [7, -100]]), "next_token", id="padded"),
         pytest.param((8, 3), np.array([0, 2]), "next_token", id="three-words"),
         pytest.param((8, 2), np.array([0, 1]), "multiclass", id="sentiment"),
         pytest.param((8, 1), np.array([[0.0], [1.0]]), "binary", id="sentiment-one-unit"),

@@ -169,30 +169,29 @@ def account(*problems: Problem, times: int) -> list[str]:
             id="what-was-said-goes-on-explaining",
         ),
         pytest.param(
-            [Flu("xxx"), Fever(".xx")], ["flu", "fever<flu", ""], id="consequence-told-once"
-        ),
-        pytest.param(
             [Flu("x" * 7), Fever("x......")], ["flu(fever)", *[""] * 6], id="its-end-is-not-said"
-        ),
-        pytest.param(
-            [Flu("x......"), Fever("x" * 7)],
-            ["flu(fever)", *[""] * 4, "-flu", ""],
-            id="that-of-the-cause-is",
         ),
         pytest.param(
             [Flu("x" * 8), Fever("x.....x.")],
             ["flu(fever)", *[""] * 5, "fever<flu", ""],
             id="consequence-again",
         ),
-        pytest.param(
-            [Flu(".x....."), Fever("x......")],
-            ["fever", "flu", *[""] * 3, "-fever", "-flu"],
-            id="both-were-said",
-        ),
     ],
 )
 def test_causes(problems: list[Problem], expected: list[str]) -> None:
     assert account(*problems, times=len(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pause", "expected"),
+    [pytest.param(8, "fever<flu", id="soon"), pytest.param(9, "fever", id="long-after")],
+)
+def test_a_cause_explains_only_so_long_after_it_is_gone(
+    pause: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(under_test, "AFTERMATH", 8)
+    told = account(Flu("x" + "." * pause), Fever("." * pause + "x"), times=pause + 1)
+    assert (told[0], told[5], told[-1]) == ("flu", "-flu", expected)
 
 
 def test_what_is_explained_does_not_stand_by_itself() -> None:

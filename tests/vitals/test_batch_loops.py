@@ -104,6 +104,24 @@ def test_a_discriminator_behind_the_model_is_not_the_model() -> None:
     assert table.row("output")["count"] == 24
 
 
+def test_a_discriminator_called_before_the_model_is_not_the_model() -> None:
+    """As most loops do it: its loss on real examples comes first, with targets that are all 1."""
+    torch.manual_seed(0)
+    model, judge = nn.Sequential(mlp(), nn.Tanh()), nn.Linear(4, 1)
+    optimizer, doctor = watched(model)
+    for _ in range(8):
+        optimizer.zero_grad()
+        nn.BCEWithLogitsLoss()(judge(torch.randn(64, 4)), torch.ones(64, 1)).backward()
+        nn.BCEWithLogitsLoss()(judge(model(features(64)).detach()), torch.zeros(64, 1)).backward()
+        loss = nn.BCEWithLogitsLoss()(judge(model(features(64))), torch.ones(64, 1))
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss.item())
+    assert facts(doctor) == ("", "tanh", "", (64, 4), ())
+    assert newest(doctor).names == ("input", "output")
+    assert doctor.findings == []
+
+
 def test_an_evaluation_within_the_step_is_not_heard() -> None:
     model = mlp()
     optimizer, doctor = watched(model)
@@ -165,6 +183,33 @@ def test_in_eval(layer: nn.Module, training: bool, expected: list[float]) -> Non
     doctor = learn(model, nn.MSELoss(), NUMBERS)
     assert doctor.history.recent("in_eval", 9) == expected
     assert doctor.history.setup.task == "regression"  # it is read all the same
+
+
+def test_the_mode_is_that_of_the_step_of_the_optimizer() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 4))
+    optimizer, doctor = watched(model)
+    for _ in range(2):
+        model.train()
+        nn.MSELoss()(model(features()), NUMBERS).backward()
+        optimizer.step()
+        model.eval()
+        doctor.step()
+    assert doctor.history.recent("in_eval", 9) == [0, 0]
+
+
+def test_a_model_that_puts_out_its_parameter_keeps_no_hooks() -> None:
+    class Table(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.values = nn.Parameter(torch.randn(6, 4))
+
+        def forward(self, _: torch.Tensor) -> torch.Tensor:
+            return self.values
+
+    model = Table()
+    doctor = learn(model, nn.MSELoss(), NUMBERS)
+    doctor.close()
+    assert not model.values._backward_hooks
 
 
 @pytest.mark.parametrize(

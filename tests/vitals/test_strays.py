@@ -87,6 +87,15 @@ def test_what_an_optimizer_holds_is_no_stray() -> None:
     assert strays(model, model(torch.randn(6, 4)).mean(), between) == 0
 
 
+def test_inputs_with_a_gradient_are_no_strays() -> None:
+    model = nn.Sequential(linear(), nn.Tanh(), linear(), nn.Tanh(), linear())
+    inputs = torch.randn(6, 4, requires_grad=True)
+    outputs = model(inputs)
+    assert strays(model, outputs.mean()) == 0
+    (slopes,) = torch.autograd.grad(outputs.sum(), inputs, create_graph=True)
+    assert strays(model, slopes.square().mean()) == 0
+
+
 def test_a_layer_used_twice_is_no_stray() -> None:
     layer = linear()
     model = nn.Sequential(layer, nn.ReLU(), layer, nn.ReLU(), layer)
