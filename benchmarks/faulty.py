@@ -38,12 +38,12 @@ class Size:
     steps: int = 500
     warmup: int = 50
     at: int = 250
-    every: int = 100
+    every: int = 150
     width: int = 128
     length: int = 64
 
 
-QUICK = Size(steps=200, warmup=20, at=100, every=40, width=64)
+QUICK = Size(steps=240, warmup=20, at=100, every=120, width=64)
 
 
 @dataclass(frozen=True)

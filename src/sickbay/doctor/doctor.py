@@ -14,7 +14,6 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.alarm import Alarm
 from sickbay.doctor.checks import check_epochs, check_model, check_on_finding, check_optimizers
 from sickbay.doctor.governor import Every, Governor
 from sickbay.doctor.numbers import as_number, averages
@@ -26,6 +25,7 @@ from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.readings import Kind, Setup, Vitals
+from sickbay.vitals.alarm import Alarm, RiseAlarm
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.probe import Probe, Reading
 
@@ -113,7 +113,7 @@ class Doctor:
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
-        self._alarms = {"loss": Alarm(), "grad_norm": Alarm()}
+        self._loss_alarm, self._norm_alarm = RiseAlarm(), Alarm()
         self._eval_steps = 0  # made in evaluation mode, in a row
         self._restless = False  # the step at hand must be judged, whatever that costs
         self._closed = self._retired = False
@@ -216,7 +216,7 @@ class Doctor:
             numbers = self._numbers(loss, metrics)
         probe = self._probe
         value = numbers.get("loss", 0.0)
-        self._restless = not isfinite(value) or self._alarms["loss"].rings(value)
+        self._restless = not isfinite(value) or self._loss_alarm.rings(value)
         if self._waiting or self._restless or probe.in_eval or not probe.glance():
             return False
         self._passed.append(numbers)
@@ -289,8 +289,9 @@ class Doctor:
 
     def _jumped(self, scalars: Mapping[str, float]) -> bool:
         """Tell whether something must be judged now, whatever that costs."""
-        rings = [alarm.rings(scalars[n]) for n, alarm in self._alarms.items() if n in scalars]
-        return any(rings) or not isfinite(scalars.get("loss", 0.0))
+        loss, norm = scalars.get("loss"), scalars.get("grad_norm")
+        rose = loss is not None and (not isfinite(loss) or self._loss_alarm.rings(loss))
+        return (norm is not None and self._norm_alarm.rings(norm * norm)) or rose
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""

@@ -5,6 +5,8 @@ from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.thresholds import threshold
 
+READINGS = 15  # that are needed to know what is usual
+
 
 @dataclass(frozen=True, kw_only=True)
 class GradientCollapse(Problem):
@@ -38,7 +40,7 @@ class GradientCollapse(Problem):
 
     def check(self, history: History) -> Finding | None:
         norms = history.timed("grad_norm", self.window + 1)
-        if len(norms) <= self.window or norms[-1][0] != history.step:
+        if len(norms) <= min(READINGS, self.window) or norms[-1][0] != history.step:
             return None
         now, low = norms[-1][1], min(norm for _, norm in norms[:-1])
         losses = history.recent("loss", self.window + 1)
@@ -47,7 +49,7 @@ class GradientCollapse(Problem):
         ):
             return None
         message = (
-            f"gradient norm {now:.3g}, at least {low:.3g} in the {self.window} readings before "
+            f"gradient norm {now:.3g}, at least {low:.3g} in the {len(norms) - 1} readings before "
             f"(limit {self.factor:g} times that)"
         )
         return self.found(history, message, now=now, low=low)

@@ -5,7 +5,7 @@ from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.thresholds import threshold
 
-EARLY = 50  # readings that are needed to know what is usual
+READINGS, STEPS = 15, 50  # that are needed to know what is usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,9 @@ class GradientSpike(Problem):
 
     def check(self, history: History) -> Finding | None:
         norms = history.timed("grad_norm", self.window + 1)
-        if len(norms) <= min(EARLY, self.window) or norms[-1][0] != history.step:
+        if len(norms) <= min(READINGS, self.window) or norms[-1][0] != history.step:
+            return None
+        if norms[-1][0] - norms[0][0] < min(STEPS, self.window):
             return None
         now, high = norms[-1][1], max(norm for _, norm in norms[:-1])
         if not now > self.factor * high > 0:

@@ -82,7 +82,7 @@ class Probe:
         self._guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
-        self._canary = Canary({})
+        self._canary = Canary()
         self._turn = Turn()
         self._alarmed = False  # something was not finite at the last reading
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
@@ -245,7 +245,7 @@ class Probe:
         self.anatomy.learn_order()
         if self._held_from is not self.anatomy.parameters:
             self._hold()
-        self._canary = Canary(self._held[optimizer])
+        self._canary.settle(self._held[optimizer])
         if not closure:
             self._use_gradients(optimizer, self._held[optimizer])
         if self.weights.due or self._turn.alarm:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ctypes import c_float
 from math import hypot, isfinite
 
 import torch
 from torch import Tensor, nn
 
+from sickbay.vitals.alarm import Alarm
+
 EXACT = {torch.float32, torch.float64}
+MOST = 1024  # values of a gradient that are looked at
 
 
 def global_norm(parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
@@ -28,24 +30,34 @@ def plain(grad: Tensor) -> Tensor:
 
 
 class Canary:
-    """One value of one gradient.
+    """The norm of one small gradient.
 
-    A loss that is not finite makes it so too, and looking at it is so cheap that it can be done at
+    What befalls all gradients befalls it too, and looking at it is so cheap that it can be done at
     every step of the fastest loop.
     """
 
-    def __init__(self, parameters: Mapping[str, nn.Parameter]) -> None:
-        there = [each for each in parameters.values() if is_readable(each.grad)]
-        # A vector if there is one: of an embedding, only what occurred in the batch has a gradient.
-        self._parameter = min(there, key=lambda each: each.ndim != 1, default=None)
+    def __init__(self) -> None:
+        self._parameter: nn.Parameter | None = None
+        self._alarm = Alarm()
+
+    def settle(self, parameters: Mapping[str, nn.Parameter]) -> None:
+        """Choose the gradient to look at: a vector if there is one, small if possible.
+
+        Of an embedding only what occurred in the batch has a gradient.
+        """
+        if self._parameter is None or not is_readable(self._parameter.grad):
+            there = [each for each in parameters.values() if is_readable(each.grad)]
+            small = sorted(there, key=lambda each: (each.ndim != 1, each.numel()))
+            self._parameter = small[len(small) // 4] if small else None
 
     def is_alive(self) -> bool:
-        """Tell whether the value is finite; True if that cannot be told cheaply."""
+        """Tell whether it is finite and of its usual size; True if that cannot be told cheaply."""
         grad = None if self._parameter is None else self._parameter.grad
         if grad is None or not grad.is_cpu:  # the model may have moved since
             return True
-        # Read from memory: to ask torch for it would take several times as long.
-        return isfinite(c_float.from_address(grad.data_ptr()).value)
+        values = grad.numpy().reshape(-1)[:MOST]
+        square = float(values.dot(values))
+        return isfinite(square) and not self._alarm.rings(square)
 
 
 def is_readable(grad: Tensor | None) -> bool:
@@ -56,4 +68,5 @@ def is_readable(grad: Tensor | None) -> bool:
         and grad.dtype is torch.float32
         and grad.layout is torch.strided
         and grad.numel() > 0
+        and not grad.requires_grad
     )
