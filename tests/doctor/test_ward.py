@@ -190,8 +190,8 @@ def test_a_cause_explains_only_so_long_after_it_is_gone(
     pause: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(under_test, "AFTERMATH", 8)
-    told = account(Flu("x" + "." * pause), Fever("." * pause + "x"), times=pause + 1)
-    assert (told[0], told[5], told[-1]) == ("flu", "-flu", expected)
+    told = account(Flu(".x" + "." * pause), Fever("." * pause + ".x"), times=pause + 2)
+    assert (told[1], told[6], told[-1]) == ("flu", "-flu", expected)
 
 
 def test_what_is_explained_does_not_stand_by_itself() -> None:
