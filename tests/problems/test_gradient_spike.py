@@ -45,11 +45,11 @@ def test_a_norm_of_an_earlier_step_is_old_news() -> None:
 
 def test_the_finding_names_the_step_and_the_numbers() -> None:
     made = History(grad_norm=STEADY)
-    made.append(Vitals(step=999, epoch=2, scalars={"grad_norm": 40.0}))
+    made.append(Vitals(step=len(STEADY), epoch=2, scalars={"grad_norm": 40.0}))
     finding = problem.check(made)
     assert finding is not None
     assert (finding.problem, finding.severity) == ("gradient_spike", "warning")
-    assert (finding.step, finding.epoch, finding.layers) == (999, 2, ())
+    assert (finding.step, finding.epoch, finding.layers) == (len(STEADY), 2, ())
     assert finding.evidence == {"now": 40.0, "high": 2.0}
     assert finding.message == (
         f"gradient norm 40, at most 2 in the {WINDOW} readings before (limit 8 times that)"

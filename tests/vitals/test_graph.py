@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from sickbay.vitals.graph import Origin, activation, leads_to, origin, title
+from sickbay.vitals.graph import Origin, activation, leads_to, origin
 from tests.models import compiled
 
 Loss = Callable[[Tensor], Tensor]
@@ -251,7 +251,6 @@ def test_without_a_graph_nothing_is_known() -> None:
         loss = f.mse_loss(outputs(), NUMBERS)
     assert origin(loss.grad_fn) == Origin()
     assert activation(None) == ("", False, None)
-    assert title(None) == ""
     assert origin(torch.ones((), requires_grad=True).grad_fn) == Origin()
 
 
@@ -291,9 +290,16 @@ def test_leads_to(then: Callable[[Tensor], Tensor], expected: bool) -> None:
     assert leads_to(then(out).grad_fn, out.grad_fn) is expected
 
 
-def test_titles() -> None:
-    out = outputs()
-    assert title(out.grad_fn) == "Addmm"
-    assert title(out.sigmoid().grad_fn) == "Sigmoid"
-    assert out.grad_fn is not None
-    assert title(out.grad_fn.next_functions[0][0]) == ""
+@pytest.mark.parametrize(
+    ("loss", "bare"),
+    [
+        pytest.param(lambda out: f.mse_loss(out, NUMBERS), True, id="alone"),
+        pytest.param(
+            lambda out: f.mse_loss(out, NUMBERS, reduction="none").mean(), True, id="mean"
+        ),
+        pytest.param(lambda out: -f.mse_loss(out, NUMBERS), False, id="negated"),
+        pytest.param(lambda out: f.mse_loss(out, NUMBERS) + out.sum(), False, id="plus-other"),
+    ],
+)
+def test_a_loss_alone_is_bare(loss: Loss, bare: bool) -> None:
+    assert origin(loss(outputs()).grad_fn).bare is bare

@@ -16,7 +16,7 @@ class GradientSpike(Problem):
         One step of that size can undo thousands of good ones.
 
     How it is judged:
-        The newest norm is above `factor` times the highest of the `window` norms before it.
+        The newest norm is above `factor` times the highest norm read in the `window` steps before it.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])
@@ -31,10 +31,11 @@ class GradientSpike(Problem):
     reads = ("step",)
 
     factor: float = threshold(8.0, "Multiple of the highest recent norm that is too much.", above=1)
-    window: int = threshold(100, "Readings before the newest that set it.", least=2)
+    window: int = threshold(100, "Steps before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:
         norms = history.timed("grad_norm", self.window + 1)
+        norms = [pair for pair in norms if pair[0] >= history.step - self.window]
         if len(norms) <= min(READINGS, self.window) or norms[-1][0] != history.step:
             return None
         if norms[-1][0] - norms[0][0] < min(STEPS, self.window):

@@ -5,6 +5,7 @@ from math import inf, sqrt
 EARLY = 10  # values before any can ring
 FADE = 0.97  # what an extreme keeps of itself from one step to the next
 JUMP, DROP = 20.0, 1e-3  # times the highest and the lowest of late; of squares
+LASTING = 3  # rings in a row after which a new size counts as usual
 MEMORY = 0.9  # weight of the past in a running mean
 USUAL = 5.0  # standard deviations
 
@@ -21,14 +22,21 @@ class Alarm:
 
     def __init__(self) -> None:
         self._high, self._low, self._count = -inf, inf, 0
+        self._ringing = 0
 
     def rings(self, value: float) -> bool:
         """Take in a value; tell whether it has jumped."""
         high, low = self._high, self._low
         self._count += 1
+        if self._count > EARLY and (value > JUMP * high or value < DROP * low):
+            self._ringing += 1
+            if self._ringing < LASTING:
+                return True  # and what is usual stays as it was
+        else:
+            self._ringing = 0
         self._high = value if value > high * FADE else high * FADE
         self._low = value if value < low / FADE else low / FADE
-        return self._count > EARLY and (value > JUMP * high or value < DROP * low)
+        return self._ringing > 0
 
 
 class RiseAlarm:
