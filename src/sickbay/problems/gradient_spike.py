@@ -16,7 +16,7 @@ class GradientSpike(Problem):
         One step of that size can undo thousands of good ones.
 
     How it is judged:
-        The newest norm is above `factor` times the highest norm read in the `window` steps before it.
+        The newest norm is above `factor` times the highest of the `window` steps before it.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])
