@@ -13,13 +13,13 @@ lint: .venv/ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/ready-dev
+types: .venv/ready-bench
 	$(BIN)/mypy
 
 contracts: .venv/ready-dev
 	$(BIN)/lint-imports
 
-unit: .venv/ready-dev
+unit: .venv/ready-bench
 	$(BIN)/pytest -q
 
 bench: .venv/ready-rivals
