@@ -113,8 +113,13 @@ def test_the_margin_counts_in_standard_deviations() -> None:
     ],
 )
 def test_a_clipped_output_reaches_what_it_puts_out(low: float, high: float, expected: bool) -> None:
-    batch = {"output": {"minimum": -1.0, "maximum": 1.0}, **targets(low, high)}
+    ends = {"minimum": -1.0, "maximum": 1.0}
+    clipped = {**ends, "lower_quartile": -1.0, "upper_quartile": 1.0}
+    batch = {"output": clipped, **targets(low, high)}
     assert bool(problem.check(history(batch, loss="mse", output="clamp"))) is expected
+    unclipped = {**ends, "lower_quartile": -0.5, "upper_quartile": 0.5}
+    batch = {"output": unclipped, **targets(low, high)}
+    assert problem.check(history(batch, loss="mse", output="clamp")) is None
 
 
 def test_the_range_is_that_of_the_newest_batch() -> None:

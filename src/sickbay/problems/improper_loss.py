@@ -69,7 +69,7 @@ class ImproperLoss(Problem):
             return "cross_entropy over a single unit is always 0"
         if loss == "cross_entropy" and setup.task == "regression":
             return "cross_entropy needs classes or their probabilities, the targets are neither"
-        if loss == "nll" and output not in ("", "log_softmax", "log_sigmoid"):
+        if loss == "nll" and output not in ("", "log_softmax", "log_sigmoid", "log"):
             return f"nll takes logarithms of probabilities, but is fed {output} outputs"
         if loss == "l1" and setup.task == "multiclass":
             return "l1 on one-hot classes is smallest where every output is 0"

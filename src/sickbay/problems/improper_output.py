@@ -83,8 +83,11 @@ class ImproperOutput(Problem):
             return ""
         low, high = REACHES.get(setup.output, (-inf, inf))
         if setup.output == "clamp" and "output" in table.names:
-            output = table.row("output")
-            low, high = output["minimum"], output["maximum"]
+            output = table.row("output")  # a bound is where many outputs are the same
+            if output["lower_quartile"] == output["minimum"]:
+                low = output["minimum"]
+            if output["upper_quartile"] == output["maximum"]:
+                high = output["maximum"]
         target = table.row("target")
         slack = self.margin * max(target["variance"], 0.0) ** 0.5
         if target["minimum"] < low - slack or target["maximum"] > high + slack:

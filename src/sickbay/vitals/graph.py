@@ -40,6 +40,7 @@ ACTIVATIONS = {
     "ClampMax": "clamp",
     "Hardsigmoid": "sigmoid",
     "Softplus": "softplus",
+    "Log": "log",
     "Elu": "elu",
     "LeakyRelu": "leaky_relu",
     "Gelu": "gelu",
