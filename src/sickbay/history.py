@@ -115,6 +115,11 @@ class History:
         newest.reverse()
         return newest
 
+    def batch(self, name: str) -> dict[str, float]:
+        """Return the statistics of the newest `input`, `output` or `target`, {} if not known."""
+        table = self.table("batch")
+        return table.row(name) if table is not None and name in table.names else {}
+
     def kernels(self, table: Table) -> list[int]:
         """Return the rows of a table that are kernels.
 

@@ -84,13 +84,18 @@ class Table:
 
     def layer(self, name: str) -> str:
         """Return the module that the row called `name` belongs to."""
-        return name if self.kind in ("activation", "batch") else name.rpartition(".")[0]
+        return name if self.kind in ("activation", "batch") else layer_of(name)
 
 
-def rms(table: Table, row: int) -> float:
-    """Return the root mean square of a row."""
-    norm, count = table.column("norm")[row], table.column("count")[row]
-    return float(norm / count**0.5) if count > 0 else 0.0
+def layer_of(parameter: str) -> str:
+    """Return the name of the module that a parameter belongs to."""
+    return parameter.rpartition(".")[0]
+
+
+def rms(row: Mapping[str, float]) -> float:
+    """Return the root mean square of what a row was measured on, 0 if that is not known."""
+    count = row.get("count", 0)
+    return float(row["norm"] / count**0.5) if count > 0 else 0.0
 
 
 @dataclass  # not frozen: one is made at every step, and that would triple its cost

@@ -98,8 +98,7 @@ def test_layers_that_the_model_does_not_hold() -> None:
     assert finding is not None
     assert finding.layers == ()
     assert finding.message == (
-        "3 kernels in use are not registered in the model, "
-        "so no optimizer gets them from model.parameters()"
+        "layers in use that the model does not hold: 3, so model.parameters() leaves them out"
     )
 
 

@@ -22,9 +22,8 @@ class Verdict:
     """What one judgement has brought."""
 
     new: list[Finding] = field(default_factory=list)  # to be said
-    explained: list[tuple[Finding, str]] = field(
-        default_factory=list
-    )  # with its cause, said before
+    # With their cause, which was said before.
+    explained: list[tuple[Finding, str]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
 

@@ -41,10 +41,10 @@ class BadTargets(Problem):
     values: int = threshold(256, "Targets in these readings, at least.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        newest = history.table("batch")
-        if newest is None or "target" not in newest.names:
+        newest, now = history.table("batch"), history.batch("target")
+        if newest is None or not now:
             return None
-        now, step = newest.row("target"), newest.step
+        step = newest.step
         if now["nonfinite"] > 0:
             message = f"{now['nonfinite']:.0f} NaN or Inf in the targets"
             return self.found(history, message, step=step, nonfinite=now["nonfinite"])

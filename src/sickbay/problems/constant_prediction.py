@@ -52,8 +52,5 @@ class ConstantPrediction(LearningProblem):
         return self.found(history, message, step=timed[-1][0], spread=spread)
 
     def _targets_differ(self, history: History) -> bool:
-        table = history.table("batch")
-        if table is None or "target" not in table.names:
-            return True
-        target = table.row("target")
-        return target["minimum"] < target["maximum"]
+        target = history.batch("target")
+        return not target or target["minimum"] < target["maximum"]

@@ -42,9 +42,8 @@ class DyingRelu(GradientProblem):
     share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)
 
     def shows(self, history: History, table: Table) -> bool:
-        some = (
-            np.fmax.reduce(table.column("zeros"), initial=0) >= self.share
-        )  # a mean needs one such at least
+        # A mean needs one such at least.
+        some = np.fmax.reduce(table.column("zeros"), initial=0) >= self.share
         return bool(some) and self._share(history, table) >= self.share
 
     def describe(self, history: History, table: Table) -> Finding:

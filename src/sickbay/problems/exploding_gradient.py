@@ -7,6 +7,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
 from sickbay.problems.groups import AFTERMATH
+from sickbay.problems.updates import all_updates, relative_gradients
 from sickbay.readings import Table, rms
 from sickbay.thresholds import threshold
 
@@ -44,7 +45,7 @@ class ExplodingGradient(GradientProblem):
     advice = "start with smaller weights, clip the gradient norm to 1, or add normalisation layers"
     explains = ("non_finite", "unchanged_weights", "vanishing_gradient", *AFTERMATH)
 
-    relative: float = threshold(1e3, "Gradient over weight that is too large; inf: any.", above=0)
+    relative: float = threshold(1e3, "Gradient over weight that is too large; inf: never.", above=0)
     ratio: float = threshold(inf, "First over last gradient norm that is too large.", above=1)
     nonfinite: int = threshold(0, "1: a NaN or Inf in a gradient counts as well.", least=0)
 
@@ -59,20 +60,21 @@ class ExplodingGradient(GradientProblem):
 
     def _far_too_large(self, history: History) -> Finding | None:
         gradient, weight = history.table("gradient"), history.table("weight")
-        if gradient is None or weight is None or gradient.names != weight.names:
+        sizes = relative_gradients(history)
+        if (
+            gradient is None
+            or weight is None
+            or not np.fmax.reduce(sizes, initial=0) > self.relative
+        ):
             return None
-        rows = history.kernels(gradient)
-        moved = np.fmax.reduce(weight.column("update_ratio")[rows], initial=0.0)
-        if gradient.step != weight.step or not (moved > 1 or outputs_are_huge(history)):
-            return None
-        with np.errstate(all="ignore"):  # an infinite norm over another is none
-            sizes = gradient.column("norm")[rows] / np.maximum(weight.column("norm")[rows], 1e-30)
-        if not len(sizes) or not np.fmax.reduce(sizes) > self.relative:
+        if not (
+            np.fmax.reduce(all_updates(history, weight), initial=0) > 1 or outputs_are_huge(history)
+        ):
             return None
         worst = int(np.nanargmax(sizes))
         message = f"the gradient is {sizes[worst]:.2g} times as large as the weight"
         message += f" (limit {self.relative:g})"
-        layers = (gradient.layers[rows[worst]],)
+        layers = (gradient.layers[history.kernels(gradient)[worst]],)
         relative = float(sizes[worst])
         return self.found(history, message, step=gradient.step, layers=layers, relative=relative)
 
@@ -91,8 +93,5 @@ class ExplodingGradient(GradientProblem):
 
 def outputs_are_huge(history: History) -> bool:
     """Tell whether the outputs are far larger than the targets; than 1, if these are smaller."""
-    batch = history.table("batch")
-    if batch is None or "output" not in batch.names or "target" not in batch.names:
-        return False
-    output, target = (batch.names.index(name) for name in ("output", "target"))
-    return rms(batch, output) > HUGE * max(1.0, rms(batch, target))
+    output, target = history.batch("output"), history.batch("target")
+    return bool(target) and rms(output) > HUGE * max(1.0, rms(target))

@@ -4,6 +4,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import STANDSTILL
+from sickbay.readings import layer_of
 from sickbay.thresholds import threshold
 
 
@@ -52,19 +53,17 @@ class FrozenByAccident(Problem):
         if complete and not setup.unheld and not setup.strays:
             return None
         kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
-        called = [name for name in kernels if layer(name) not in setup.uncalled]
+        called = [name for name in kernels if layer_of(name) not in setup.uncalled]
         held = [name for name in kernels if name not in setup.unheld]
         missing = [name for name in called if name in setup.unheld]
         head = missing and held and kernels.index(missing[-1]) < kernels.index(held[0])
         if missing and held and not (head and len(held) <= max(1, len(kernels) // 4)):
-            where = tuple(map(layer, missing))
+            where = tuple(map(layer_of, missing))
             message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
             return self.found(history, message, layers=where)
         if setup.strays:
-            message = (
-                f"{setup.strays} kernels in use are not registered in the model, so no optimizer"
-            )
-            return self.found(history, message + " gets them from model.parameters()")
+            message = f"layers in use that the model does not hold: {setup.strays}"
+            return self.found(history, f"{message}, so model.parameters() leaves them out")
         tables = history.tables("gradient", self.checks)
         if len(tables) < self.checks:
             return None
@@ -73,9 +72,4 @@ class FrozenByAccident(Problem):
         if not lost or not reached:
             return None
         message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
-        return self.found(history, message, layers=tuple(map(layer, lost)))
-
-
-def layer(name: str) -> str:
-    """Return the module that a parameter belongs to."""
-    return name.rpartition(".")[0]
+        return self.found(history, message, layers=tuple(map(layer_of, lost)))

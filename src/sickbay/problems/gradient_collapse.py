@@ -3,9 +3,8 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
+from sickbay.problems.norms import lately
 from sickbay.thresholds import threshold
-
-READINGS = 15  # that are needed to know what is usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,13 +15,13 @@ class GradientCollapse(Problem):
         From one step to the next nothing is learnt any more: something has cut the model off.
 
     How it is judged:
-        The newest norm is below `factor` times the lowest of the `window` norms before it, while
-        the loss has not come down with it.
+        The newest norm is below `factor` times the lowest of the `window` steps before it, unless
+        the loss has fallen to less than half of its lowest with it.
 
     Example:
-        >>> history = History(grad_norm=20 * [1.0, 1.1] + [1e-8])
+        >>> history = History(grad_norm=30 * [1.0, 1.1] + [1e-8])
         >>> print(GradientCollapse().check(history).message)
-        gradient norm 1e-08, at least 1 in the 20 readings before (limit 0.001 times that)
+        gradient norm 1e-08, at least 1 in the 60 readings before (limit 0.001 times that)
 
     Reference:
         Training Doctor: automated diagnosis and treatment of neural network training pathologies
@@ -36,20 +35,17 @@ class GradientCollapse(Problem):
     factor: float = threshold(
         1e-3, "Multiple of the lowest recent norm that is too little.", above=0
     )
-    window: int = threshold(20, "Readings before the newest that set it.", least=2)
+    window: int = threshold(100, "Steps before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        norms = history.timed("grad_norm", self.window + 1)
-        if len(norms) <= min(READINGS, self.window) or norms[-1][0] != history.step:
-            return None
-        now, low = norms[-1][1], min(norm for _, norm in norms[:-1])
+        now, before = lately(history, self.window)
         losses = history.recent("loss", self.window + 1)
-        if not now < self.factor * low or (
-            losses and losses[-1] < 0.5 * min(losses[:-1], default=0)
-        ):
+        solved = len(losses) > 1 and 0 <= losses[-1] < 0.5 * min(losses[:-1])
+        if not before or not now < self.factor * min(before) or solved:
             return None
+        low = min(before)
         message = (
-            f"gradient norm {now:.3g}, at least {low:.3g} in the {len(norms) - 1} readings before "
+            f"gradient norm {now:.3g}, at least {low:.3g} in the {len(before)} readings before "
             f"(limit {self.factor:g} times that)"
         )
         return self.found(history, message, now=now, low=low)

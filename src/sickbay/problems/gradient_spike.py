@@ -3,9 +3,8 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
+from sickbay.problems.norms import lately
 from sickbay.thresholds import threshold
-
-READINGS, STEPS = 15, 50  # that are needed to know what is usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +33,12 @@ class GradientSpike(Problem):
     window: int = threshold(100, "Steps before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        norms = history.timed("grad_norm", self.window + 1)
-        norms = [pair for pair in norms if pair[0] >= history.step - self.window]
-        if len(norms) <= min(READINGS, self.window) or norms[-1][0] != history.step:
-            return None
-        if norms[-1][0] - norms[0][0] < min(STEPS, self.window):
-            return None
-        now, high = norms[-1][1], max(norm for _, norm in norms[:-1])
+        now, before = lately(history, self.window)
+        high = max(before, default=0.0)
         if not now > self.factor * high > 0:
             return None
         message = (
-            f"gradient norm {now:.3g}, at most {high:.3g} in the {len(norms) - 1} readings before "
+            f"gradient norm {now:.3g}, at most {high:.3g} in the {len(before)} readings before "
             f"(limit {self.factor:g} times that)"
         )
         return self.found(history, message, now=now, high=high)

@@ -73,7 +73,8 @@ class ImproperLoss(Problem):
             return f"nll takes logarithms of probabilities, but is fed {output} outputs"
         if loss == "l1" and setup.task == "multiclass":
             return "l1 on one-hot classes is smallest where every output is 0"
-        low, high = (self._target(history, end) for end in ("minimum", "maximum"))
+        target = history.batch("target")
+        low, high = target.get("minimum", nan), target.get("maximum", nan)
         signs = {low, high} <= {-1, 1} and setup.labels in (1, 2)
         if loss in SIGNED and not signs and not isnan(low):
             return f"{loss} needs labels -1 and 1, the targets go from {low:.3g} to {high:.3g}"
@@ -86,23 +87,18 @@ class ImproperLoss(Problem):
             return f"the loss is {least:.3g}, but {loss} cannot be below 0 if its inputs are right"
         return ""
 
-    def _target(self, history: History, statistic: str) -> float:
-        table = history.table("batch")
-        if table is None or "target" not in table.names:
-            return nan
-        return table.row("target")[statistic]
-
     def _are_indices(self, history: History) -> bool:
         """Tell whether targets are class numbers: 0, 1, 2 and so on, each about as often.
 
         Counts and grades are whole numbers too, but small ones are then the most frequent, or they
         start at 1. Where an accuracy is given, classes are meant in any case.
         """
-        setup, most = history.setup, self._target(history, "maximum")
-        if setup.task != "regression" or setup.labels < 3 or self._target(history, "minimum") != 0:
+        setup, target = history.setup, history.batch("target")
+        if setup.task != "regression" or setup.labels < 3 or target.get("minimum") != 0:
             return False
+        most = target["maximum"]
         evenly = most * (most + 2) / 12  # variance of numbers that are all as frequent
-        even = self._target(history, "variance") > 0.7 * evenly and setup.labels > 0.8 * most
+        even = target["variance"] > 0.7 * evenly and setup.labels > 0.8 * most
         return (even and most < FEW) or (best_accuracy(history) > -inf and most < 100)
 
     def _against_the_paper(self, history: History) -> str:

@@ -35,7 +35,8 @@ class ImproperOutput(Problem):
     How it is judged:
         A bounded or clipped output before a loss that takes logits; softmax over a single unit; or
         targets further outside the range of the activation than `margin` of their standard
-        deviation. With `strict`, as in the paper: any activation but the one recommended for the
+        deviation (of a clamp, the range that a quarter of the outputs is cut off at). With
+        `strict`, as in the paper: any activation but the one recommended for the
         task, while the accuracy is low.
 
     Example:
@@ -74,21 +75,15 @@ class ImproperOutput(Problem):
             return "softmax over a single unit is always 1"
         if setup.loss in TAKES_LOGITS and setup.output in (*REACHES, "clamp"):
             return f"{setup.output} before {setup.loss}, which takes any number"
-        table = history.table("batch")
-        if (
-            table is None
-            or not {"target", "output"} & set(table.names)
-            or "target" not in table.names
-        ):
+        target, output = history.batch("target"), history.batch("output")
+        if not target:
             return ""
         low, high = REACHES.get(setup.output, (-inf, inf))
-        if setup.output == "clamp" and "output" in table.names:
-            output = table.row("output")  # a bound is where many outputs are the same
+        if setup.output == "clamp" and output:  # a bound is where many outputs are the same
             if output["lower_quartile"] == output["minimum"]:
                 low = output["minimum"]
             if output["upper_quartile"] == output["maximum"]:
                 high = output["maximum"]
-        target = table.row("target")
         slack = self.margin * max(target["variance"], 0.0) ** 0.5
         if target["minimum"] < low - slack or target["maximum"] > high + slack:
             reach = f"{setup.output} puts out {low:.3g} to {high:.3g}"

@@ -4,8 +4,10 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.updates import middle, updates, usual_update
+from sickbay.problems.updates import middle, relative_gradients, updates, usual_update
 from sickbay.thresholds import threshold
+
+HUGE = 100  # times the weight: then it is the gradient, not the rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,7 @@ class LearningRateTooHigh(Problem):
             return None
         newest = updates(history, tables[-1])
         largest = newest.max(initial=0.0)
-        if largest > self.jump and not gradients_are_huge(history):
+        if largest > self.jump and not (relative_gradients(history) > HUGE).any():
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
             return self.found(history, message, step=tables[-1].step, ratio=float(largest))
@@ -67,12 +69,3 @@ class LearningRateTooHigh(Problem):
         )
         step = tables[-1].step
         return self.found(history, message, step=step, ratio=ratio, loss=now, first=first)
-
-
-def gradients_are_huge(history: History) -> bool:
-    """Tell whether it is the gradients that make the update large."""
-    gradient, weight = history.table("gradient"), history.table("weight")
-    if gradient is None or weight is None or gradient.names != weight.names:
-        return False
-    rows = history.kernels(gradient)
-    return bool((gradient.column("norm")[rows] > 100 * weight.column("norm")[rows]).any())

@@ -16,9 +16,9 @@ class LearningRateTooLow(LearningProblem):
         The run would take thousands of times as long as it has to.
 
     How it is judged:
-        The median over kernels of the update in proportion to the weight is below `certain` in each
-        of the last `checks` readings, or below `ratio` after step `after` with a loss that has not
-        fallen by `loss_drop`; and the learning rate is not rising, as in a warm-up.
+        The median over kernels of the update in proportion to the weight is below `certain`, from
+        step `after` on below `ratio`, in each of the last `checks` readings; the model learns
+        badly, and the learning rate is not rising, as in a warm-up.
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -37,7 +37,7 @@ class LearningRateTooLow(LearningProblem):
     explains = ("plateau", "layer_imbalance", *STANDSTILL)
 
     certain: float = threshold(5e-6, "Update over weight that is too little.", least=0)
-    ratio: float = threshold(1e-4, "The same, where the loss does not fall either.", above=0)
+    ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
     after: int = threshold(50, "Steps that the loss is given to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 

@@ -23,8 +23,8 @@ class NonFinite(Problem):
         It spreads: one update with it and every weight is lost.
 
     How it is judged:
-        Any value that is not finite in a weight, an activation, a gradient or the loss. The layers
-        are those where it is, in forward order.
+        Any value that is not finite in the batch, a weight, an activation, a gradient or the loss.
+        The layers are those where it is, in forward order.
 
     Example:
         >>> from sickbay.readings import Vitals
@@ -56,7 +56,7 @@ class NonFinite(Problem):
             for kind, table in tables.items()
             if not table.is_finite and spoilt(table).any()
         }
-        steps: dict[str, int] = {kind: step for kind, step in seen.items()}  # noqa: C416
+        steps: dict[str, int] = dict(seen.items())
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):
                 if not isfinite(value):

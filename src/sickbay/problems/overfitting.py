@@ -16,16 +16,16 @@ class Overfitting(Problem):
     How it is judged:
         In each of the last `epochs` epochs the validation loss was above its best by more than
         `rise` of that, and by more than `least` of the first training loss, while the training
-        loss went on falling. With `rise` 0, as published: the newest validation loss minus the
-        newest training loss is above `gap`, or above `severe`, which is critical; these limits do
-        not know the scale of the loss.
+        loss fell by a tenth or more since that best and is below the validation loss. With `rise`
+        0, as published: the newest validation loss minus the newest training loss is above `gap`,
+        or above `severe`, which is critical; these limits do not know the scale of the loss.
 
     Example:
         >>> history = History(loss=[1.0])
         >>> for loss, val_loss in [(0.6, 0.5), (0.4, 0.7), (0.3, 0.8), (0.2, 0.8), (0.2, 0.9)]:
         ...     history.end_epoch(loss=loss, val_loss=val_loss)
         >>> print(Overfitting().check(history).message)
-        validation loss 0.9, its best was 0.5 in epoch 0; training loss 0.2, then 0.6
+        validation loss 0.9, its best was 0.5 in epoch 0; training loss 0.2, 0.6 then
 
     Reference:
         Training Doctor: automated diagnosis and treatment of neural network training pathologies
@@ -61,7 +61,7 @@ class Overfitting(Problem):
             return None
         message = (
             f"validation loss {validation[-1]:.3g}, its best was {best:.3g} in epoch {place}; "
-            f"training loss {training[-1]:.3g}, then {training[place]:.3g}"
+            f"training loss {training[-1]:.3g}, {training[place]:.3g} then"
         )
         return self.found(history, message, best=best, now=validation[-1], epoch_of_best=place)
 

@@ -42,14 +42,16 @@ class UnnormalisedInput(Problem):
 
     def check(self, history: History) -> Finding | None:
         batch, layers = history.table("batch"), history.table("activation")
-        if batch is None or layers is None or "input" not in batch.names or not layers.names:
+        given = history.batch("input")
+        if batch is None or not given or layers is None or not layers.names:
             return None
-        size, passed = rms(batch, batch.names.index("input")), rms(layers, 0)
+        first = layers.names[0]
+        size, passed = rms(given), rms(layers.row(first))
         if not (size > self.size and passed > self.passed):
             return None
         message = (
             f"inputs are around {size:.3g} (limit {self.size:g}), "
             f"the first layer puts out {passed:.3g} (limit {self.passed:g})"
         )
-        where = (layers.layers[0],)
+        where = (first,)
         return self.found(history, message, step=batch.step, layers=where, size=size, passed=passed)

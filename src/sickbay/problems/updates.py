@@ -10,13 +10,31 @@ from sickbay.readings import Numbers, Table
 
 def updates(history: History, table: Table) -> Numbers:
     """Return the update of each kernel in proportion to its size, without those of size 0."""
-    ratios = table.column("update_ratio")[history.kernels(table)]
+    ratios = all_updates(history, table)
     return ratios[np.isfinite(ratios)]
+
+
+def all_updates(history: History, table: Table) -> Numbers:
+    """Return the same for every kernel: NaN where its size is 0, inf where it was torn apart."""
+    return table.column("update_ratio")[history.kernels(table)]
 
 
 def usual_update(history: History, table: Table) -> float:
     """Return the median of them, NaN if there is none."""
     return middle(updates(history, table))
+
+
+def relative_gradients(history: History) -> Numbers:
+    """Return the gradient of each kernel in proportion to its size; none if not read together."""
+    gradient, weight = history.table("gradient"), history.table("weight")
+    if gradient is None or weight is None or gradient.step != weight.step:
+        return np.empty(0)
+    if gradient.names != weight.names:
+        return np.empty(0)
+    rows = history.kernels(gradient)
+    with np.errstate(all="ignore"):  # an infinite norm over another is none
+        ratios: Numbers = gradient.column("norm")[rows] / weight.column("norm")[rows]
+    return ratios
 
 
 def middle(ratios: Numbers) -> float:

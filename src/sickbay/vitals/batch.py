@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
-from sickbay.readings import Kind, Numbers, Table
+from sickbay.readings import Kind, Numbers, Setup, Table
 from sickbay.vitals import graph, losses, recover
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
@@ -25,21 +26,6 @@ SAMPLE = 64  # samples of a batch that the task is told from
 PAIRS = 16  # outputs with their targets that are kept of one step, at the most
 LARGE = 65_536  # values above which only the first samples are kept
 ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these stretch what does not fit
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What was learnt about the task; see `Setup`."""
-
-    loss: str = ""
-    output: str = ""
-    task: str = ""
-    output_shape: tuple[int, ...] = ()
-    target_shape: tuple[int, ...] = ()
-    stretched: bool = False
-    bare: bool = False
-    strays: int = 0
-    labels: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,7 +71,7 @@ class Batch:
         self._handle: RemovableHandle | None = None
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
-        self.facts = Facts()
+        self.facts = Setup()  # what was learnt about the task
         self.scalars: dict[str, float] = {}
         self.due = False
         # It stays: a model that is compiled with a hook would be compiled anew without it.
@@ -125,7 +111,8 @@ class Batch:
         }
         found = {name: row for name, row in rows.items() if row is not None}
         outputs = pairs[-1].outputs if pairs else self._output
-        self.scalars = {} if outputs is None else verdicts(outputs, self.facts.task)
+        differing = nan if outputs is None else spread(outputs)
+        self.scalars = {} if isnan(differing) else {"output_spread": differing}
         self._forget()
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
@@ -250,21 +237,17 @@ def excerpt(tensor: Tensor) -> Tensor:
     return tensor[: max(2, LARGE * len(tensor) // tensor.numel())].clone()
 
 
-def verdicts(outputs: Tensor, task: str) -> dict[str, float]:
-    """Return how much the outputs of a batch differ: `output_spread`, and `top_share` of classes.
+def spread(outputs: Tensor) -> float:
+    """Return how much outputs differ from sample to sample, over their size; NaN for a single one.
 
-    >>> verdicts(torch.tensor([[2.0, 1.0], [2.0, 1.0]]), "multiclass")
-    {'output_spread': 0.0, 'top_share': 1.0}
+    >>> spread(torch.tensor([[2.0, 1.0], [2.0, 1.0]]))
+    0.0
     """
     if outputs.ndim == 0 or len(outputs) < 2:
-        return {}
+        return nan
     flat = outputs.float().reshape(len(outputs), -1)
     size = float(flat.square().mean().sqrt())
-    spread = float(flat.var(0, unbiased=False).mean().sqrt()) / size if size else 0.0
-    if task not in ("multiclass", "next_token") or outputs.ndim != 2:
-        return {"output_spread": spread}
-    top = torch.bincount(outputs.argmax(1)).max()
-    return {"output_spread": spread, "top_share": float(top) / len(outputs)}
+    return float(flat.var(0, unbiased=False).mean().sqrt()) / size if size else 0.0
 
 
 def _measured(tensors: Sequence[Tensor | None]) -> Numbers | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import hypot, isfinite, isnan, nan
 from time import perf_counter
 from typing import Any
@@ -146,7 +146,7 @@ class Probe:
             unheard=self.activations.due
             and self.anatomy.model.training
             and not any(each.kind == "activation" for each in tables),
-            news=self.batch.facts is not facts and self.batch.facts != facts,
+            news=self.batch.facts != facts,
         )
 
     def learning_rates(self) -> dict[str, float]:
@@ -167,14 +167,14 @@ class Probe:
         return changed
 
     def setup(self, epochs: int | None) -> Setup:
-        return Setup(
+        return replace(
+            self.batch.facts,
             layers=self.anatomy.layers(),
             shapes={name: tuple(each.shape) for name, each in self.anatomy.parameters.items()},
             optimizer=", ".join(type(optimizer).__name__ for optimizer in self.optimizers),
             epochs=epochs,
             unheld=self._unheld(),
             uncalled=self.anatomy.uncalled(),
-            **vars(self.batch.facts),
         )
 
     def close(self) -> None:
