@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from math import cos, pi
+from math import cos, hypot, pi
 from pathlib import Path
 from time import perf_counter
 
@@ -24,7 +24,7 @@ from sickbay.history import History
 from sickbay.inject import Fault, parse
 from sickbay.problems import Problem
 from sickbay.readings import Vitals
-from sickbay.vitals.pulse import global_norm
+from sickbay.vitals.pulse import gradient_norms
 
 TEXT = Path(__file__).parent.parent / "examples" / "text.txt"
 RATE, CLASSES = 1e-3, 10
@@ -76,7 +76,7 @@ CASES = {
     "nan_weight": case("gpt", "nan_weight", "non_finite"),
     "nan_batch": case("cnn", "nan_batch", "non_finite"),
     "dead_layer": case("gpt", "dead_layer:blocks.1.up", "dead_units", "dying_relu"),
-    "dead_layer_cnn": case("cnn", "dead_layer:5", "dead_units", "dying_relu"),
+    "dead_layer_cnn": case("cnn", "dead_layer:5", "dead_units", "dying_relu", "loss_spike"),
     "raise_learning_rate": case("gpt", "raise_learning_rate*100", *JUMP),
     "shuffle_labels": case("gpt", "shuffle_labels", "loss_spike"),
     "shuffle_labels_cnn": case("cnn", "shuffle_labels", "loss_spike"),
@@ -141,9 +141,9 @@ def train(
     run = Run(case, size, said={name: [] for name in ("default", *opinions)})
     start, fault = perf_counter(), case.at(size)
     with ExitStack() as stack:
+        injection = stack.enter_context(fault.into(model, optimizer)) if fault else None
         watched = sickbay.watch(model, optimizer, every=every, on_finding="silent")
         doctor = stack.enter_context(watched)
-        injection = stack.enter_context(fault.into(model, optimizer)) if fault else None
         given = fault.over(batches) if fault else batches
         for step, (inputs, targets) in enumerate(given):
             loss, norm = learn(model, optimizer, inputs, targets)
@@ -167,7 +167,7 @@ def learn(
     optimizer.zero_grad()
     loss = F.cross_entropy(model(inputs), targets)
     loss.backward()  # type: ignore[no-untyped-call]
-    norm = global_norm(dict(model.named_parameters()))
+    norm = hypot(*gradient_norms(dict(model.named_parameters())))
     optimizer.step()
     return loss, norm
 

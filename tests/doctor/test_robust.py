@@ -405,7 +405,7 @@ def test_attention_and_nested_layers_are_read() -> None:
 
 PARTS: dict[str, str] = {
     "statistics": "sickbay.vitals.gradients.measure",
-    "norms": "sickbay.vitals.probe.global_norm",
+    "norms": "sickbay.vitals.probe.gradient_norms",
     "backward": "sickbay.vitals.gradients.Gradients._take_raw",
     "gradient tables": "sickbay.vitals.gradients.Gradients.collect",
     "weights": "sickbay.vitals.weights.Weights.take",

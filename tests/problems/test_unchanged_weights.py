@@ -91,5 +91,5 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     finding = problem.check(made)
     assert finding is not None
     assert (finding.problem, finding.severity) == ("unchanged_weights", "warning")
-    assert (finding.step, finding.epoch, finding.layers) == (1, 2, ("a", "c"))
+    assert (finding.step, finding.epoch, finding.layers) == (0, 2, ("a", "c"))
     assert finding.message == "2 of 3 kernels did not change in 2 readings"

@@ -81,6 +81,15 @@ OVERFITTING = [
         ("mnist", "fc", 2, 60, {}),
         ("imdb_bag", "fc", 1, 80, {}),
         ("reuters_bag", "fc", 1, 80, {}),
+        ("digits", "fc", 4, 50, {"activation": "gelu"}),
+        ("digits", "fc", 2, 100, {"activation": "silu"}),
+        ("mnist", "fc", 3, 80, {"activation": "tanh"}),
+        ("cifar10", "fc", 2, 100, {}),
+        ("friedman", "fc", 3, 60, {"activation": "tanh"}),
+        ("blobs", "fc", 2, 60, {"lr": 0.01}),
+        ("circles", "fc", 4, 60, {}),
+        ("imdb_bag", "fc", 2, 120, {}),
+        ("reuters_bag", "fc", 2, 120, {"activation": "elu"}),
     )
 ]
 UNCHANGED = [

@@ -282,8 +282,10 @@ class Doctor:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
         self._eval_steps = self._eval_steps + 1 if self._probe.in_eval else 0
-        restless = self._restless or reading.alarm or self._jumped(scalars)
-        restless |= 0 < self._eval_steps < EVAL_STEPS
+        strange = self._restless or reading.strange or self._jumped(scalars)
+        if strange:
+            self._governor.look_closer(step + 1)
+        restless = strange or reading.alarm or 0 < self._eval_steps < EVAL_STEPS
         self._restless = False
         return self._judge() if restless or self._governor.judging_due(step) else []
 

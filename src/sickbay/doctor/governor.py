@@ -21,6 +21,8 @@ ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
 LEAST = 0.05  # of the aim is for readings in any case, or a very fast loop would never be read
 BOOKS = 0.5  # of the aim, less the price of passing, may go to the books and the gradient norm
+CLOSER = 3  # steps that are read in full after something strange: as many as a problem must show in
+DEBT = 8  # readings that no purse is deeper in debt than, or a bad start would make it blind
 MOST = 200  # steps that are booked together at the most, where that is too little for every step
 PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
 MEMORY = 0.9  # weight of the past in a running mean
@@ -57,6 +59,7 @@ class Governor:
         self._shares = {each: SHARES[each] / total for each in payees}
         self._purses = {each: START_SECONDS * share for each, share in self._shares.items()}
         self._start = START_STEPS
+        self._closer_until = dict.fromkeys(payees, -1)
         self._prices = dict.fromkeys(payees, 0.0)
         self._book_price = self._passing_price = self._step_time = 0.0
 
@@ -71,17 +74,25 @@ class Governor:
             return {
                 kind
                 for kind in self.kinds
-                if step < ALWAYS_READ[kind] or self._purses[kind] >= self._prices[kind]
+                if step < max(ALWAYS_READ[kind], self._closer_until[kind])
+                or self._purses[kind] >= self._prices[kind]
             }
         if isinstance(self.every, Mapping):
             every = self.every
             return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
         return set() if step % self.every else set(self.kinds)
 
+    def look_closer(self, step: int) -> None:
+        """Read everything in the steps from `step` on, but what is deep in debt already."""
+        for each, purse in self._purses.items():
+            if 2 * purse > -DEBT * self._prices[each]:
+                self._closer_until[each] = step + CLOSER
+
     def judging_due(self, step: int) -> bool:
         """Tell whether the problems may be asked at `step`."""
         affordable = self._purses["judging"] >= self._prices["judging"]
-        return self.every != "auto" or step < ALWAYS_JUDGED or affordable
+        always = max(ALWAYS_JUDGED, self._closer_until["judging"])
+        return self.every != "auto" or step < always or affordable
 
     def uneventful(self) -> int:
         """Return how many steps may pass, if nothing happens, before the books are kept again."""
@@ -121,8 +132,7 @@ class Governor:
             self._prices[each] = min(cost, (price + cost) / 2) if price else cost
         # No purse saves for more than two readings, or a pause would end in a burst of them.
         most = max(self._purses[each], 2 * self._prices[each])
-        # Nor is any deeper in debt than eight, or a bad start would make it blind.
-        least = -8 * self._prices[each]
+        least = -DEBT * self._prices[each]
         self._purses[each] = max(min(self._purses[each] + income, most) - cost, least)
 
 

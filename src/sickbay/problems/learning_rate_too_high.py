@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from math import nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -8,6 +9,7 @@ from sickbay.problems.updates import middle, relative_gradients, updates, usual_
 from sickbay.thresholds import threshold
 
 HUGE = 100  # times the weight: then it is the gradient, not the rate
+WINDOW = 512  # learning rates that are looked back at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +22,10 @@ class LearningRateTooHigh(Problem):
     How it is judged:
         The median over kernels of the update in proportion to the weight is above `ratio` in each
         of the last `checks` readings, and the loss, averaged over the last 10 steps, is above
-        `loss` times its first value. Or one step changes some kernel by more than `jump` times its
-        size, with gradients of a usual size (at most 100 times the weight).
+        `loss` times its first value. Or that median is above `ratio` once, and the learning rate
+        has just been raised to more than `raised` times all it was before. Or one step changes some
+        kernel by more than `jump` times its size, with gradients of a usual size (at most 100 times
+        the weight).
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -43,6 +47,7 @@ class LearningRateTooHigh(Problem):
     loss: float = threshold(1.2, "Loss over its first value from which on it counts.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
     jump: float = threshold(3.0, "Update over weight that is too much even once.", above=0)
+    raised: float = threshold(20.0, "Times its highest that the rate may be raised to.", above=1)
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)
@@ -54,8 +59,14 @@ class LearningRateTooHigh(Problem):
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
             return self.found(history, message, step=tables[-1].step, ratio=float(largest))
-        if not middle(newest) > self.ratio:
+        if not (now := middle(newest)) > self.ratio:
             return None
+        *before, rate = history.recent("lr", WINDOW) or [nan]
+        usual = max(before[: 1 - self.checks or None], default=nan)
+        if usual > 0 and rate > self.raised * usual:
+            message = f"learning rate {rate:.3g}, at most {usual:.3g} before; a step changes"
+            message += f" the weights by {100 * now:.3g} % of their size"
+            return self.found(history, message, step=tables[-1].step, rate=rate, before=usual)
         ratio = min(usual_update(history, table) for table in tables)
         first, losses = history.first("loss"), history.recent("loss", 10)
         if len(tables) < self.checks or not ratio > self.ratio or len(losses) < 10 or first <= 0:

@@ -21,8 +21,8 @@ class UnchangedWeights(Problem):
 
     How it is judged:
         Kernels whose update, or whose whole gradient, was exactly 0 in each of the last `checks`
-        readings, while that of at least one other kernel was not. Without a gradient weights may
-        still drift, by momentum and decay.
+        readings, while that of at least one other kernel was not. The finding names the first of
+        these steps. Without a gradient weights may still drift, by momentum and decay.
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -61,5 +61,5 @@ class UnchangedWeights(Problem):
                 where = tuple(layers[row] for row in np.array(rows)[still])
                 what = "did not change" if kind == "weight" else "had a gradient of 0"
                 message = f"{still.sum()} of {len(rows)} kernels {what} in {self.checks} readings"
-                return self.found(history, message, step=newest.step, layers=where)
+                return self.found(history, message, step=tables[0].step, layers=where)
         return None

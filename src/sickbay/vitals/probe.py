@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import hypot, isfinite, isnan, nan
+from math import hypot, inf, isfinite, isnan, nan
 from time import perf_counter
 from typing import Any
 
@@ -20,9 +20,11 @@ from sickbay.vitals.clock import Clock
 from sickbay.vitals.gradients import Gradients, table_norm
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles
-from sickbay.vitals.pulse import Canary, global_norm
+from sickbay.vitals.pulse import Canary, gradient_norms
 from sickbay.vitals.replay import Replay
 from sickbay.vitals.weights import Weights
+
+JUMP = 10.0  # times its highest so far: more in a step is strange for a learning rate
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Reading:
     scalars: dict[str, float] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     alarm: bool = False  # a gradient was not finite, for the first time
+    strange: bool = False  # something has changed that is worth a closer look
     unheard: bool = False  # activations were to be read but no hook was called
     news: bool = False  # more is known about the task than before
 
@@ -46,6 +49,7 @@ class Turn:
     norms: dict[int, float] = field(default_factory=dict)  # of the gradients each used last
     skipped: int = 0
     alarm: bool = False
+    strange: bool = False
     scaled: bool = False  # a gradient scaler was at work
 
     @property
@@ -85,6 +89,8 @@ class Probe:
         self._canary = Canary()
         self._turn = Turn()
         self._alarmed = False  # something was not finite at the last reading
+        self._silent: dict[int, int] = {}  # gradients that were all zero, by optimizer
+        self._rate_limit = inf  # a learning rate above it has jumped
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
         self.in_eval = False  # at the last step of the optimizer, and that makes a difference
         self._has_modes = any(map(acts_by_mode, self.anatomy.model.modules()))
@@ -104,7 +110,7 @@ class Probe:
     def glance(self) -> bool:
         """Tell whether there was one uneventful step, and be ready for the next one if so."""
         turn = self._turn
-        if turn.alarm or turn.skipped or turn.norms or len(turn.steps) != 1:
+        if turn.alarm or turn.strange or turn.skipped or turn.norms or len(turn.steps) != 1:
             return False
         for count in turn.steps.values():
             if count != 1:
@@ -127,7 +133,7 @@ class Probe:
             scalars["in_eval"] = float(self.in_eval)
         tables = self._gradient_tables(step)
         for part in (self.weights, self.activations, self.batch, self.replay):
-            if part is not None and (part.due or turn.alarm):
+            if part is not None and (part.due or turn.alarm or turn.strange):
                 with self._clock.timing(part.kind):
                     table = self._guard.run(part.kind, part.collect, step)
                 tables += [] if table is None else [table]
@@ -143,6 +149,7 @@ class Probe:
             scalars=scalars,
             tables=tables,
             alarm=turn.alarm,
+            strange=turn.strange,
             unheard=self.activations.due
             and self.anatomy.model.training
             and not any(each.kind == "activation" for each in tables),
@@ -152,11 +159,13 @@ class Probe:
     def learning_rates(self) -> dict[str, float]:
         """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
         groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
-        return {
+        rates = {
             f"lr_{index}" if index else "lr": float(group["lr"])
             for index, group in enumerate(groups)
             if "lr" in group
         }
+        self._rate_limit = JUMP * max(rates.values(), default=inf)
+        return rates
 
     def refresh(self) -> bool:
         """Look at the model and the optimizers again; return whether anything has changed."""
@@ -227,7 +236,10 @@ class Probe:
         turn, key = self._turn, id(optimizer)
         turn.steps[key] = turn.steps.get(key, 0) + 1
         self.in_eval = self._has_modes and not self.anatomy.model.training
-        if self.quiet and not turn.scaled and self._canary.is_alive():
+        rate = optimizer.param_groups[0].get("lr")
+        if type(rate) is float and rate > self._rate_limit:
+            turn.strange = True
+        if self.quiet and not turn.scaled and not turn.strange and self._canary.is_alive():
             self.passing_time += perf_counter() - start
             return
         charged = self._clock.total
@@ -248,7 +260,7 @@ class Probe:
         self._canary.settle(self._held[optimizer])
         if not closure:
             self._use_gradients(optimizer, self._held[optimizer])
-        if self.weights.due or self._turn.alarm:
+        if self.weights.due or self._turn.alarm or self._turn.strange:
             with self._clock.timing("weight"):
                 self._guard.run("weight", self.weights.take, self._held[optimizer])
             self._expected = closure
@@ -285,11 +297,12 @@ class Probe:
             if (grad_scale := getattr(optimizer, "grad_scale", None)) is not None:
                 scale = 1.0 / float(grad_scale)
         if not self.gradients.due:
-            norm = self._guard.run("pulse", global_norm, parameters, scale)
-            if norm is None:
+            norms = self._guard.run("pulse", gradient_norms, parameters)
+            if norms is None:
                 return
-            self._turn.norms[id(optimizer)] = norm
-            if isfinite(norm) or self._alarmed:
+            norm = self._turn.norms[id(optimizer)] = scale * hypot(*norms)
+            self._turn.strange |= self._fell_silent(optimizer, norms.count(0.0))
+            if (isfinite(norm) or self._alarmed) and not self._turn.strange:
                 return  # else look closer, once
         with self._clock.timing("gradient"):
             take, key = self.gradients.take, id(optimizer)
@@ -301,11 +314,16 @@ class Probe:
                 with self._clock.timing("replay"):
                     self._guard.run("replay", self.replay.take)
 
+    def _fell_silent(self, optimizer: Optimizer | None, silent: int) -> bool:
+        """Tell whether more gradients are all zero than the last time."""
+        before, self._silent[id(optimizer)] = self._silent.get(id(optimizer), silent), silent
+        return silent > before
+
     def _gradient_tables(self, step: int) -> list[Table]:
         turn = self._turn
         if turn.skipped:  # what was read belongs to a step that did not happen
             self.gradients.forget()
-        if not (self.gradients.due or turn.alarm):
+        if not (self.gradients.due or turn.alarm or turn.strange):
             return []
         with self._clock.timing("gradient"):
             tables = self._guard.run("gradient", self.gradients.collect, step, turn.scaled) or []

@@ -1,9 +1,9 @@
-"""The cheap vital signs of the gradients: their global norm, and whether they are finite at all."""
+"""The cheap vital signs of the gradients: their norms, and whether they are finite at all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import hypot, isfinite
+from math import isfinite
 
 import torch
 from torch import Tensor, nn
@@ -14,13 +14,12 @@ EXACT = {torch.float32, torch.float64}
 MOST = 1024  # values of a gradient that are looked at
 
 
-def global_norm(parameters: Mapping[str, nn.Parameter], scale: float = 1.0) -> float:
-    """Return the l2 norm of all gradients together, times `scale`."""
+def gradient_norms(parameters: Mapping[str, nn.Parameter]) -> list[float]:
+    """Return the l2 norm of each gradient."""
     grads = [grad for each in parameters.values() if (grad := each.grad) is not None]
     if any(grad.is_sparse or grad.requires_grad or grad.dtype not in EXACT for grad in grads):
         grads = [plain(grad) for grad in grads]
-    norms = torch._foreach_norm(grads) if grads else ()
-    return scale * hypot(*[norm.item() for norm in norms])
+    return [norm.item() for norm in torch._foreach_norm(grads)] if grads else []
 
 
 def plain(grad: Tensor) -> Tensor:
