@@ -255,3 +255,29 @@ def test_a_doctor_that_failed_takes_its_hooks_away(
     assert not optimizer._optimizer_step_pre_hooks
     doctor.step(learn(model, optimizer, features()))
     doctor.close()
+
+
+def test_a_raised_learning_rate_is_seen_at_its_step() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    doctor = hurried(model, optimizer)
+    for step in range(120):
+        optimizer.param_groups[0]["lr"] = 1e-4 if step < 100 else 1e-2
+        doctor.step(learn(model, optimizer, features(8)))
+    assert 100 in [step for step, _ in doctor.history.timed("lr", 120)]
+    assert 100 in [table.step for table in doctor.history.tables("weight", 32)]
+
+
+def test_a_gradient_that_falls_silent_is_looked_at_closer() -> None:
+    model = nn.Sequential(nn.Linear(8, 64), nn.Linear(64, 64), nn.Linear(64, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    every = {"gradient": 1000, "weight": 1000}
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=every)  # type: ignore[arg-type]
+    for step in range(50):
+        optimizer.zero_grad()
+        model(features(8)).square().mean().backward()
+        if step >= 30:
+            model[1].weight.grad.zero_()
+        optimizer.step()
+        doctor.step(torch.tensor(1.0))
+    assert [table.step for table in doctor.history.tables("gradient", 32)] == [0, 30]

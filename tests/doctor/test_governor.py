@@ -12,6 +12,8 @@ from sickbay.doctor.governor import (
     ALWAYS_JUDGED,
     ALWAYS_READ,
     BOOKS,
+    CLOSER,
+    DEBT,
     MOST,
     START_SECONDS,
     START_STEPS,
@@ -141,6 +143,34 @@ def test_the_first_steps_are_read_whatever_it_costs() -> None:
         assert governor.due(step) == {kind for kind in ALL if step < ALWAYS_READ[kind]}
         assert governor.judging_due(step) is (step < ALWAYS_JUDGED)
         governor.lap(30.0 if step == 0 else 0.01, dict.fromkeys([*ALL, "judging"], 5.0))
+
+
+def test_a_closer_look_reads_everything_for_a_few_steps() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    for step in range(10):
+        lap(governor, step, 0.01, {"gradient": 0.01, "weight": 0.01, "activation": 0.01})
+    assert governor.due(10) == set()
+    governor.look_closer(10)
+    assert [governor.due(step) for step in range(10, 14)] == [set(ALL)] * CLOSER + [set()]
+    assert governor.judging_due(12)
+
+
+def test_what_is_deep_in_debt_is_not_looked_at_closer() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    governor.lap(1.0, {})
+    for _ in range(6):
+        governor.lap(1e-6, {"activation": 0.05})
+    governor.look_closer(10)
+    assert governor.due(10) == {"gradient", "weight"}
+
+
+def test_closer_looks_keep_to_the_budget() -> None:
+    governor = Governor("auto", 0.01, ALL)
+    prices = {"gradient": 2e-3, "weight": 2e-3, "activation": 2e-3}
+    for step in range(3000):
+        lap(governor, step, 0.01, prices)
+        governor.look_closer(step + 1)
+    assert governor.own_time <= most(governor, 0.01, prices) + DEBT * sum(prices.values())
 
 
 def test_a_kind_is_read_when_its_purse_holds_the_price() -> None:

@@ -141,3 +141,30 @@ def test_the_finding_of_a_jump_names_the_step_and_the_numbers() -> None:
     assert finding is not None
     assert (finding.step, finding.evidence) == (1, {"ratio": 8.0})
     assert finding.message == "a step changes weights by 8 times their size (limit 4)"
+
+
+@pytest.mark.parametrize(
+    ("rates", "ratios", "expected"),
+    [
+        pytest.param([1.0, 1.0, 50.0], SICK, True, id="raised"),
+        pytest.param([1.0, 1.0, 50.0], HEALTHY, False, id="harmless"),
+        pytest.param([1.0, 1.0, 10.0], SICK, False, id="at-the-limit"),
+        pytest.param([1.0, 50.0, 50.0], SICK, True, id="a-reading-ago"),
+        pytest.param([1.0, 50.0, 50.0, 50.0], SICK, False, id="long-ago"),
+        pytest.param([50.0, 1.0, 50.0], SICK, False, id="warm-restart"),
+        pytest.param([0.0, 0.0, 50.0], SICK, False, id="from-zero"),
+        pytest.param([nan, nan, 50.0], SICK, False, id="nan"),
+        pytest.param([50.0], SICK, False, id="too-early"),
+    ],
+)
+def test_a_raised_rate(rates: list[float], ratios: list[float], expected: bool) -> None:
+    made = History(lr=rates, loss=[1.0] * len(rates))
+    rows = {f"{name}.weight": {"update_ratio": ratio} for name, ratio in enumerate(ratios)}
+    made.append(Vitals(step=len(rates) - 1, tables=[Table.of("weight", len(rates) - 1, rows)]))
+    finding = LearningRateTooHigh(ratio=0.25, checks=2, raised=10).check(made)
+    assert (finding is not None) is expected
+    if finding is not None:
+        assert finding.message == (
+            "learning rate 50, at most 1 before; a step changes the weights by 75 % of their size"
+        )
+        assert finding.evidence == {"rate": 50.0, "before": 1.0}

@@ -1,0 +1,90 @@
+"""What it costs to judge one reading: `python -m benchmarks.judging`.
+
+A history of a healthy network of so many layers, with every kind of reading new, is judged by the
+default profile again and again, as the doctor does it. The limit is about 100 layers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from rich.console import Console
+
+from sickbay.doctor.ward import Ward
+from sickbay.history import History
+from sickbay.problems.profiles import PROFILES
+from sickbay.readings import COLUMN, Kind, Setup, Table, Vitals
+from sickbay.vitals.guard import Guard
+
+LIMIT, LAYERS = 2e-4, 100
+KINDS: tuple[Kind, ...] = ("gradient", "weight", "activation")
+CALM = {
+    "update_ratio": 1e-3,
+    **dict.fromkeys(("nonfinite", "zeros", "dead_units", "lasting_dead"), 0.0),
+}
+
+
+def measure(layers: int, readings: int, profile: str) -> float:
+    """Return the median seconds that judging one reading takes."""
+    history, rng = History(setup(layers)), np.random.default_rng(0)
+    ward = Ward(PROFILES[profile], Guard(print))
+    times = []
+    for step in range(readings):
+        history.append(reading(history.setup, step, rng))
+        start = perf_counter()
+        verdict = ward.judge(history)
+        times.append(perf_counter() - start)
+        if verdict.new:
+            raise SystemExit(f"the network should be healthy, but: {verdict.new[0]}")
+    return statistics.median(times)
+
+
+def setup(layers: int) -> Setup:
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer in range(layers):
+        shapes |= {f"{layer}.weight": (64, 64), f"{layer}.bias": (64,)}
+    return Setup(layers={str(layer): "Linear" for layer in range(layers)}, shapes=shapes)
+
+
+def reading(about: Setup, step: int, rng: np.random.Generator) -> Vitals:
+    """Return readings of a network that learns: a falling loss, tables of usual sizes."""
+    tables = []
+    for kind in KINDS:
+        names = tuple(about.layers if kind == "activation" else about.shapes)
+        values = rng.uniform(0.05, 0.1, (len(names), len(COLUMN)))
+        for column, value in CALM.items():
+            values[:, COLUMN[column]] = value
+        tables.append(Table(kind, step, names, values))
+    return Vitals(step, scalars={"loss": 2.3 * 0.99**step, "grad_norm": 1.0}, tables=tables)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.judging",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--layers", metavar="N", type=int, default=LAYERS, help="(100)")
+    parser.add_argument("--readings", metavar="N", type=int, default=500, help="(500)")
+    parser.add_argument("--profile", choices=PROFILES, default="default")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
+    given = parser.parse_args(args)
+    seconds = measure(given.layers, given.readings, given.profile)
+    verdict = "" if given.layers != LAYERS else f" (limit {1e3 * LIMIT:g} ms)"
+    about = f"{given.layers} layers, profile {given.profile}, median of {given.readings}"
+    Console().print(f"{1e3 * seconds:.3f} ms{verdict}: {about} readings.")
+    if given.json is not None:
+        report = {**vars(given), "seconds": seconds, "limit": LIMIT, "json": str(given.json)}
+        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
