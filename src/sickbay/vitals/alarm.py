@@ -1,6 +1,6 @@
 """Noticing at once that a number has jumped, for next to nothing."""
 
-from math import inf, sqrt
+from math import inf
 
 EARLY = 10  # values before any can ring
 FADE = 0.97  # what an extreme keeps of itself from one step to the next
@@ -60,7 +60,7 @@ class RiseAlarm:
         if self._count == 1:
             self._mean = value
             return False
-        rings = self._count > EARLY and off > USUAL * sqrt(self._variance)
+        rings = self._count > EARLY and off > 0 and off * off > USUAL * USUAL * self._variance
         self._mean += (1 - MEMORY) * off
         self._variance = MEMORY * (self._variance + (1 - MEMORY) * off * off)
         return rings
