@@ -2,6 +2,7 @@
 
 SickbayError
 ├── UsageError   what was given cannot be used; also a ValueError
+├── Declined     a change to a model that cannot be made safely
 └── Diagnosed    raised by `on_finding="stop"`; carries the findings
 """
 
@@ -21,6 +22,10 @@ class SickbayError(Exception):
 
 class UsageError(SickbayError, ValueError):
     """What was given cannot be used. The message says what was given and what is possible."""
+
+
+class Declined(SickbayError):  # noqa: N818 - said as a sentence: the change was declined
+    """A change to a model that cannot be made safely; the message says why."""
 
 
 class Diagnosed(SickbayError):  # noqa: N818 - said as a sentence: training was diagnosed

@@ -1,10 +1,11 @@
 """Thresholds: one declaration gives the default, the legal range and the documentation."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import field, fields
 from typing import Any
 
-from sickbay.errors import UsageError
+from sickbay.errors import UsageError, unknown
 
 
 def threshold(
@@ -14,12 +15,21 @@ def threshold(
     return field(default=default, metadata={"doc": doc, "above": above, "least": least})
 
 
+def choice(default: str, doc: str, possible: Sequence[str]) -> Any:
+    """Declare a dataclass field that is one of some names."""
+    return field(default=default, metadata={"doc": doc, "possible": tuple(possible)})
+
+
 class Tunable:
-    """Checks its thresholds when made; subclasses are frozen dataclasses."""
+    """Checks its thresholds and choices when made; subclasses are frozen dataclasses."""
 
     def __post_init__(self) -> None:
         for limit in fields(self):  # type: ignore[arg-type]
             value = getattr(self, limit.name)
+            if (possible := limit.metadata.get("possible")) is not None:
+                if value not in possible:
+                    raise unknown(limit.name, value, possible)
+                continue
             above, least = limit.metadata.get("above"), limit.metadata.get("least")
             whole = isinstance(limit.default, int)
             if not isinstance(value, int if whole else int | float):

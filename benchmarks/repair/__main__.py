@@ -1,0 +1,107 @@
+"""How well what is found is repaired: the zoo's sick runs, repaired by both strategies.
+
+Each run of AutoTrainer's eight problems is trained as it is, as its healthy twin, and by
+`sickbay.repair`. It counts as repaired if nothing is found any more and the score is within 2
+points of the twin's. Healthy runs must come back unchanged. `--odds` tries every remedy by itself
+on the half with even seeds and writes the table of odds that the package ships.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from benchmarks.detection.pool import Failure, work
+from benchmarks.repair import tables
+from benchmarks.repair.patient import EIGHT, Patient, patients
+from benchmarks.repair.treat import Record, each_remedy, treat
+from sickbay.repairs.fit import STRATEGIES, Strategy
+
+SHIPPED = Path("src/sickbay/remedies/odds.json")
+
+
+def arguments(args: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.repair",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", metavar="DIR", type=Path, help="folder with the real data")
+    parser.add_argument("--quick", action="store_true", help="a few runs of each problem")
+    parser.add_argument("--only", metavar="TEXT", default="", help="runs whose name has this in it")
+    parser.add_argument("--half", choices=("calibration", "reporting", "both"), default="reporting")
+    parser.add_argument("--strategy", choices=(*STRATEGIES, "both"), default="both")
+    parser.add_argument("--no-healthy", action="store_true", help="leave the healthy runs out")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="everything, run by run")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="the tables as a page")
+    parser.add_argument("--odds", action="store_true", help=f"try each remedy; write {SHIPPED}")
+    given = parser.parse_args(args)
+    if given.data is not None and not given.data.is_dir():
+        parser.error(f"--data must be a folder, got '{given.data}'.")
+    return given
+
+
+def select(given: argparse.Namespace) -> list[Patient]:
+    """Return the patients that were asked for."""
+    problems = EIGHT if given.no_healthy or given.odds else (*EIGHT, "")
+    half = "calibration" if given.odds else given.half
+    wanted = {"calibration": (0,), "reporting": (1,), "both": (0, 1)}[half]
+    return [
+        each
+        for each in patients(given.data, problems)
+        if each.seed % 2 in wanted
+        and given.only in each.name
+        and (each.quick or not given.quick)
+        and not (given.odds and each.seed % 4)  # every second of that half is enough
+    ]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    given = arguments(args)
+    out, aside = Console(width=None if sys.stdout.isatty() else 150), Console(stderr=True)
+    chosen = select(given)
+    strategies: tuple[Strategy, ...] = ("race", "autotrainer")
+    if given.strategy != "both":
+        strategies = (given.strategy,)
+    job = each_remedy if given.odds else partial(treat, strategies=strategies)
+    records: list[Record] = []
+    failures: list[str] = []
+    try:
+        for patient, result in work(job, chosen, "repairing", aside):
+            if isinstance(result, Failure):
+                failures.append(f"{patient.name}: {result.why}")
+            else:
+                records.append(result)
+    except KeyboardInterrupt:
+        out.print(f"Interrupted; this is about the {len(records)} of {len(chosen)} runs done.")
+    records.sort(key=lambda each: each["name"])
+    command = "python -m benchmarks.repair " + " ".join(sys.argv[1:] if args is None else args)
+    about = {"command": command, "python": platform.python_version(), "torch": torch.__version__}
+    if given.odds:
+        table = tables.odds(records, about)
+        SHIPPED.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n")
+        out.print(f"Wrote {SHIPPED}: {sum(map(len, table['counts'].values()))} pairs.")
+    else:
+        sheets = tables.sheets(records, strategies)
+        for sheet in sheets:
+            sheet.show(out)
+        if given.markdown:
+            given.markdown.write_text(tables.page(sheets, about))
+    for line in failures:
+        out.print(f"failed: {line}", markup=False, soft_wrap=True)
+    if given.json:
+        report = {"about": about, "runs": records, "failures": failures}
+        given.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

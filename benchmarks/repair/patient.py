@@ -1,0 +1,133 @@
+"""The runs of the zoo as recipes with data, and what a trained model of one is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import ceil, nan
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from benchmarks.detection import train as zoo_train
+from benchmarks.detection.case import Case
+from benchmarks.detection.data import Data as ZooData
+from benchmarks.detection.models import build
+from benchmarks.detection.objectives import OBJECTIVES, Objective, above_zero, best
+from benchmarks.detection.train import Plan, make_optimizer, prepare
+from benchmarks.detection.zoo import cases
+from sickbay.recipe import Recipe
+from sickbay.remedies import Fitted
+
+EIGHT = (
+    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
+    "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
+)  # fmt: skip
+LONGER = 3  # times the steps of the zoo: a repair is about whole trainings
+VALIDATION = 200  # held-out samples that training may look at
+# The loss was fed nothing of what is to be learnt, so nothing can be.
+HOPELESS = ("nll_values",)
+
+
+@dataclass(frozen=True)
+class Patient:
+    """A run of the zoo."""
+
+    name: str
+    problem: str
+    seed: int
+    plan: Plan
+    twin: Plan | None
+    folder: Path | None
+    quick: bool
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A plan with everything that is needed to train it."""
+
+    recipe: Recipe
+    data: tuple[Tensor, Tensor]
+    validation: tuple[Tensor, Tensor]
+    score: Callable[[nn.Module, Recipe], float]
+
+
+def patients(folder: Path | None, problems: Sequence[str]) -> list[Patient]:
+    """Return the runs of some problems, "" for healthy ones; those that a recipe can describe."""
+    found = [
+        Patient(case.name, case.problem, case.seed, *plans(case), folder, case.quick)
+        for case in cases(folder)
+        if case.problem in problems and is_planned(case)
+    ]
+    return [each for each in found if can_be_described(each.plan)]
+
+
+def is_planned(case: Case) -> bool:
+    """Tell whether it is a plan, not a loop of its own (GANs and the like)."""
+    return isinstance(case.train, partial) and case.train.func is zoo_train.train
+
+
+def plans(case: Case) -> tuple[Plan, Plan | None]:
+    sick: Plan = case.train.args[0]  # type: ignore[attr-defined]
+    twin: Plan | None = case.twin.args[0] if case.twin else None  # type: ignore[attr-defined]
+    return sick, twin
+
+
+def can_be_described(plan: Plan) -> bool:
+    """Tell whether nothing in it is a matter of the loop; and whether it can be cured at all."""
+    loop = (plan.batch, plan.rate, plan.loss, plan.groups)
+    return not any(loop) and plan.accumulate == 1 and plan.objective not in HOPELESS
+
+
+def ready(plan: Plan, seed: int, folder: Path | None) -> Ready:
+    """Return a plan as a recipe with its data."""
+    torch.manual_seed(seed)
+    data, objective = prepare(plan, seed % 2, folder), OBJECTIVES[plan.objective]
+    model = build(plan.net, data, objective.width(data))
+    if plan.surgery:
+        plan.surgery(model)
+    per_epoch = max(1, len(data.x) // plan.size)
+    recipe = Recipe(
+        model,
+        objective.module() if plan.module else objective.function,
+        make_optimizer(plan, model),
+        batch_size=plan.size,
+        epochs=max(10, ceil(LONGER * plan.steps / per_epoch)),
+        clip_norm=plan.clip or None,
+    )
+    targets = objective.target
+    held = slice(0, VALIDATION)
+    return Ready(
+        recipe,
+        (data.x, targets(data.y, data.size)),
+        (data.x_test[held], targets(data.y_test[held], data.size)),
+        partial(score, data=data, objective=objective),
+    )
+
+
+def score(model: nn.Module, recipe: Recipe, data: ZooData, objective: Objective) -> float:
+    """Return what a model is worth on held-out samples, as the zoo does: 1 is perfect."""
+    guess = objective.guess
+    if isinstance(recipe.loss, Fitted):
+        guess = {"classes": best, "answers": above_zero, "values": objective.guess}[
+            recipe.loss.meaning
+        ]
+        if recipe.loss.meaning == "answers" and data.task == "labels":
+            guess = objective.guess
+    model.eval()
+    with torch.no_grad():
+        out = model(data.x_test)
+    if not out.isfinite().all():
+        return nan
+    if data.task == "next":
+        return zoo_train.gained(F.cross_entropy(out, data.y_test.flatten()), data)
+    told = guess(out, data.size)
+    if data.task == "classes":
+        return zoo_train.accuracy(told, data.y_test, data.size)
+    if data.task == "labels":
+        return (told == data.y_test).float().mean().item()
+    error = F.mse_loss(told, data.y_test).item() / data.y_test.var(0).mean().item()
+    return zoo_train.clipped(1 - error)

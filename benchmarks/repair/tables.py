@@ -1,0 +1,173 @@
+"""The figures of the repairs: by problem, by remedy, the odds, and what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean, median
+from typing import Any
+
+from benchmarks.detection.report import Sheet
+from benchmarks.repair.patient import EIGHT
+from benchmarks.repair.treat import Record
+
+SICK = 0.6  # a plain score below it is what the mean gain is about
+WORSE = 0.01
+# What the paper reports: repaired of detected, by problem.
+PUBLISHED = {
+    "vanishing_gradient": (49, 53), "exploding_gradient": (50, 54), "dying_relu": (24, 24),
+    "slow_convergence": (167, 167), "oscillating_loss": (30, 30), "improper_output": (66, 66),
+    "improper_loss": (65, 65), "abnormal_data": (47, 47),
+}  # fmt: skip
+LIMITS = (
+    ("repaired, of those detected", "at least", 0.99),
+    ("repaired, the worst problem", "at least", 0.95),
+    ("mean gain where the plain score is below 0.6", "at least", 0.36),
+    ("repaired but worse by more than 1 point", "at most", 0),
+    ("extra epochs, median", "at most", 0.35),
+    ("extra epochs, most", "at most", 1.5),
+    ("Brier score of the stated odds", "at most", 0.15),
+    ("healthy runs that were changed", "at most", 0),
+)
+
+
+def sheets(records: Sequence[Record], strategies: Sequence[str]) -> list[Sheet]:
+    """Return all tables."""
+    sick = [each for each in records if each["problem"]]
+    made = [by_problem(sick, strategy) for strategy in strategies]
+    made += [by_remedy(sick, strategy) for strategy in strategies]
+    made.append(must_hold(records, strategies[0]))
+    return made
+
+
+def by_problem(sick: Sequence[Record], strategy: str) -> Sheet:
+    columns = (
+        "problem", "runs", "detected", "repaired", "AutoTrainer, published", "before", "after",
+        "twin", "extra epochs", "most", "seconds, times",
+    )  # fmt: skip
+    rows = []
+    for problem in (*EIGHT, ""):
+        some = [each for each in sick if each["problem"] == problem or not problem]
+        found = [each for each in some if each[strategy]["detected"]]
+        if not found:
+            continue
+        done = [each for each in found if each[strategy]["repaired"]]
+        worked, tried = PUBLISHED.get(problem, (498, 506))
+        extra = [each[strategy]["extra"] for each in found]
+        seconds = [each[strategy]["seconds"] / each["plain"]["seconds"] for each in found]
+        rows.append(
+            [
+                problem or "all",
+                str(len(some)),
+                str(len(found)),
+                f"{len(done)} ({len(done) / len(found):.1%})",
+                f"{worked} of {tried} ({worked / tried:.1%})",
+                f"{mean(each['plain']['score'] for each in found):.3f}",
+                f"{mean(each[strategy]['score'] for each in found):.3f}",
+                f"{mean(each['twin']['score'] for each in found):.3f}",
+                f"{median(extra):.2f}",
+                f"{max(extra):.2f}",
+                f"{median(seconds):.2f}",
+            ]
+        )
+    note = "Scores are means over detected runs; extra epochs are beyond one training."
+    return Sheet(f"Repaired, strategy {strategy}", note, columns, rows)
+
+
+def by_remedy(sick: Sequence[Record], strategy: str) -> Sheet:
+    counts: dict[tuple[str, str], list[int]] = {}
+    for each in sick:
+        for remedy in each[strategy]["remedies"]:
+            pair = counts.setdefault((each["problem"], remedy), [0, 0])
+            pair[0] += each[strategy]["repaired"]
+            pair[1] += 1
+    rows = [
+        [problem, remedy, str(n), str(k)] for (problem, remedy), (k, n) in sorted(counts.items())
+    ]
+    note = "The remedy of the attempt that the model is from."
+    return Sheet(
+        f"Remedies that won, strategy {strategy}", note,
+        ("problem", "remedy", "won", "repaired"), rows,
+    )  # fmt: skip
+
+
+def must_hold(records: Sequence[Record], strategy: str) -> Sheet:
+    values = figures(records, strategy)
+    rows = []
+    for name, how, limit in LIMITS:
+        if (value := values.get(name)) is None:
+            continue
+        holds = value >= limit if how == "at least" else value <= limit
+        rows.append([name, f"{value:.3g}", f"{how} {limit:g}", "holds" if holds else "FAILS"])
+    fixed = values.get("Brier score of the papers' fixed numbers")
+    if fixed is not None:
+        rows.append(["Brier score of the papers' fixed numbers", f"{fixed:.3g}", "", ""])
+    return Sheet(f"What must hold, strategy {strategy}", "", ("what", "value", "limit", ""), rows)
+
+
+def figures(records: Sequence[Record], strategy: str) -> dict[str, float]:
+    """Return the numbers that must hold."""
+    sick = [each for each in records if each["problem"] and each[strategy]["detected"]]
+    healthy = [each for each in records if not each["problem"]]
+    values: dict[str, float] = {}
+    if sick:
+        by = {
+            problem: [each[strategy]["repaired"] for each in sick if each["problem"] == problem]
+            for problem in EIGHT
+        }
+        low = [each for each in sick if each["plain"]["score"] < SICK]
+        extra = [each[strategy]["extra"] for each in sick]
+        values = {
+            "repaired, of those detected": mean(each[strategy]["repaired"] for each in sick),
+            "repaired, the worst problem": min(mean(each) for each in by.values() if each),
+            "repaired but worse by more than 1 point": sum(
+                each[strategy]["score"] < each["plain"]["score"] - WORSE for each in sick
+            ),
+            "extra epochs, median": median(extra),
+            "extra epochs, most": max(extra),
+        }
+        if low:
+            gains = [each[strategy]["score"] - each["plain"]["score"] for each in low]
+            values["mean gain where the plain score is below 0.6"] = mean(gains)
+        values |= brier(sick, strategy)
+    if healthy:
+        values["healthy runs that were changed"] = sum(
+            each[strategy]["changed"] for each in healthy
+        )
+    return values
+
+
+def brier(sick: Sequence[Record], strategy: str) -> dict[str, float]:
+    """Return how far stated odds are from what came, squared; and the same for the paper's."""
+    told = [
+        (each[strategy]["stated"], each[strategy]["repaired"], each["problem"])
+        for each in sick
+        if each[strategy].get("stated") is not None
+    ]
+    if not told:
+        return {}
+    fixed = [
+        (PUBLISHED[problem][0] / PUBLISHED[problem][1] - done) ** 2 for _, done, problem in told
+    ]
+    return {
+        "Brier score of the stated odds": mean((odds - done) ** 2 for odds, done, _ in told),
+        "Brier score of the papers' fixed numbers": mean(fixed),
+    }
+
+
+def odds(records: Sequence[Record], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table that the package ships: by problem and remedy, worked and tried."""
+    counts: dict[str, dict[str, list[int]]] = {}
+    for record in records:
+        for remedy, result in record["tried"].items():
+            if "worked" in result:
+                pair = counts.setdefault(record["found"], {}).setdefault(remedy, [0, 0])
+                pair[0] += result["worked"]
+                pair[1] += 1
+    runs = sum(bool(record["tried"]) for record in records)
+    return {"about": {**about, "runs": runs, "half": "calibration"}, "counts": counts}
+
+
+def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
+    """Return the tables as a page."""
+    head = ["# Repair", "", f"Made by `{about['command']}`, torch {about['torch']}.", ""]
+    return "\n".join([*head, *(sheet.markdown() for sheet in sheets)])

@@ -1,0 +1,196 @@
+"""A recipe: everything about a training run that a remedy may change."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, TypeAlias
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from sickbay.errors import UsageError
+from sickbay.readings import Setup
+
+Loss: TypeAlias = Callable[..., Tensor]
+# Settings of a group that say how torch computes, not what; they are not shown.
+UNSAID = ("params", "foreach", "fused", "capturable", "differentiable", "maximize", "initial_lr")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model, its loss, its optimizer and how they are trained.
+
+    Nothing in it is trained: an attempt trains a `copy`. It is changed by making another one.
+
+    Attributes:
+        model: The model, with the weights that training begins from.
+        loss: A module, or a function of outputs and targets.
+        optimizer: The optimizer of that model; its settings are what counts.
+        batch_size: Samples in a batch.
+        epochs: How many are planned, if known.
+        clip_norm: The norm that the gradients are clipped to, if they are.
+        clip_value: The size that each value of the gradients is clipped to, if they are.
+        warmup: Steps over which the learning rate rises from nothing.
+        patience: Epochs without a better loss after which the learning rate is halved; 0: never.
+        skip_bad_batches: Whether a batch with a gradient that is not finite is left out.
+        train_mode: Whether the model is put into training mode before each step.
+        rollbacks: Times that the weights may go back to the last healthy ones.
+        clean_data: Whether samples that are not finite, or absurdly large, are left out.
+        code: The changes so far, as code a person can paste.
+        example: Inputs of a few samples, to call the model with.
+        inputs: Mean and deviation of each feature of the inputs, where they are numbers.
+        targets: Targets of many samples, as they are.
+        setup: What is known about model and task, as a doctor has seen it.
+
+    >>> from torch import optim
+    >>> model = nn.Linear(2, 1)
+    >>> recipe = Recipe(model, nn.MSELoss(), optim.SGD(model.parameters(), lr=0.1))
+    >>> print(recipe.diff(replace(recipe.with_lr(0.01), clip_norm=1.0)))
+    - optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    + optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    + clip_norm = 1.0
+    """
+
+    model: nn.Module
+    loss: Loss
+    optimizer: Optimizer
+    _: KW_ONLY
+    batch_size: int = 32
+    epochs: int | None = None
+    clip_norm: float | None = None
+    clip_value: float | None = None
+    warmup: int = 0
+    patience: int = 0
+    skip_bad_batches: bool = False
+    train_mode: bool = False
+    rollbacks: int = 0
+    clean_data: bool = False
+    code: tuple[str, ...] = ()
+    example: tuple[Tensor, ...] = field(default=(), repr=False)
+    inputs: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
+    targets: Tensor | None = field(default=None, repr=False)
+    setup: Setup = field(default_factory=Setup, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, nn.Module):
+            raise UsageError(f"model must be a torch.nn.Module, got {type(self.model).__name__}.")
+        if not callable(self.loss):
+            raise UsageError(f"loss must be a module or a function, got {self.loss!r}.")
+        if not isinstance(self.optimizer, Optimizer):
+            given = type(self.optimizer).__name__
+            raise UsageError(f"optimizer must be a torch.optim.Optimizer, got {given}.")
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the first group."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    def copy(self) -> Recipe:
+        """Return the same with a model, loss and optimizer of its own."""
+        model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
+        return replace(self, model=model, loss=loss, optimizer=optimizer)
+
+    def but(self, *code: str, **changes: Any) -> Recipe:
+        """Return it with some changes, and the code that makes them."""
+        return replace(self, code=(*self.code, *code), **changes)
+
+    def with_model(self, model: nn.Module, *code: str) -> Recipe:
+        """Return it with another model; the optimizer is made anew for that one."""
+        return self.but(*code, model=model, optimizer=moved(self.optimizer, self.model, model))
+
+    def with_lr(self, lr: float, *code: str) -> Recipe:
+        """Return it with another learning rate; those of further groups keep their proportion."""
+        ratio = lr / self.lr if self.lr else 1.0
+        groups = [
+            {**group, "lr": lr if not self.lr else ratio * float(group["lr"])}
+            for group in self.optimizer.param_groups
+        ]
+        kind: Any = type(self.optimizer)
+        return self.but(*code, optimizer=kind(groups))
+
+    def with_settings(self, *code: str, **settings: Any) -> Recipe:
+        """Return it with other settings in all groups of the optimizer."""
+        kind: Any = type(self.optimizer)
+        groups = [{**group, **settings} for group in self.optimizer.param_groups]
+        return self.but(*code, optimizer=kind(groups))
+
+    def with_optimizer(self, kind: Callable[..., Optimizer], *code: str, **settings: Any) -> Recipe:
+        """Return it with an optimizer of another kind, over the same parameters."""
+        held = [each for group in self.optimizer.param_groups for each in group["params"]]
+        return self.but(*code, optimizer=kind(held, **settings))
+
+    def diff(self, other: Recipe) -> str:
+        """Return what would have to be changed to get the other one, as code."""
+        return "\n".join(_differences(self, other)) or "no change"
+
+
+def moved(optimizer: Optimizer, old: nn.Module, new: nn.Module, *, all_: bool = False) -> Optimizer:
+    """Return the same kind of optimizer for a changed model, group by group.
+
+    What the old one did not hold the new one does not either, unless it is new, or `all_` is asked
+    for; that goes to the first group.
+    """
+    names = {id(each): name for name, each in old.named_parameters()}
+    place = {
+        names[id(each)]: index
+        for index, group in enumerate(optimizer.param_groups)
+        for each in group["params"]
+        if id(each) in names
+    }
+    left_out = set() if all_ else names.values() - place.keys()
+    groups: list[dict[str, Any]] = [{**g, "params": []} for g in optimizer.param_groups]
+    for name, parameter in new.named_parameters():
+        before = name if name in place or name in left_out else name.removeprefix("model.")
+        if before not in left_out and parameter.requires_grad:
+            groups[place.get(before, 0)]["params"].append(parameter)
+    kind: Any = type(optimizer)
+    made: Optimizer = kind([group for group in groups if group["params"]])
+    return made
+
+
+def spoken(optimizer: Optimizer) -> str:
+    """Return an optimizer as code, with those settings that are not the usual ones.
+
+    >>> from torch import optim
+    >>> spoken(optim.Adam(nn.Linear(2, 1).parameters(), lr=0.01, betas=(0.9, 0.99)))
+    'torch.optim.Adam(model.parameters(), lr=0.01, betas=(0.9, 0.99))'
+    """
+    kind: Any = type(optimizer)
+    group = optimizer.param_groups[0]
+    usual = kind([nn.Parameter(Tensor(1))]).defaults
+    said = [
+        f"{name}={_number(value)}"
+        for name, value in group.items()
+        if name == "lr" or (name not in UNSAID and name in usual and value != usual[name])
+    ]
+    where = "torch.optim." if kind.__module__.startswith("torch.optim") else ""
+    return f"{where}{kind.__name__}({', '.join(['model.parameters()', *said])})"
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+def _settings(recipe: Recipe) -> Mapping[str, str]:
+    """Return what can be said in one line each."""
+    loss = recipe.loss
+    kind = f"nn.{loss}" if type(loss).__module__.startswith("torch.nn") else repr(loss)
+    named = {"loss": getattr(loss, "__name__", kind), "optimizer": spoken(recipe.optimizer)}
+    plain = ("batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs")
+    flags = ("skip_bad_batches", "train_mode", "rollbacks", "clean_data")
+    return named | {name: repr(getattr(recipe, name)) for name in (*plain, *flags)}
+
+
+def _differences(old: Recipe, new: Recipe) -> Iterator[str]:
+    made = new.code[len(old.code) :] if new.code[: len(old.code)] == old.code else new.code
+    yield from (f"+ {line}" for line in made if line.startswith("model ="))
+    before, after = _settings(old), _settings(new)
+    unset = {"None", "0", "False"}
+    for name in before:
+        if before[name] != after[name]:
+            if before[name] not in unset:
+                yield f"- {name} = {before[name]}"
+            if after[name] not in unset:
+                yield f"+ {name} = {after[name]}"

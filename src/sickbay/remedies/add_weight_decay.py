@@ -1,0 +1,38 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddWeightDecay(Remedy):
+    """Let the weights decay.
+
+    Why it helps:
+        Smaller weights make smoother functions, which learn less by heart.
+
+    Safety:
+        Retrain. What was learnt by heart is in the weights already.
+
+    Example:
+        >>> AddWeightDecay().code
+        'weight_decay = 0.01'
+    """
+
+    treats = ("overfitting",)
+
+    amount: float = threshold(0.01, "The weight decay of the optimizer.", above=0)
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        groups = recipe.optimizer.param_groups
+        if any("weight_decay" not in group for group in groups):
+            return None
+        if all(group["weight_decay"] >= self.amount for group in groups):
+            return None
+        return recipe.with_settings(self.code, weight_decay=self.amount)
+
+    @property
+    def code(self) -> str:
+        return f"weight_decay = {self.amount:g}"

@@ -1,0 +1,58 @@
+"""What every remedy is."""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from inspect import getdoc
+from typing import ClassVar, Literal
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.thresholds import Tunable
+
+Safety = Literal["live", "retrain", "advice"]
+
+
+class Remedy(Tunable, ABC):
+    """A change to a recipe that may cure a problem.
+
+    Attributes:
+        treats: The problems it is for.
+        safety: `live`: a running loop may take it; `retrain`: only a new run; `advice`: only a
+            person can.
+        keeps_weights: Whether what was learnt before is of use after it.
+        code: How it reads, with {} for what it chooses; a line a person can paste.
+    """
+
+    treats: ClassVar[tuple[str, ...]]
+    safety: ClassVar[Safety] = "retrain"
+    keeps_weights: ClassVar[bool] = False
+
+    @abstractmethod
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        """Return the recipe with the remedy in it, None if it has it already or cannot have it.
+
+        Pure: the given recipe, and the model in it, stay as they are.
+        """
+
+    @property
+    def code(self) -> str:
+        """How it reads as code, where that does not depend on the recipe."""
+        return ""
+
+    @property
+    def key(self) -> str:
+        """Its name and what it was told to do, such as `replace_activation to=selu`."""
+        chosen = [
+            f"{each.name}={getattr(self, each.name)}"
+            for each in fields(self)  # type: ignore[arg-type]
+        ]
+        return " ".join([self.name(), *chosen])
+
+    @property
+    def words(self) -> str:
+        """What it does, in a few words."""
+        first = (getdoc(self) or "").partition("\n")[0].rstrip(".")
+        return first[:1].lower() + first[1:]
+
+    def __str__(self) -> str:
+        return self.words

@@ -1,0 +1,40 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.remedies.head import new_loss, width
+from sickbay.surgery import output_activation, replace_output, resize_output
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeLoss(Remedy):
+    """Use the loss that fits the task.
+
+    Why it helps:
+        Training does what the loss says: it must be smallest where the model is right.
+
+    Safety:
+        Retrain. The outputs get another meaning, and may get another number.
+
+    Example:
+        >>> ChangeLoss().words
+        'use the loss that fits the task'
+    """
+
+    treats = ("improper_output", "improper_loss", "shape_broadcast")
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        loss = new_loss(recipe.setup)
+        if loss is None:
+            return None
+        changed = recipe.but(f"loss = {loss}", loss=loss)
+        if (outputs := width(recipe.setup, recipe.targets)) is not None:
+            model = resize_output(changed.model, recipe.example, outputs, seed=0)
+            line = f"model = sickbay.surgery.resize_output(model, (x,), {outputs}, seed=0)"
+            changed = changed.with_model(model, line)
+        if output_activation(changed.model, recipe.example) != "linear":
+            model = replace_output(changed.model, recipe.example, "linear")
+            line = "model = sickbay.surgery.replace_output(model, (x,), 'linear')"
+            changed = changed.with_model(model, line)
+        return changed

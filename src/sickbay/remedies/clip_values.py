@@ -1,0 +1,41 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipValues(Remedy):
+    """Clip each value of the gradients.
+
+    Why it helps:
+        No single value can throw the weights far off.
+
+    Safety:
+        Live. It touches neither weights nor optimizer state.
+
+    Example:
+        >>> ClipValues().code
+        'nn.utils.clip_grad_value_(model.parameters(), 10)'
+    """
+
+    treats = ("exploding_gradient", "amplified_gradient", "gradient_spike", "large_gradient")
+    safety = "live"
+    keeps_weights = True
+
+    limit: float = threshold(10.0, "The largest size of a value.", above=0)
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        if recipe.clip_value is not None and recipe.clip_value <= self.limit:
+            return None
+        return recipe.but(self.code, clip_value=self.limit)
+
+    @property
+    def code(self) -> str:
+        return f"nn.utils.clip_grad_value_(model.parameters(), {self.limit:g})"
+
+    @property
+    def words(self) -> str:
+        return f"clip each value of the gradients to {self.limit:g}"

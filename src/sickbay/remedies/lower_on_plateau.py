@@ -1,0 +1,37 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowerOnPlateau(Remedy):
+    """Halve the learning rate whenever the loss stands still.
+
+    Why it helps:
+        Large steps cross a valley, small ones go down into it.
+
+    Safety:
+        Retrain. The plan of the whole run changes.
+
+    Example:
+        >>> LowerOnPlateau(epochs=5).code
+        'scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=5)'
+    """
+
+    treats = ("plateau", "no_more_gain")
+    keeps_weights = True
+
+    epochs: int = threshold(3, "Epochs without a better loss.", least=1)
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        return None if recipe.patience else recipe.but(self.code, patience=self.epochs)
+
+    @property
+    def code(self) -> str:
+        return (
+            "scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau"
+            f"(optimizer, factor=0.5, patience={self.epochs})"
+        )

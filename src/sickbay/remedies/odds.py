@@ -1,0 +1,102 @@
+"""How often a remedy has cured a problem: counted, shipped with the package, and added to here."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sickbay.remedies.base import Remedy
+
+SHIPPED = Path(__file__).with_name("odds.json")
+RETRAINING = 0.03  # what beginning anew is worth less than going on, in odds
+
+Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
+
+
+@dataclass(frozen=True)
+class Odds:
+    """How often something worked.
+
+    >>> print(Odds(46, 49)), print(Odds(0, 0))
+    worked in 46 of 49 such cases
+    not tried yet
+    (None, None)
+    >>> round(Odds(46, 49).mean, 3), Odds(0, 0).mean
+    (0.922, 0.5)
+    """
+
+    worked: int = 0
+    tried: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The expected share of successes, from a flat start (the mean of a Beta distribution)."""
+        return (self.worked + 1) / (self.tried + 2)
+
+    def __add__(self, other: Odds) -> Odds:
+        return Odds(self.worked + other.worked, self.tried + other.tried)
+
+    def __str__(self) -> str:
+        if not self.tried:
+            return "not tried yet"
+        return f"worked in {self.worked} of {self.tried} such cases"
+
+
+def local_file() -> Path:
+    """Return where the counts of this user's own repairs are kept."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(os.environ.get("SICKBAY_HOME") or Path(base) / "sickbay") / "odds.json"
+
+
+@cache
+def shipped() -> Mapping[str, Any]:
+    """Return the table of the package, with how it was made."""
+    table: Mapping[str, Any] = json.loads(SHIPPED.read_text()) if SHIPPED.is_file() else {}
+    return table
+
+
+def odds(problem: str, remedy: Remedy) -> Odds:
+    """Return how often a remedy has cured a problem, here and in the benchmark."""
+    return _of(shipped().get("counts", {}), problem, remedy) + _of(_local(), problem, remedy)
+
+
+def note(problem: str, remedy: Remedy, worked: bool) -> None:
+    """Count a repair of this user; never in the way of anything."""
+    counts, file = _local(), local_file()
+    pair = counts.setdefault(problem, {}).setdefault(remedy.key, [0, 0])
+    pair[0] += worked
+    pair[1] += 1
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        half = file.with_name(f".{file.name}.{os.getpid()}")
+        half.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
+        half.replace(file)
+    except OSError:  # a read-only home is no reason to stop
+        return
+
+
+def ranked(problem: str, remedies: Sequence[Remedy]) -> list[Remedy]:
+    """Return remedies by what they promise, less what they cost; else in the order given."""
+    return sorted(remedies, key=lambda each: -worth(problem, each))
+
+
+def worth(problem: str, remedy: Remedy) -> float:
+    """Return the expected odds, less a little where what was learnt is lost."""
+    return odds(problem, remedy).mean - (0.0 if remedy.keeps_weights else RETRAINING)
+
+
+def _of(counts: Mapping[str, Any], problem: str, remedy: Remedy) -> Odds:
+    return Odds(*counts.get(problem, {}).get(remedy.key, (0, 0)))
+
+
+def _local() -> Counts:
+    try:
+        counts: Counts = json.loads(local_file().read_text())
+    except (OSError, ValueError):
+        return {}
+    return counts

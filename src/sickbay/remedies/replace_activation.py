@@ -1,0 +1,55 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.surgery import initialise, replace_activations
+from sickbay.thresholds import choice
+
+# The initial weights that keep signals at their size under each activation.
+FITTING = {"selu": "lecun_normal", "relu": "he_uniform", "leaky_relu": "he_uniform",
+           "elu": "he_uniform", "tanh": "glorot_uniform"}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaceActivation(Remedy):
+    """Replace the hidden activations, and draw fitting initial weights.
+
+    Why it helps:
+        A sigmoid passes on a quarter of a gradient at the most, a ReLU that is silent nothing. The
+        new activation does better, if the weights start at the size that it needs.
+
+    Safety:
+        Retrain. The model begins anew.
+
+    Example:
+        >>> ReplaceActivation(to="selu").words
+        'replace the hidden activations by SELU, LeCun initialisation'
+    """
+
+    treats = (
+        "vanishing_gradient", "reduced_gradient", "low_activation", "saturated_activation",
+        "exploding_gradient", "amplified_gradient", "abnormal_gradient", "dying_relu",
+        "dead_units",
+    )  # fmt: skip
+
+    to: str = choice("selu", "The new activation.", list(FITTING))
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        changed = replace_activations(recipe.model, recipe.example, self.to)
+        changed = initialise(changed, FITTING[self.to], seed=0)
+        return recipe.with_model(changed, *self.code.splitlines())
+
+    @property
+    def code(self) -> str:
+        return (
+            f"model = sickbay.surgery.replace_activations(model, (x,), {self.to!r})\n"
+            f"model = sickbay.surgery.initialise(model, {FITTING[self.to]!r}, seed=0)"
+        )
+
+    @property
+    def words(self) -> str:
+        name = {"selu": "SELU", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU"}
+        scheme = {"l": "LeCun", "h": "He", "g": "Glorot"}[FITTING[self.to][0]]
+        to = name.get(self.to, self.to)
+        return f"replace the hidden activations by {to}, {scheme} initialisation"

@@ -1,0 +1,44 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleLearningRate(Remedy):
+    """Multiply the learning rate.
+
+    Why it helps:
+        Steps that are too large throw away what was learnt; too small ones get nowhere.
+
+    Safety:
+        Retrain.
+
+    Example:
+        >>> ScaleLearningRate(factor=0.1).words, ScaleLearningRate(factor=10).code
+        ('divide the learning rate by 10', 'lr = 10 * lr')
+    """
+
+    treats = (
+        "exploding_gradient", "dying_relu", "dead_units", "oscillating_loss",
+        "learning_rate_too_high", "slow_convergence", "learning_rate_too_low", "abnormal_data",
+        "unnormalised_input", "non_finite", "loss_spike", "loss_explosion", "plateau",
+        "unexpected_loss", "passive_loss",
+    )  # fmt: skip
+
+    factor: float = threshold(0.1, "What the rate is multiplied by.", above=0)
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        return recipe.with_lr(self.factor * recipe.lr, self.code)
+
+    @property
+    def code(self) -> str:
+        return f"lr = {self.factor:g} * lr"
+
+    @property
+    def words(self) -> str:
+        if self.factor < 1:
+            return f"divide the learning rate by {1 / self.factor:g}"
+        return f"multiply the learning rate by {self.factor:g}"

@@ -1,0 +1,47 @@
+from dataclasses import dataclass, field
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.remedies.clip_norm import ClipNorm
+from sickbay.remedies.initialise_again import InitialiseAgain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Together(Remedy):
+    """Take two remedies at once.
+
+    Why it helps:
+        Some models need both: fresh weights to begin with, and something that keeps them sane.
+
+    Safety:
+        Retrain.
+
+    Example:
+        >>> Together().words
+        'draw the initial weights anew (LeCun, normal), and clip the norm of the gradients to 1'
+    """
+
+    treats = ("exploding_gradient", "non_finite")
+
+    first: Remedy = field(default=InitialiseAgain(scheme="lecun_normal"))
+    second: Remedy = field(default=ClipNorm())
+
+    def __post_init__(self) -> None:
+        """Check nothing: the parts have checked themselves."""
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        made = self.first.prescribe(finding, recipe)
+        return None if made is None else self.second.prescribe(finding, made)
+
+    @property
+    def code(self) -> str:
+        return f"{self.first.code}\n{self.second.code}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.name()}: {self.first.key}, {self.second.key}"
+
+    @property
+    def words(self) -> str:
+        return f"{self.first}, and {self.second}"

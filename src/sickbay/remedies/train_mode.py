@@ -1,0 +1,32 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainMode(Remedy):
+    """Put the model into training mode.
+
+    Why it helps:
+        In evaluation mode dropout is off, and batch norm does not see the data.
+
+    Safety:
+        Live.
+
+    Example:
+        >>> TrainMode().code
+        'model.train()'
+    """
+
+    treats = ("wrong_mode",)
+    safety = "live"
+    keeps_weights = True
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        return None if recipe.train_mode else recipe.but(self.code, train_mode=True)
+
+    @property
+    def code(self) -> str:
+        return "model.train()"

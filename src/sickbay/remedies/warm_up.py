@@ -1,0 +1,40 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies.base import Remedy
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUp(Remedy):
+    """Warm the learning rate up.
+
+    Why it helps:
+        The first gradients are the largest, and adaptive optimizers know nothing yet.
+
+    Safety:
+        Retrain. It is about the first steps.
+
+    Example:
+        >>> WarmUp(steps=100).code
+        'lr = lr * min(1, step / 100)'
+    """
+
+    treats = (
+        "exploding_gradient", "learning_rate_too_high", "loss_spike", "gradient_spike",
+        "loss_explosion",
+    )  # fmt: skip
+
+    steps: int = threshold(100, "Steps until the full rate.", least=1)
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        return None if recipe.warmup >= self.steps else recipe.but(self.code, warmup=self.steps)
+
+    @property
+    def code(self) -> str:
+        return f"lr = lr * min(1, step / {self.steps})"
+
+    @property
+    def words(self) -> str:
+        return f"warm the learning rate up over {self.steps} steps"

@@ -1,0 +1,187 @@
+"""The data of a repair: the same batches again for every run, and what models are scored on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+from torch.utils.data import DataLoader
+
+from sickbay.repairs import checks
+from sickbay.repairs.sources import Batch, Inputs, Loaded, Rows, Source, source_of
+
+LARGE = 512  # samples in a batch that is only looked at
+SMALLEST_SPLIT, HELD_OUT = 50, 2000  # samples it takes to hold some out; that are, at the most
+VALUES = 16_000_000  # that statistics are taken of, at the most
+TRIED = 256  # samples of a dataset whose labels are looked at before training
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What to train on and what to score on, always the same for the same seed.
+
+    >>> data = Data.of((torch.rand(100, 3), torch.zeros(100)), batch_size=64)
+    >>> [tuple(inputs[0].shape) for inputs, _ in data.batches(None, epoch=0)], data.held_out
+    ([(64, 3), (26, 3)], True)
+    """
+
+    training: Source
+    validation: Source
+    batch_size: int | None
+    held_out: bool  # whether the validation samples are kept from training
+    seed: int = 0
+    device: torch.device | None = None
+    dtype: torch.dtype = torch.float32
+    drop_last: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        validation: Any = None,
+        *,
+        batch_size: int,
+        seed: int = 0,
+        device: Any = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> Data:
+        """Return the data that a user has given, or say what is wrong with it.
+
+        Args:
+            data: A pair (x, y), a Dataset of such pairs or a DataLoader. x may be a tuple.
+            validation: The same, to score on. Without it a part of the data is held out.
+            batch_size: Samples in a batch, unless there is a DataLoader with its own.
+            seed: What the order of the samples and the part held out are drawn from.
+            device: Where batches go; where they are if None.
+            dtype: What double precision becomes.
+        """
+        checks.check_count("batch_size", batch_size)
+        where = checks.check_device(device)
+        training = source_of("data", data, dtype)
+        scoring, held_out = training, validation is not None
+        if held_out:
+            scoring = source_of("validation", validation, dtype)
+        elif isinstance(training, Loaded):
+            scoring = training.first()
+        elif training.size >= SMALLEST_SPLIT:
+            count, held_out = min(training.size // 10, HELD_OUT), True
+            rows = torch.randperm(training.size, generator=Generator().manual_seed(seed))
+            training, scoring = training.part(rows[count:]), training.part(rows[:count])
+        own = isinstance(data, DataLoader)
+        size, drop = (data.batch_size, data.drop_last) if own else (batch_size, False)
+        return cls(training, scoring, size, held_out, seed, where, dtype, drop)
+
+    @property
+    def size(self) -> int | None:
+        """How many samples there are to train on, if that is known."""
+        return self.training.size
+
+    @property
+    def fixed_batches(self) -> bool:
+        """Whether the batch size is the DataLoader's, and cannot be changed."""
+        return isinstance(self.training, Loaded)
+
+    def batches(self, batch_size: int | None, epoch: int) -> Iterator[Batch]:
+        """Yield the batches of an epoch, in the same order whenever it is asked for.
+
+        A single sample that is left over is left out: batch norm cannot train on one.
+        """
+        size = batch_size or self.batch_size or 1
+        rows = list(torch.split(self._order(epoch), size))
+        if self.drop_last and len(rows) > 1 and len(rows[-1]) < size:
+            rows.pop()
+        several = False
+        for inputs, targets in self._ready(self.training, rows, epoch):
+            if not several or len(targets) > 1:
+                yield inputs, targets
+            several |= len(targets) > 1
+
+    def validation_batches(self) -> Iterator[Batch]:
+        """Yield what is scored on, always in the same order, in large batches."""
+        rows = torch.split(torch.arange(self.validation.size or 0), LARGE)
+        return self._ready(self.validation, rows, 0)
+
+    def some(self, count: int) -> Batch:
+        """Return some samples to train on, up to so many."""
+        rows = torch.split(self._order(0)[:count], LARGE)
+        return _joined(self._ready(self.training, rows, 0), count)
+
+    def trials(self, count: int) -> Iterator[tuple[str, Inputs, Tensor, Tensor]]:
+        """Yield a name, a few samples and all targets that are at hand, to train and to score on.
+
+        The smallest and the largest target are among the samples: these are most likely to fail.
+        """
+        for name, source in (("data", self.training), ("validation", self.validation)):
+            if isinstance(source, Rows):
+                inputs, targets = source.inputs, source.targets
+            else:
+                rows = [torch.arange(min(TRIED, source.size or 0))]
+                inputs, targets = _joined(self._ready(source, rows, 0), TRIED)
+            flat = targets.reshape(len(targets), -1)
+            extremes = torch.stack([flat.amin(1).argmin(), flat.amax(1).argmax()]).cpu()
+            few = Rows(inputs, targets).part(torch.cat([torch.arange(len(flat))[:count], extremes]))
+            yield name, *next(self._ready(few, [torch.arange(few.size)], 0)), targets
+
+    def example(self, count: int = 32) -> Inputs:
+        """Return the inputs of some samples."""
+        return self.some(count)[0]
+
+    def targets(self, count: int = 1024) -> Tensor:
+        """Return some of the targets."""
+        if isinstance(self.training, Rows):  # the inputs may be large, and are not wanted
+            return replace(self, training=replace(self.training, inputs=())).some(count)[1]
+        return self.some(count)[1]
+
+    def statistics(self, count: int = 4096) -> tuple[Tensor, Tensor] | None:
+        """Return the mean and standard deviation of every feature, or channel of an image.
+
+        What is not finite is left out. None if the first input is of whole numbers.
+        """
+        first = self.example(1)[0]
+        values = self.example(min(count, max(32, VALUES // max(1, first.numel()))))[0]
+        if not values.is_floating_point():
+            return None
+        over = (0, *range(2, values.ndim)) if values.ndim > 3 else (0,)
+        exact = values.double()
+        finite = exact.isfinite()
+        number = finite.sum(over, keepdim=True).clamp(min=1)
+        mean = exact.where(finite, 0).sum(over, keepdim=True) / number
+        square = (exact - mean).where(finite, 0).square().sum(over, keepdim=True) / number
+        return mean[0].to(values.dtype), square.sqrt()[0].to(values.dtype)
+
+    def without_bad_samples(self) -> Data:
+        """Return the data without samples that are not finite or absurdly far from all others."""
+        if not isinstance(self.training, Rows):
+            return self
+        scoring = self.validation
+        scoring = scoring.good() if isinstance(scoring, Rows) else scoring
+        return replace(self, training=self.training.good(), validation=scoring)
+
+    def _order(self, epoch: int) -> Tensor:
+        own = Generator().manual_seed(self._seed(epoch))
+        return torch.randperm(self.size or 0, generator=own)
+
+    def _seed(self, epoch: int) -> int:
+        return (self.seed * 1_000_003 + epoch) % 2**63
+
+    def _ready(self, source: Source, rows: Sequence[Tensor], epoch: int) -> Iterator[Batch]:
+        for raw in source.batches(rows, self._seed(epoch)):
+            inputs, targets = checks.batch("data", raw, self.dtype)
+            yield tuple(each.to(self.device) for each in inputs), targets.to(self.device)
+
+
+def _joined(batches: Iterable[Batch], count: int) -> Batch:
+    """Return the first samples of some batches as one."""
+    parts: list[list[Tensor]] = []
+    for inputs, targets in batches:
+        part = [*inputs, targets]
+        if parts and any(a.shape[1:] != b.shape[1:] for a, b in zip(parts[0], part, strict=True)):
+            break  # a loader that pads every batch to a length of its own
+        parts.append(part)
+        if sum(len(each[-1]) for each in parts) >= count:
+            break
+    *inputs_, targets = (torch.cat(each)[:count] for each in zip(*parts, strict=True))
+    return tuple(inputs_), targets

@@ -1,0 +1,196 @@
+"""Train a model; where something is wrong, repair it and train again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch
+from rich.console import Console
+from torch import nn
+from torch.optim import Optimizer
+
+from sickbay.errors import UsageError, unknown
+from sickbay.problems import Problem
+from sickbay.problems.profiles import choose as choose_problems
+from sickbay.recipe import Loss, Recipe
+from sickbay.remedies import Remedy
+from sickbay.remedies.choices import choose as choose_remedies
+from sickbay.repairs.autotrainer import autotrainer
+from sickbay.repairs.checks import check_fit, check_numbers
+from sickbay.repairs.crew import Crew, Workers, check_workers
+from sickbay.repairs.data import Data
+from sickbay.repairs.journal import Journal
+from sickbay.repairs.outcome import Outcome
+from sickbay.repairs.own_loop import OwnCrew, Train
+from sickbay.repairs.race import race
+from sickbay.repairs.search import Search
+from sickbay.repairs.training import Terms
+
+Strategy = Literal["race", "autotrainer"]
+STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
+MOST = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, where no budget is given
+
+
+def fit(
+    model: nn.Module,
+    data: Any,
+    *,
+    loss: Loss,
+    optimizer: Optimizer | Callable[..., Optimizer],
+    validation: Any = None,
+    batch_size: int = 32,
+    epochs: int = 50,
+    target: float | None = None,
+    device: str | torch.device | None = None,
+    remedies: Sequence[str | Remedy] | None = None,
+    budget: float | None = None,
+    profile: str | None = None,
+    strategy: Strategy = "race",
+    workers: Workers = None,
+    chart: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    progress: bool = True,
+    console: Console | None = None,
+) -> Outcome:
+    """Train a model; where something is wrong, repair it and train again.
+
+    The model given is not touched; the trained one is `Outcome.model`.
+
+    Args:
+        model: The model, with the weights to begin from.
+        data: Training samples: a pair of tensors or arrays, a Dataset, or a DataLoader.
+        loss: A module, or a function of outputs and targets.
+        optimizer: The optimizer of the model, or a function that makes one of parameters.
+        validation: Held-out samples; without them a tenth of the data is held out.
+        batch_size: Samples in a batch.
+        epochs: Epochs of one training.
+        target: The score (accuracy where there is one) at which training is done.
+        device: Where to train; the device of the model if not given.
+        remedies: Remedies that may be used, in this order: names or objects; all if not given.
+        budget: Epochs that all attempts together may take; 2.5 trainings if not given.
+        profile: The problems to look for: "default", or that of the strategy.
+        strategy: "race" (short heats, the best goes on), or "autotrainer" (as in the paper).
+        workers: Processes that heats run in, or "ray".
+        chart: A folder to record every attempt in.
+        resume: Whether to go on with the run in that folder.
+        seed: Of the order of the data and of dropout.
+        progress: Whether to show a bar and what happens.
+        console: Where to.
+
+    Raises:
+        UsageError: If something given cannot be used; nothing has been done then.
+    """
+    if not isinstance(optimizer, Optimizer):
+        optimizer = made(optimizer, model)
+    recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
+    return repair(
+        recipe,
+        data,
+        validation=validation,
+        target=target,
+        device=device,
+        remedies=remedies,
+        budget=budget,
+        profile=profile,
+        strategy=strategy,
+        workers=workers,
+        chart=chart,
+        resume=resume,
+        seed=seed,
+        progress=progress,
+        console=console,
+    )
+
+
+def repair(
+    recipe: Recipe,
+    data: Any = None,
+    *,
+    train: Train | None = None,
+    validation: Any = None,
+    target: float | None = None,
+    device: str | torch.device | None = None,
+    remedies: Sequence[str | Remedy] | None = None,
+    budget: float | None = None,
+    profile: str | None = None,
+    strategy: Strategy = "race",
+    workers: Workers = None,
+    chart: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    progress: bool = True,
+    console: Console | None = None,
+) -> Outcome:
+    """Do what `fit` does, from a recipe, and where `train` is given in the user's own loop.
+
+    `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and tells the doctor of
+    each step and epoch, as any watched loop does. It is begun anew with every repaired recipe, and
+    left by an exception where something is found, so it should not swallow what it does not know.
+    The other arguments are those of `fit`.
+    """
+    if strategy not in STRATEGIES:
+        raise unknown("strategy", strategy, STRATEGIES)
+    problems = problems_of(profile, strategy)
+    choices = choose_remedies(remedies)
+    epochs = 50 if recipe.epochs is None else recipe.epochs
+    check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
+    where = device if device is not None else next(recipe.model.parameters()).device
+    known, samples = recipe, None
+    if train is None:
+        if data is None:
+            raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
+        samples = Data.of(data, validation, batch_size=recipe.batch_size, seed=seed, device=where)
+        check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
+        known = replace(
+            recipe,
+            example=samples.example(min(32, recipe.batch_size)),
+            inputs=samples.statistics(),
+            targets=samples.targets(),
+        )
+    terms = Terms(
+        problems=problems,
+        treatable={name for name, given in choices.items() if given},
+        epochs=epochs,
+        target=target,
+        device=str(where),
+        seed=seed,
+        check_every=3 if strategy == "autotrainer" else None,
+    )
+    check_workers(workers)
+    limit = budget if budget is not None else MOST[strategy] * epochs
+    journal = Journal(
+        None if chart is None else os.fspath(chart),
+        resume=resume, progress=progress, total=epochs, console=console,
+    )  # fmt: skip
+    with journal:
+        crew = Crew(workers, journal.tick) if train is None else OwnCrew(train, journal.tick)
+        search = Search(known, samples, terms, crew, journal, choices, limit)
+        try:
+            outcome = STRATEGIES[strategy](search)
+            search.note()
+        finally:
+            search.close()
+    journal.close(outcome)
+    return outcome
+
+
+def problems_of(profile: str | None, strategy: Strategy) -> tuple[Problem, ...]:
+    """Return the problems to look for."""
+    usual = "autotrainer" if strategy == "autotrainer" else "default"
+    return choose_problems(profile or usual)
+
+
+def made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
+    """Return the optimizer that a function makes."""
+    if not callable(factory):
+        given = type(factory).__name__
+        raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")
+    optimizer = factory(model.parameters())
+    if not isinstance(optimizer, Optimizer):
+        given = type(optimizer).__name__
+        raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")
+    return optimizer

@@ -1,0 +1,140 @@
+"""What is said and written down during a repair: a bar, a line for each attempt, a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from sickbay.errors import UsageError
+from sickbay.findings import Finding
+from sickbay.remedies import Remedy
+from sickbay.repairs.outcome import Attempt, Outcome
+from sickbay.reports import terminal
+
+ATTEMPTS, OUTCOME = "attempts.jsonl", "outcome.json"
+
+
+class Journal:
+    """Tells the user how a repair goes, and keeps what is needed to resume it.
+
+    Attributes:
+        path: The folder that everything is recorded in, if it is.
+    """
+
+    def __init__(
+        self,
+        chart: str | Path | None,
+        *,
+        resume: bool = False,
+        progress: bool = True,
+        total: float = 0,
+        console: Console | None = None,
+    ) -> None:
+        self.path = _folder(chart, resume)
+        self._console = console or Console(stderr=True)
+        self._quiet = not progress
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._progress = Progress(
+            *columns,
+            TextColumn("epochs"),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not progress,
+        )
+        self._task = self._progress.add_task("training", total=total)
+
+    def __enter__(self) -> Journal:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def tick(self) -> None:
+        """Note that an epoch is done."""
+        self._progress.advance(self._task)
+
+    def folder(self, attempt: Attempt) -> str | None:
+        """Return where an attempt's chart goes."""
+        return None if self.path is None else str(self.path / f"attempt-{attempt.number}")
+
+    def begin(self, attempt: Attempt) -> None:
+        self._progress.update(self._task, description=attempt.words)
+
+    def end(self, attempt: Attempt) -> None:
+        """Say and write down that an attempt is over."""
+        self.say(f"attempt {attempt.number}: {attempt}")
+        if self.path is not None:
+            with (self.path / ATTEMPTS).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(attempt)) + "\n")
+
+    def found(self, finding: Finding) -> None:
+        """Show what an attempt was stopped by."""
+        if not self._quiet:
+            terminal.show(finding, console=self._progress.console)
+
+    def declined(self, remedy: Remedy, reason: str) -> None:
+        """Say why a remedy cannot be had."""
+        self.say(f"cannot {remedy}: {reason}")
+
+    def say(self, text: str) -> None:
+        if not self._quiet:
+            self._progress.console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+
+    def keep(self, attempt: Attempt, record: Any) -> None:
+        """Keep what an attempt that is over has left, so that it need not be repeated."""
+        if self.path is not None:
+            half = self.path / f".attempt-{attempt.number}.part"
+            torch.save((_name(attempt), record), half)
+            half.replace(self.path / f"attempt-{attempt.number}.pt")
+
+    def kept(self, attempt: Attempt) -> Any:
+        """Return what an attempt has left in an earlier run, None if nothing."""
+        file = None if self.path is None else self.path / f"attempt-{attempt.number}.pt"
+        if file is None or not file.is_file():
+            return None
+        name, record = torch.load(file, weights_only=False)
+        return record if name == _name(attempt) else None
+
+    def close(self, outcome: Outcome) -> None:
+        """Write down what came of it."""
+        if self.path is None:
+            return
+        report = {
+            "solved": outcome.solved,
+            "score": outcome.score,
+            "before": outcome.before,
+            "epochs": outcome.epochs,
+            "diff": outcome.diff.splitlines(),
+            "findings": [asdict(each) for each in outcome.findings],
+            "attempts": [asdict(each) for each in outcome.attempts],
+        }
+        (self.path / OUTCOME).write_text(json.dumps(report, indent=2, default=str) + "\n")
+
+
+def _name(attempt: Attempt) -> tuple[int | None, str, str]:
+    return attempt.parent, attempt.problem, attempt.remedy
+
+
+def _folder(chart: str | Path | None, resume: bool) -> Path | None:
+    """Return the folder to record in: the one given, or one beside it if that is taken."""
+    if chart is None:
+        if resume:
+            raise UsageError("resume=True needs the folder of the run to resume as chart=.")
+        return None
+    path, number = Path(chart), 1
+    if resume and not path.is_dir():
+        raise UsageError(f"chart must be the folder of a run to resume, got '{chart}'.")
+    while not resume and path.exists() and any(path.iterdir()):
+        number += 1
+        path = Path(f"{chart}-{number}")
+    path.mkdir(parents=True, exist_ok=True)
+    return path

@@ -1,0 +1,144 @@
+"""Attempts in the user's own loop: it is begun anew with each recipe, and ended by a finding."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from sickbay.doctor import Doctor, watch
+from sickbay.errors import Diagnosed, SickbayError
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.regimen import Regimen
+from sickbay.repairs.crew import Crew, Job, Trainee, Weights
+from sickbay.repairs.scoring import key
+from sickbay.repairs.training import BUDGET, Report, Terms
+
+Train: TypeAlias = Callable[[Recipe, Any], object]
+
+
+class Enough(SickbayError):  # noqa: N818 - no error: the target is met, or the epochs are used up
+    """There is nothing more to train."""
+
+
+class Attendant:
+    """The doctor as a loop gets it: also keeps the best weights, and ends the loop when it is time.
+
+    It is called like a doctor: `step` after each step, `epoch` after each epoch.
+    """
+
+    def __init__(self, live: Recipe, terms: Terms, chart: str | None) -> None:
+        self._live, self._terms = live, terms
+        self.doctor: Doctor = watch(
+            live.model,
+            live.optimizer,
+            problems=terms.problems,
+            budget=BUDGET,
+            epochs=terms.epochs,
+            chart=chart,
+            on_finding="silent",
+        )
+        self.scores: list[dict[str, float]] = []
+        self.best_score, self.epochs = -torch.inf, 0
+        self.best = self.healthy = copy.deepcopy(live.model.state_dict())
+
+    def step(self, loss: Tensor | float | None = None, **metrics: Any) -> list[Finding]:
+        """Tell the doctor of a step; ends the loop if it finds something there is a remedy for."""
+        return self._heed(self.doctor.step(loss, **metrics))
+
+    def epoch(self, **metrics: Any) -> list[Finding]:
+        """Tell the doctor of an epoch, with what was evaluated."""
+        found = self.doctor.epoch(**metrics)
+        scores = {name: float(value) for name, value in metrics.items()}
+        self.epochs += 1
+        self.scores.append(scores)
+        weights = copy.deepcopy(self._live.model.state_dict())
+        if key(scores) > self.best_score:
+            self.best_score, self.best = key(scores), weights
+        self._heed(found)
+        self.healthy = weights
+        met = self._terms.target is not None and self.best_score >= self._terms.target
+        if met or self.epochs >= self._terms.epochs:
+            raise Enough("all epochs are done")
+        return found
+
+    def _heed(self, found: list[Finding]) -> list[Finding]:
+        treatable = [each for each in found if each.problem in self._terms.treatable]
+        if treatable:
+            raise Diagnosed(treatable)
+        return found
+
+
+class OwnLoop(Trainee):
+    """An attempt in the user's loop: the first `advance` runs all of it."""
+
+    def __init__(self, train: Train, job: Job) -> None:
+        self._train, self._job = train, job
+        self._report = Report()
+        self._attendant: Attendant | None = None
+
+    def advance(self, epochs: int, heed: bool = True) -> None:  # noqa: ARG002 - all at once
+        if self._attendant is None:
+            self._run()
+
+    def report(self) -> Report:
+        return self._report
+
+    def weights(self) -> tuple[Weights, Weights]:
+        if self._attendant is None:
+            state = self._job.recipe.model.state_dict()
+            return state, state
+        return self._attendant.best, self._attendant.healthy
+
+    def close(self) -> None:
+        if self._attendant is not None:
+            self._attendant.doctor.close()
+
+    def _run(self) -> None:
+        live = self._job.recipe.copy()
+        if self._job.start is not None:
+            live.model.load_state_dict(self._job.start)
+        attendant = self._attendant = Attendant(live, self._job.terms, self._job.chart)
+        regimen = Regimen(live)
+        finding: Finding | None = None
+        example: tuple[Tensor, ...] = ()
+        try:
+            self._train(live, attendant)
+        except Diagnosed as diagnosed:
+            finding = diagnosed.findings[0]
+        except Enough:
+            pass
+        finally:
+            regimen.close()
+            example = attendant.doctor.example
+            attendant.doctor.close()
+        history = attendant.doctor.history
+        if not attendant.scores and finding is None:  # no epochs were told: the loss must do
+            attendant.best_score = -min(history.recent("loss", 20), default=torch.inf)
+            attendant.best = copy.deepcopy(live.model.state_dict())
+        self._report = Report(
+            epochs=attendant.epochs or (1.0 if finding is None else 0.0),
+            score=attendant.best_score,
+            scores=attendant.scores,
+            finding=finding,
+            findings=list(attendant.doctor.findings),
+            setup=history.setup,
+            example=example,
+        )
+
+
+class OwnCrew(Crew):
+    """Starts attempts in the user's loop, which cannot be paused: so one at a time."""
+
+    runners = 1
+
+    def __init__(self, train: Train, tick: Callable[[], object]) -> None:
+        super().__init__(None, tick)
+        self._train = train
+
+    def start(self, job: Job) -> Trainee:
+        return OwnLoop(self._train, job)

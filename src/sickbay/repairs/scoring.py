@@ -1,0 +1,173 @@
+"""How good a model is: its loss, and where the task has one its accuracy, on validation data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isnan
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sickbay import tasks
+from sickbay.errors import unknown
+from sickbay.repairs.checks import Loss, loss_name, undisturbed
+from sickbay.repairs.data import Data
+from sickbay.repairs.sources import Rows
+
+IGNORED = -100  # the label that torch's losses leave out
+ORDER = (("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # what tells most comes first
+
+
+class Scores(dict[str, float]):
+    """The numbers of an evaluation, by name.
+
+    >>> Scores(val_loss=0.7, val_accuracy=0.9).key, Scores(val_loss=0.7).key
+    (0.9, -0.7)
+    """
+
+    @property
+    def key(self) -> float:
+        """One number to compare two models by: more is better, NaN is the worst."""
+        values = [sign * self[name] for name, sign in ORDER if name in self]
+        return values[0] if values and not isnan(values[0]) else -inf
+
+
+def key(scores: Mapping[str, float]) -> float:
+    """Return one number to compare two models by: more is better, NaN is the worst."""
+    return Scores(scores).key
+
+
+def better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Tell whether one model is better than the other.
+
+    >>> better({"val_loss": 1.0}, {"val_loss": float("nan")})
+    True
+    """
+    return key(one) > key(other)
+
+
+def evaluate(model: nn.Module, loss: Loss, data: Data, task: str | None = None) -> Scores:
+    """Return the loss of a model on the validation data, and its accuracy or score.
+
+    `val_accuracy` is the share of right answers; a regression has `val_score` instead, the share
+    of the targets' variance that is explained, at least -1. The model is left as it was.
+
+    Args:
+        model: The model.
+        loss: The loss, a function of outputs and targets.
+        data: What to evaluate on.
+        task: One of `tasks.TASKS`; told from outputs, targets and loss if not given.
+    """
+    if task and task not in tasks.TASKS:
+        raise unknown("task", task, [each for each in tasks.TASKS if each])
+    total, count, tally = 0.0, 0, None
+    with undisturbed(model):
+        for inputs, targets in data.validation_batches():
+            outputs = model(*inputs)
+            total += float(loss(outputs, targets)) * len(targets)
+            count += len(targets)
+            if isinstance(outputs, Tensor):
+                if tally is None:
+                    known = data.targets() if isinstance(data.training, Rows) else targets
+                    tally = _Tally(task or _task(inputs, outputs, known, loss), loss)
+                tally.add(outputs, targets)
+    return Scores(val_loss=total / count, **(tally.scores() if tally else {}))
+
+
+def _task(inputs: tuple[Tensor, ...], outputs: Tensor, some: Tensor, loss: Loss) -> str:
+    if outputs.ndim == 2 and some.ndim == 2 and some.shape[1] * len(inputs[0]) == len(outputs):
+        some = some.flatten()  # tokens of all sequences in one row
+    values: Any = (some.float() if some.is_floating_point() else some).cpu().numpy()
+    tokens = any(each.ndim > 1 and not each.is_floating_point() for each in inputs)
+    return tasks.infer(tuple(outputs.shape), values, loss=loss_name(loss), tokens=tokens)
+
+
+@dataclass
+class _Tally:
+    """Counts right answers batch by batch; keeps what can only be judged when all is seen."""
+
+    task: str
+    loss: Loss
+    right: list[Tensor] = field(default_factory=list)
+    pairs: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+
+    def add(self, outputs: Tensor, targets: Tensor) -> None:
+        rows = None
+        if self.task in ("binary", "multiclass", "next_token"):
+            last = self.task == "next_token" and loss_name(self.loss) not in tasks.OF_CLASSES
+            rows = by_class(outputs, targets, last=last)
+        if rows is not None:
+            classes, labels = rows
+            labels = labels > 0 if self.task == "binary" else labels
+            top = classes.max(1)
+            kept = labels != getattr(self.loss, "ignore_index", IGNORED)
+            self.right.append(((top.indices == labels) & top.values.isfinite())[kept])
+        elif outputs.numel() == targets.numel() and len(outputs) == len(targets):
+            flat = len(targets), -1
+            self.pairs.append((outputs.reshape(flat).double(), targets.reshape(flat).double()))
+
+    def scores(self) -> dict[str, float]:
+        """Return the accuracy or the score, if there is one."""
+        if not self.right and self.pairs:
+            outputs, targets = (torch.cat(each) for each in zip(*self.pairs, strict=True))
+            if self.task in ("binary", "multilabel"):
+                self.right.append(answers(outputs, targets))
+            elif self.task == "regression":
+                return {"val_score": explained(outputs, targets)}
+        right = torch.cat([each.flatten() for each in self.right]) if self.right else torch.empty(0)
+        return {"val_accuracy": float(right.double().mean())} if len(right) else {}
+
+
+def by_class(outputs: Tensor, targets: Tensor, last: bool = False) -> tuple[Tensor, Tensor] | None:
+    """Return a row of outputs for every label, with the labels; None if they do not fit.
+
+    Classes are along dimension 1 as in torch's losses, or else, or if so `last`, along the last.
+
+    >>> by_class(torch.rand(2, 5, 7), torch.zeros(2, 7))[0].shape
+    torch.Size([14, 5])
+    """
+    if outputs.ndim < 2:
+        return None
+    if outputs.shape == targets.shape:
+        return _rows(outputs.movedim(1, -1), targets.argmax(1))
+    second = outputs.movedim(1, -1)
+    ends = targets.numel() * outputs.shape[-1] == outputs.numel()
+    if second.shape[:-1] == targets.shape and not (last and ends):
+        return _rows(second, targets)
+    return _rows(outputs, targets) if ends else None
+
+
+def answers(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Tell which yes-or-no answers are right; what is not finite is wrong.
+
+    >>> answers(torch.tensor([0.6, 0.4]), torch.tensor([1.0, 0.0]))  # probabilities
+    tensor([True, True])
+    >>> answers(torch.tensor([0.4, -0.2]), torch.tensor([1.0, 0.0]))  # logits
+    tensor([True, True])
+    """
+    finite = outputs.isfinite()
+    signed = bool((targets < 0).any())  # -1 is no, 1 is yes
+    logits = signed or bool(((outputs < 0) | (outputs > 1))[finite].any())
+    said = outputs > (0.0 if logits else 0.5)
+    return (said == (targets > (0.0 if signed else 0.5))) & finite
+
+
+def explained(outputs: Tensor, targets: Tensor) -> float:
+    """Return the share of the variance that is explained, at least -1.
+
+    >>> explained(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [5.0]]))
+    0.5
+    """
+    known = targets.isfinite().all(1)
+    outputs, targets = outputs[known], targets[known]
+    error = float((outputs - targets).square().mean())
+    variance = float((targets - targets.mean(0)).square().mean())
+    share = 1 - error / variance if variance else float(error == 0) * 2 - 1
+    return -1.0 if isnan(share) else max(share, -1.0)
+
+
+def _rows(outputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor] | None:
+    classes = outputs.shape[-1]
+    return (outputs.reshape(-1, classes), labels.reshape(-1)) if classes > 1 else None

@@ -1,0 +1,178 @@
+"""What both ways of looking for a cure share: the attempts so far, and the best of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sickbay.errors import Declined
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies import Remedy
+from sickbay.remedies import odds as counted
+from sickbay.repairs.crew import Crew, Job, Remembered, Trainee, Weights
+from sickbay.repairs.data import Data
+from sickbay.repairs.journal import Journal
+from sickbay.repairs.outcome import Attempt, Outcome
+from sickbay.repairs.training import Report, Terms, fits
+
+
+@dataclass
+class Node:
+    """An attempt and what is needed to go on from it."""
+
+    attempt: Attempt
+    recipe: Recipe
+    trainee: Trainee
+    remedy: Remedy | None = None
+    reports: list[Report] = field(default_factory=lambda: [Report()])
+    left: tuple[Weights, Weights] | None = None  # the best and the healthy ones, when it is over
+
+    @property
+    def report(self) -> Report:
+        """Where it stands."""
+        return self.reports[-1]
+
+    def weights(self) -> tuple[Weights, Weights]:
+        """Return the best weights, and the last healthy ones."""
+        return self.trainee.weights() if self.left is None else self.left
+
+
+class Search:
+    """Starts attempts, keeps their book, and remembers the best model of all."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: Data | None,
+        terms: Terms,
+        crew: Crew,
+        journal: Journal,
+        choices: Mapping[str, Sequence[Remedy]],
+        budget: float,
+    ) -> None:
+        self.original, self.data, self.terms = recipe, data, terms
+        self.crew, self.journal, self.choices = crew, journal, choices
+        self.budget = budget
+        self.nodes: list[Node] = []
+        self.best: Node | None = None
+        self._best_weights: Weights = {}
+        self._counts: list[tuple[str, Remedy, bool]] = []
+
+    @property
+    def spent(self) -> float:
+        """Epochs that all attempts have taken."""
+        return sum(node.report.epochs for node in self.nodes)
+
+    def start(
+        self,
+        recipe: Recipe,
+        parent: Node | None = None,
+        finding: Finding | None = None,
+        remedy: Remedy | None = None,
+        weights: Weights | None = None,
+    ) -> Node:
+        """Begin an attempt."""
+        number = len(self.nodes)
+        attempt = Attempt(number)
+        if parent is not None and finding is not None and remedy is not None:
+            attempt = Attempt(
+                number, parent.attempt.number, finding.problem, remedy.key, remedy.words
+            )
+        start = weights if weights is not None and fits(recipe.model, weights) else None
+        kept, chart = self.journal.kept(attempt), self.journal.folder(attempt)
+        job = Job(recipe, self.data, self.terms, start, chart)
+        trainee = self.crew.start(job) if kept is None else Remembered(*kept)
+        node = Node(attempt, recipe, trainee, remedy)
+        self.nodes.append(node)
+        self.journal.begin(attempt)
+        return node
+
+    def advance(self, nodes: Sequence[Node], epochs: int) -> None:
+        """Train some attempts on, and take down how they stand."""
+        asked = min(epochs, max(1, int(self.budget - self.spent)))
+        reports = self.crew.advance([node.trainee for node in nodes], asked)
+        for node, report in zip(nodes, reports, strict=True):
+            self.take(node, report)
+
+    def take(self, node: Node, report: Report) -> None:
+        """Take down how an attempt stands."""
+        node.reports.append(report)
+        node.attempt.epochs, node.attempt.score = report.epochs, report.score
+        if self.best is None or report.score > self.best.report.score or node is self.best:
+            self.best = node
+            self._best_weights = node.weights()[0]
+
+    @property
+    def has_met_target(self) -> bool:
+        """Whether the best model is as good as was asked for."""
+        target = self.terms.target
+        return target is not None and self.best is not None and self.best.report.score >= target
+
+    def to_the_end(self) -> None:
+        """Train the original recipe whatever is found."""
+        node = self.start(self.original)
+        node.trainee.advance(min(self.terms.epochs, int(self.budget - self.spent)), heed=False)
+        self.take(node, node.trainee.report())
+        self.finish(node, "taken to its end")
+
+    def finish(self, node: Node, result: str) -> None:
+        """End an attempt, for good."""
+        node.attempt.result = result
+        node.left = node.weights()
+        self.journal.keep(node.attempt, (node.reports[1:], *node.left))
+        node.trainee.close()
+        self.journal.end(node.attempt)
+
+    def prescribe(self, node: Node, finding: Finding) -> list[tuple[Remedy, Recipe]]:
+        """Return the remedies for what was found, as recipes; say why others cannot be had."""
+        known = replace(node.recipe, setup=node.report.setup)
+        if not known.example:
+            known = replace(known, example=node.report.example)
+        made: list[tuple[Remedy, Recipe]] = []
+        for remedy in self.choices.get(finding.problem, ()):
+            if remedy.safety == "advice":
+                continue
+            try:
+                recipe = remedy.prescribe(finding, known)
+            except Declined as reason:
+                self.journal.declined(remedy, str(reason))
+                continue
+            if recipe is not None:
+                made.append((remedy, recipe))
+        return made
+
+    def outcome(self, solved: bool, node: Node | None = None) -> Outcome:
+        """Return what came of it: the best model, or that of one attempt."""
+        best = node or self.best or self.nodes[0]
+        weights = best.weights()[0] if best is not self.best else self._best_weights
+        model = copy.deepcopy(best.recipe.model)
+        model.load_state_dict(weights)
+        return Outcome(
+            model=model,
+            recipe=best.recipe,
+            original=self.original,
+            solved=solved,
+            score=best.report.score,
+            before=self.nodes[0].report.score,
+            findings=[each for node in self.nodes for each in node.report.findings],
+            attempts=[node.attempt for node in self.nodes],
+            history=best.report.scores,
+        )
+
+    def close(self) -> None:
+        """Stop everything that is still in training."""
+        for node in self.nodes:
+            if node.left is None:
+                node.trainee.close()
+
+    def note(self) -> None:
+        """Add what remedies have done to the odds of this user."""
+        for problem, remedy, worked in self._counts:
+            counted.note(problem, remedy, worked)
+
+    def count(self, node: Node, worked: bool) -> None:
+        """Count what a remedy has done, for the odds; they change when all is over."""
+        if node.remedy is not None:
+            self._counts.append((node.attempt.problem, node.remedy, worked))

@@ -1,0 +1,252 @@
+"""One attempt: a recipe, trained epoch by epoch, watched, and stopped where something is wrong."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import ceil, inf
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.doctor import Doctor, watch
+from sickbay.findings import Finding
+from sickbay.problems import Problem
+from sickbay.readings import Setup
+from sickbay.recipe import Recipe
+from sickbay.regimen import Regimen
+from sickbay.repairs.data import Data
+from sickbay.repairs.scoring import evaluate, key
+
+BUDGET = 0.1  # of the time goes to watching: a sick run costs far more than that
+# What may pass by itself: it ends an attempt only if the score is below its best by this much.
+PASSING = ("gradient_spike", "gradient_collapse", "loss_spike", "overfitting", "plateau")
+SETBACK = 0.05
+GAIN, FALL = 0.02, 0.95  # in score, or of the loss: from there on something is learnt
+WORST = -0.99  # a score of values that says nothing has been learnt, however the loss falls
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where an attempt stands.
+
+    Attributes:
+        epochs: Epochs trained, a part of one if it was stopped within.
+        score: The best score so far, to compare attempts by: higher is better.
+        start: What was evaluated before the first step.
+        scores: What was evaluated after each epoch.
+        finding: What it was stopped by, if it was.
+        findings: All that was found.
+        setup: What is known about model and task.
+        failed: What training raised, if it did.
+        example: Inputs of a batch, where they were not known before.
+    """
+
+    epochs: float = 0.0
+    score: float = -torch.inf
+    start: dict[str, float] = field(default_factory=dict)
+    scores: list[dict[str, float]] = field(default_factory=list)
+    finding: Finding | None = None
+    findings: list[Finding] = field(default_factory=list)
+    setup: Setup = field(default_factory=Setup)
+    failed: str = ""
+    example: tuple[Tensor, ...] = ()
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is better than at its start, by score or by loss."""
+        if not self.scores:
+            return False
+        loss, now = self.start.get("val_loss", inf), self.scores[-1].get("val_loss", inf)
+        risen = self.score > key(self.start) + GAIN if self.start else True
+        useless = self.scores[-1].get("val_score", 0.0) <= WORST
+        return risen or (now < FALL * loss and not useless)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What holds for every attempt of a repair."""
+
+    problems: Sequence[Problem]
+    treatable: Collection[str]  # the problems that end an attempt
+    epochs: int
+    target: float | None = None
+    device: str = "cpu"
+    seed: int = 0
+    check_every: int | None = None  # epochs between two looks; None: look at every step
+
+
+class Training:
+    """A recipe in training. It has copies of its own; `start` are weights to begin with."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: Data,
+        terms: Terms,
+        start: dict[str, Tensor] | None = None,
+        chart: str | os.PathLike[str] | None = None,
+        tick: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.recipe, self.terms, self.tick = recipe, terms, tick
+        self.live = recipe.copy()
+        if start is not None:
+            self.live.model.load_state_dict(start)
+        self.live.model.to(terms.device)
+        self.data = data.without_bad_samples() if recipe.clean_data else data
+        self._chart = chart
+        self._epoch, self._part = 0, 0.0
+        self._start: dict[str, float] = {}
+        self._scores: list[dict[str, float]] = []
+        self._heard: list[Finding] = []  # findings that there is a remedy for
+        self._finding: Finding | None = None
+        self._failed = ""
+        self.best_score = -torch.inf
+        self.best = copy.deepcopy(self.live.model.state_dict())
+        self.healthy = self.best  # the weights after the last epoch without a finding
+        self._regimen = Regimen(self.live)
+        self._doctor: Doctor | None = None
+        self._random = seeded(terms.seed)
+        self._lowering = lowering(self.live) if recipe.patience else None
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to train."""
+        met = self.terms.target is not None and self.best_score >= self.terms.target
+        stopped = self._finding is not None or bool(self._failed)
+        return stopped or met or self._epoch >= self.terms.epochs
+
+    def advance(self, epochs: int, heed: bool = True) -> Report:
+        """Train some more epochs, and stop at a finding unless it is not to be heeded."""
+        end = min(self._epoch + epochs, self.terms.epochs)
+        if not heed:
+            self._finding = None
+            self._heard.clear()
+        with torch.enable_grad(), random_state(self._random):
+            while self._epoch < end and not self.over:
+                try:
+                    self._one_epoch(heed)
+                except (
+                    RuntimeError,
+                    ValueError,
+                ) as error:  # what torch raises if things do not fit
+                    self._failed = str(error).strip().splitlines()[-1]
+        return self.report()
+
+    def report(self) -> Report:
+        """Return where it stands."""
+        doctor = self._doctor
+        return Report(
+            epochs=self._epoch + self._part,
+            score=self.best_score,
+            start=self._start,
+            scores=list(self._scores),
+            finding=self._finding,
+            findings=list(doctor.findings) if doctor else [],
+            setup=doctor.history.setup if doctor else self.recipe.setup,
+            failed=self._failed,
+        )
+
+    def close(self) -> None:
+        """Take every hook away."""
+        self._regimen.close()
+        if self._doctor is not None:
+            self._doctor.close()
+
+    def _one_epoch(self, heed: bool) -> None:
+        doctor = self._doctor or self._begin()
+        model = self.live.model
+        model.train()
+        size = self.recipe.batch_size
+        steps = max(1, ceil((self.data.size or 0) / size))
+        for step, (inputs, targets) in enumerate(self.data.batches(size, self._epoch)):
+            found = self._step(doctor, inputs, targets)
+            self._part = min((step + 1) / steps, 1.0)
+            if heed and self._stops(found, at_once=True):
+                return
+        self._part = 0.0
+        self._epoch += 1
+        scores = evaluate(model, self.live.loss, self.data)
+        self._scores.append(scores)
+        self._keep(key(scores))
+        if self._lowering is not None:
+            self._lowering.step(scores["val_loss"])
+        found = doctor.epoch(**scores)
+        self.tick()
+        if not (heed and self._stops(found)):
+            self.healthy = copy.deepcopy(model.state_dict())
+
+    def _step(self, doctor: Doctor, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Finding]:
+        live = self.live
+        live.optimizer.zero_grad()
+        outputs = live.model(*inputs)
+        loss = live.loss(outputs, targets)
+        loss.backward()  # type: ignore[no-untyped-call]
+        live.optimizer.step()
+        return doctor.step(loss, outputs=outputs, targets=targets)
+
+    def _begin(self) -> Doctor:
+        self._start = evaluate(self.live.model, self.live.loss, self.data)
+        self._doctor = watch(
+            self.live.model,
+            self.live.optimizer,
+            problems=self.terms.problems,
+            budget=BUDGET,
+            epochs=self.terms.epochs,
+            chart=self._chart,
+            on_finding="silent",
+        )
+        return self._doctor
+
+    def _stops(self, found: Sequence[Finding], at_once: bool = False) -> bool:
+        """Note the first finding that there is a remedy for; tell whether that ends it now."""
+        self._heard += [each for each in found if self._counts(each)]
+        every = self.terms.check_every
+        if not self._heard or (every is not None and (at_once or self._epoch % every)):
+            return False
+        self._finding = self._heard[0]
+        return True
+
+    def _counts(self, finding: Finding) -> bool:
+        """Tell whether a finding is to end the attempt."""
+        at_its_best = bool(self._scores) and key(self._scores[-1]) >= self.best_score - SETBACK
+        passing = finding.problem in PASSING and at_its_best
+        return finding.problem in self.terms.treatable and not passing
+
+    def _keep(self, score: float) -> None:
+        if score > self.best_score:
+            self.best_score = score
+            self.best = copy.deepcopy(self.live.model.state_dict())
+
+
+def lowering(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau:
+    """Return a scheduler that halves the learning rate when the loss stands still."""
+    return torch.optim.lr_scheduler.ReduceLROnPlateau(
+        recipe.optimizer, factor=0.5, patience=recipe.patience
+    )
+
+
+def seeded(seed: int) -> list[Tensor]:
+    """Return a state of torch's generator, in a list that holds the newest."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return [torch.get_rng_state()]
+
+
+@contextmanager
+def random_state(state: list[Tensor]) -> Iterator[None]:
+    """Draw from a state of one's own, and leave the user's as it is."""
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(state[0])
+        yield
+        state[0] = torch.get_rng_state()
+
+
+def fits(model: nn.Module, weights: dict[str, Any]) -> bool:
+    """Tell whether weights have the names and shapes of a model's."""
+    own = model.state_dict()
+    return own.keys() == weights.keys() and all(own[n].shape == w.shape for n, w in weights.items())

@@ -1,0 +1,109 @@
+"""What every remedy must honour."""
+
+from inspect import getdoc, isabstract
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from sickbay import remedies
+from sickbay.errors import Declined
+from sickbay.findings import Finding
+from sickbay.problems.profiles import EVERY as PROBLEMS
+from sickbay.readings import Setup
+from sickbay.recipe import Recipe
+from sickbay.remedies import Remedy
+from sickbay.remedies.choices import CHOICES, EVERY
+
+KINDS = {
+    kind.name(): kind
+    for kind in vars(remedies).values()
+    if isinstance(kind, type) and issubclass(kind, Remedy) and not isabstract(kind)
+}
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+every_remedy = pytest.mark.parametrize("remedy", EVERY.values(), ids=EVERY)
+SECTIONS = ("Why it helps:", "Safety:", "Example:")
+
+
+def recipe() -> Recipe:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Sigmoid(), nn.Linear(8, 1), nn.Sigmoid())
+    return Recipe(
+        model,
+        nn.BCEWithLogitsLoss(),
+        torch.optim.SGD(model.parameters(), lr=0.5),
+        batch_size=8,
+        example=(torch.randn(8, 4),),
+        inputs=(torch.zeros(4), torch.ones(4)),
+        targets=torch.tensor([[0.0], [1.0]]),
+        setup=Setup(task="binary", loss="bce_logits", output="sigmoid", output_shape=(8, 1)),
+    )
+
+
+def test_every_file_is_listed() -> None:
+    files = {path.stem for path in Path(str(remedies.__file__)).parent.glob("*.py")}
+    assert files - {"__init__", "advice", "base", "choices", "head", "odds"} == set(KINDS)
+
+
+@every_kind
+def test_is_documented(kind: type[Remedy]) -> None:
+    words = getdoc(kind) or ""
+    places = [words.find(f"\n{section}\n    ") for section in SECTIONS]
+    assert places == sorted(places)
+    assert places[0] > 0
+    assert ">>>" in words
+    assert words.splitlines()[0].endswith(".")
+
+
+@every_kind
+def test_treats_what_there_is(kind: type[Remedy]) -> None:
+    assert set(kind.treats) <= set(PROBLEMS)
+    assert kind.safety in ("live", "retrain", "advice")
+    assert any(isinstance(each, kind) for each in EVERY.values())
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_choices_are_for_their_problem(problem: str) -> None:
+    chosen = CHOICES.get(problem, ())
+    assert all(problem in remedy.treats for remedy in chosen)
+    assert len({remedy.key for remedy in chosen}) == len(chosen)
+
+
+@every_remedy
+def test_says_what_it_does(remedy: Remedy) -> None:
+    assert len(remedy.words.split()) > 2
+    assert remedy.words[0].islower()
+    assert not remedy.words.endswith(".")
+    assert str(remedy) == remedy.words
+
+
+@every_remedy
+def test_prescribing_leaves_everything_as_it_is(remedy: Remedy) -> None:
+    given = recipe()
+    before = {name: value.clone() for name, value in given.model.state_dict().items()}
+    shown, state = repr(given), torch.get_rng_state()
+    try:
+        made = remedy.prescribe(Finding(problem=remedy.treats[0], step=0), given)
+    except Declined:
+        made = None
+    assert repr(given) == shown
+    assert torch.equal(torch.get_rng_state(), state)
+    for name, value in given.model.state_dict().items():
+        assert torch.equal(value, before[name])
+    if remedy.safety == "advice":
+        assert made is None
+        assert remedy.code
+    if made is not None:
+        assert given.diff(made) != "no change"
+        assert made.code
+        trained(made)
+
+
+def trained(made: Recipe) -> None:
+    """The optimizer holds the model's parameters, and a step can be made."""
+    held = {id(each) for group in made.optimizer.param_groups for each in group["params"]}
+    assert held <= {id(each) for each in made.model.parameters()}
+    loss = made.loss(made.model(torch.randn(8, 4)), torch.rand(8, 1).round())
+    loss.backward()  # type: ignore[no-untyped-call]
+    made.optimizer.step()

@@ -1,0 +1,253 @@
+"""Whole repairs, of networks that train in a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import sickbay
+from sickbay.demo.patients import PATIENTS, layers
+from sickbay.demo.watched import circles
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SICKBAY_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def healthy() -> nn.Module:
+    return layers(2, 32, 32, 1, gain=2.4)
+
+
+def sick() -> nn.Module:
+    return layers(2, *[32] * 9, 1, hidden=nn.Sigmoid)
+
+
+def fit(model: nn.Module, **more: Any) -> sickbay.Outcome:
+    settings: dict[str, Any] = {
+        "loss": nn.BCEWithLogitsLoss(),
+        "optimizer": lambda held: torch.optim.Adam(held, lr=3e-3),
+        "validation": circles(256, seed=1),
+        "batch_size": 64,
+        "epochs": 20,
+        "progress": False,
+    }
+    return sickbay.fit(model, circles(512), **settings | more)
+
+
+def test_a_sick_network_is_repaired(home: Path) -> None:
+    model = sick()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    outcome = fit(model)
+    assert outcome.solved
+    assert outcome.score > 0.95
+    assert outcome.findings[0].problem == "vanishing_gradient"
+    assert outcome.attempts[0].result == "vanishing_gradient"
+    assert outcome.attempts[-1].parent == 0
+    assert any(each.result == "healthy" for each in outcome.attempts)
+    assert outcome.epochs < 2.5 * 20
+    assert "sickbay.surgery" in outcome.diff
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name])
+    points, labels = circles(256, seed=1)
+    right = (outcome.model.eval()(points) > 0) == (labels > 0)
+    assert float(right.float().mean()) == pytest.approx(outcome.score)
+    assert json.loads((home / "odds.json").read_text())["vanishing_gradient"]
+
+
+def test_a_healthy_network_is_only_trained() -> None:
+    outcome = fit(healthy())
+    assert outcome.solved
+    assert outcome.score > 0.95
+    assert (len(outcome.attempts), outcome.epochs) == (1, 20)
+    assert outcome.diff == "no change"
+    assert outcome.recipe is outcome.original
+    assert len(outcome.history) == 20
+
+
+def test_training_ends_at_the_target() -> None:
+    outcome = fit(healthy(), target=0.9)
+    assert outcome.epochs < 20
+    assert outcome.score >= 0.9
+
+
+@pytest.mark.parametrize("problem", PATIENTS)
+def test_each_of_the_eight(problem: str) -> None:
+    recipe, data, validation = PATIENTS[problem].make()
+    recipe = replace(recipe, epochs=30)
+    outcome = sickbay.repair(recipe, data, validation=validation, progress=False)
+    assert outcome.solved
+    assert outcome.score > 0.9
+    assert outcome.attempts[0].result
+
+
+def test_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SICKBAY_HOME", os.devnull)  # else the second knows more than the first
+    first, second = fit(sick()), fit(sick())
+    assert first.summary().replace("-inf", "") == second.summary().replace("-inf", "")
+
+
+def test_the_way_of_the_paper() -> None:
+    recipe, data, validation = PATIENTS["slow_convergence"].make()
+    outcome = sickbay.repair(
+        replace(recipe, epochs=12), data, validation=validation, strategy="autotrainer",
+        progress=False,
+    )  # fmt: skip
+    assert outcome.solved
+    assert outcome.attempts[0].result == "slow_convergence"
+    assert outcome.attempts[0].epochs % 3 == 0
+    tried = [each for each in outcome.attempts if each.parent == 0]
+    assert tried[0].remedy.startswith("change_optimizer")
+
+
+def test_only_the_remedies_given() -> None:
+    outcome = fit(sick(), remedies=["insert_normalisation"])
+    assert {each.remedy for each in outcome.attempts} <= {"", "insert_normalisation"}
+
+
+def test_without_a_remedy_the_plain_training_is_what_is_left() -> None:
+    outcome = fit(sick(), remedies=["warm_up"])
+    assert outcome.attempts[-1].epochs == 20
+    assert outcome.diff == "no change"
+
+
+def test_the_chart_has_every_attempt(tmp_path: Path) -> None:
+    outcome = fit(sick(), chart=tmp_path / "run")
+    lines = (tmp_path / "run" / "attempts.jsonl").read_text().splitlines()
+    assert len(lines) == len(outcome.attempts)
+    report = json.loads((tmp_path / "run" / "outcome.json").read_text())
+    assert report["solved"]
+    assert sickbay.Chart.open(tmp_path / "run" / "attempt-0").events()
+
+
+def test_a_folder_that_is_taken_is_left_alone(tmp_path: Path) -> None:
+    fit(healthy(), chart=tmp_path / "run", epochs=1)
+    before = (tmp_path / "run" / "outcome.json").read_text()
+    fit(healthy(), chart=tmp_path / "run", epochs=2)
+    assert (tmp_path / "run" / "outcome.json").read_text() == before
+    assert (tmp_path / "run-2" / "outcome.json").exists()
+
+
+def test_finished_attempts_are_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fit(sick(), chart=tmp_path / "run")
+    winner = next(each for each in whole.attempts if each.result == "healthy").number
+    (tmp_path / "run" / f"attempt-{winner}.pt").unlink()  # as if it had been killed in that one
+    (tmp_path / "run" / "outcome.json").unlink()
+    begun: list[int] = []
+    from sickbay.repairs.crew import Job
+
+    real = Job.begin
+    monkeypatch.setattr(Job, "begin", lambda job, *rest: begun.append(1) or real(job, *rest))  # type: ignore[func-returns-value]
+    shutil.rmtree(tmp_path / "home")
+    again = fit(sick(), chart=tmp_path / "run", resume=True)
+    assert len(begun) == 1
+    assert (again.score, again.diff) == (whole.score, whole.diff)
+
+
+def test_heats_in_processes() -> None:
+    recipe, data, validation = PATIENTS["dying_relu"].make()
+    recipe = replace(recipe, epochs=15)
+    alone = sickbay.repair(recipe, data, validation=validation, progress=False)
+    several = sickbay.repair(recipe, data, validation=validation, progress=False, workers=2)
+    assert several.solved
+    assert several.diff == alone.diff
+
+
+def test_a_loop_of_ones_own() -> None:
+    points, labels = circles(512)
+    held = circles(256, seed=1)
+    batches = list(zip(torch.split(points, 64), torch.split(labels, 64), strict=True))
+    runs: list[str] = []
+
+    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
+        runs.append(type(recipe.model[1]).__name__)  # type: ignore[index]
+        for _ in range(20):
+            recipe.model.train()
+            for x, y in batches:
+                recipe.optimizer.zero_grad()
+                loss = recipe.loss(recipe.model(x), y)
+                loss.backward()  # type: ignore[no-untyped-call]
+                recipe.optimizer.step()
+                doctor.step(loss)
+            recipe.model.eval()
+            doctor.epoch(val_accuracy=accuracy(recipe.model, *held))
+
+    model = sick()
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=20)
+    outcome = sickbay.repair(recipe, train=train, progress=False)
+    assert outcome.solved
+    assert outcome.score > 0.95
+    assert runs[0] == "Sigmoid"
+    assert len(runs) == len(outcome.attempts)
+    assert accuracy(outcome.model, *held) == outcome.score
+
+
+def accuracy(model: nn.Module, points: Tensor, labels: Tensor) -> float:
+    with torch.no_grad():
+        return float(((model(points) > 0) == (labels > 0)).float().mean())
+
+
+Bad = Callable[[], object]
+X, Y = circles(64)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"epochs": 0}, "epochs must be a whole number from 1 on, got 0."),
+        ({"budget": 0}, "budget must be above 0, got 0."),
+        ({"strategy": "rase"}, "There is no strategy 'rase'; did you mean 'race'?"),
+        ({"profile": "defualt"}, "There is no profile 'defualt'; did you mean 'default'?"),
+        ({"remedies": ["clip"]}, "There is no remedy 'clip'"),
+        ({"workers": 0}, "workers must be a number from 1 on, 'ray' or None, got 0."),
+        ({"resume": True}, "resume=True needs the folder of the run to resume as chart=."),
+        ({"optimizer": 3}, "optimizer must be an optimizer, or a function making one, got int."),
+        ({"loss": 3}, "loss must be a module or a function, got 3."),
+    ],
+    ids=lambda each: str(each)[:20],
+)
+def test_bad_input(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(sickbay.UsageError) as error:
+        fit(healthy(), chart=None if "resume" in more else tmp_path / "run", **more)
+    assert message in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_optimizer_of_another_model() -> None:
+    other = torch.optim.Adam(healthy().parameters())
+    with pytest.raises(sickbay.UsageError, match="optimizer"):
+        fit(healthy(), optimizer=other)
+
+
+def test_neither_data_nor_a_loop() -> None:
+    model = healthy()
+    recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
+    with pytest.raises(sickbay.UsageError, match="data, or train="):
+        sickbay.repair(recipe)
+
+
+def test_heats_on_a_ray_cluster() -> None:
+    ray = pytest.importorskip("ray")
+    recipe, data, validation = PATIENTS["dying_relu"].make()
+    recipe = replace(recipe, epochs=15)
+    try:
+        outcome = sickbay.repair(recipe, data, validation=validation, progress=False, workers="ray")
+    finally:
+        ray.shutdown()
+    assert outcome.solved
+    assert outcome.score > 0.9
