@@ -42,7 +42,7 @@ bench: .venv/ready-rivals
 	touch $@
 
 .venv/ready-bench: .venv/ready-dev
-	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib scikit-learn
+	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib ray scikit-learn
 	touch $@
 
 clean:

@@ -11,22 +11,24 @@ from sickbay.cli import main
 from sickbay.problems.profiles import EVERY
 
 
-def test_the_demo_finds_the_vanishing_gradient_at_once(
+def test_the_demo_finds_and_repairs_the_vanishing_gradient(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["demo", "--epochs", "2", "--chart", str(tmp_path / "run")]) == 0
-    printed = capsys.readouterr().out
-    assert "vanishing gradient  0 +" in printed
-    assert "Found: vanishing_gradient." in printed
-    (finding,) = sickbay.Chart.open(tmp_path / "run").findings()
-    assert (finding.problem, finding.layers[0]) == ("vanishing_gradient", "0")
-    assert finding.step < 5
+    assert main(["demo", "--epochs", "12", "--chart", str(tmp_path / "run")]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "vanishing gradient 0 +" in printed
+    assert "as it was, 1.00 repaired" in printed or "as it was, 0.99 repaired" in printed
+    assert "+ model = sickbay.surgery." in printed
+    assert f"recorded in {tmp_path / 'run'}" in printed
+    assert json.loads((tmp_path / "run" / "outcome.json").read_text())["solved"]
 
 
-def test_the_demo_is_the_same_each_time() -> None:
-    first, second = demo.run(epochs=1), demo.run(epochs=1)
-    assert first.accuracy == second.accuracy
-    assert [str(each) for each in first.findings] == [str(each) for each in second.findings]
+def test_the_demo_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--problem", "improper_loss", "--epochs", "8", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["found"] == ["improper_loss"]
+    assert result["solved"]
+    assert result["accuracy_after"] > 0.9 > result["accuracy_before"]
 
 
 def test_problems_lists_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,6 +50,7 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
         (["explain", "vanishing"], "did you mean 'vanishing_gradient'?"),
         (["demo", "--epochs", "0"], "--epochs must be at least 1, got 0."),
         (["demo", "--chart", __file__], "test_cli.py"),
+        (["demo", "--problem", "vanishing"], "did you mean 'vanishing_gradient'?"),
     ],
 )
 def test_wrong_arguments_get_one_sentence(
@@ -72,10 +75,10 @@ def test_unknown_commands_show_the_usage(
 def test_an_interrupt_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "train_epoch", interrupt)
+    monkeypatch.setattr(demo, "run", interrupt)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "sickbay: interrupted.\n"
 

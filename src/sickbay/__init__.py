@@ -8,7 +8,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sickbay.errors import Diagnosed, SickbayError, UsageError
+from sickbay.errors import Declined, Diagnosed, SickbayError, UsageError
 from sickbay.findings import Event, Finding
 
 if TYPE_CHECKING:
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from sickbay.doctor import Doctor, watch
     from sickbay.history import History
     from sickbay.problems import Problem
+    from sickbay.recipe import Recipe
+    from sickbay.remedies import Remedy
+    from sickbay.repairs.fit import fit, repair
+    from sickbay.repairs.outcome import Outcome
 
 __version__ = "0.1.0"
 __all__ = [
-    "Chart", "Diagnosed", "Doctor", "Event", "Finding", "History", "Problem", "SickbayError",
-    "UsageError", "watch",
+    "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "History", "Outcome",
+    "Problem", "Recipe", "Remedy", "SickbayError", "UsageError", "fit", "repair", "watch",
 ]  # fmt: skip
 
 # Found when first used, so that `import sickbay` costs next to nothing.
@@ -28,13 +32,18 @@ _LATER = {
     "Chart": "sickbay.chart",
     "Doctor": "sickbay.doctor",
     "History": "sickbay.history",
+    "Outcome": "sickbay.repairs.outcome",
     "Problem": "sickbay.problems",
+    "Recipe": "sickbay.recipe",
+    "Remedy": "sickbay.remedies",
+    "fit": "sickbay.repairs.fit",
+    "repair": "sickbay.repairs.fit",
     "watch": "sickbay.doctor",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("inject", "problems"):
+    if name in ("inject", "problems", "remedies", "surgery"):
         return import_module(f"sickbay.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'sickbay' has no attribute {name!r}")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from inspect import getdoc
 
 from sickbay import __version__
 from sickbay.errors import SickbayError, UsageError, unknown
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
+
+DEMOS = (
+    "vanishing_gradient, exploding_gradient, dying_relu, oscillating_loss, slow_convergence, "
+    "improper_output, improper_loss, abnormal_data"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,11 +41,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"sickbay {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="a sick network, found out within seconds")
-    demo.add_argument("--epochs", type=int, default=30, help="epochs to train (default: 30)")
-    demo.add_argument("--chart", metavar="DIR", help="record the run in this folder")
-    demo.add_argument(
-        "--inject", metavar="FAULT", help="a healthy network with a fault, as in nan_gradient@50"
+    demo = commands.add_parser("demo", help="a sick network: found, repaired, retrained")
+    demo.add_argument("--epochs", type=int, default=30, help="epochs of a training (default: 30)")
+    demo.add_argument("--chart", metavar="DIR", help="record every attempt in this folder")
+    demo.add_argument("--json", action="store_true", help="print what came of it as JSON, only")
+    what = demo.add_mutually_exclusive_group()
+    what.add_argument(
+        "--problem", metavar="NAME", default="vanishing_gradient", help=f"one of: {DEMOS}"
+    )
+    what.add_argument(
+        "--inject",
+        metavar="FAULT",
+        help="only watch a healthy network with a fault put in, as in nan_gradient@50",
     )
     demo.set_defaults(command=_demo)
     problems = commands.add_parser("problems", help="list what can be found")
@@ -53,19 +66,58 @@ def _parser() -> argparse.ArgumentParser:
 def _demo(options: argparse.Namespace) -> None:
     if options.epochs < 1:
         raise UsageError(f"--epochs must be at least 1, got {options.epochs}.")
+    if options.problem not in DEMOS.split(", "):
+        raise unknown("demo", options.problem, DEMOS.split(", "))
+    if options.inject is not None:
+        _watch(options)
+    else:
+        _repair(options)
+
+
+def _repair(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from sickbay import demo, inject  # here: they load torch; the other commands do not need it
+    from sickbay import demo  # here: it loads torch; the other commands do not need it
 
-    console = Console()
-    fault = inject.parse(options.inject) if options.inject is not None else None
-    network = (
-        f"healthy network with {fault}" if fault else f"network of {demo.LAYERS} sigmoid layers"
+    console = Console(quiet=options.json)
+    about = demo.PATIENTS[options.problem].about
+    console.print(f"Two circles are to be told apart by {about}.")
+    result = demo.run(
+        options.problem, options.epochs, options.chart, console, progress=not options.json
     )
+    if options.json:
+        print(json.dumps(result.as_json(), indent=2))
+        return
+    outcome = result.outcome
+    verdict = "repaired" if outcome.solved else "not repaired"
     console.print(
-        f"Training a {network} to tell two circles apart, {options.epochs} epochs, watched."
+        f"\nAccuracy {result.before:.2f} as it was, {outcome.score:.2f} {verdict}, "
+        f"in {outcome.epochs:.0f} epochs where one training has {options.epochs}."
     )
-    result = demo.run(options.epochs, options.chart, console, fault)
+    console.print("The change:")
+    console.print(outcome.diff, markup=False, highlight=False, soft_wrap=True)
+    if result.chart:
+        where = f"Every attempt is recorded in {result.chart}, and what came of it in"
+        console.print(f"{where} {result.chart / 'outcome.json'}", soft_wrap=True)
+    console.print(f"More: sickbay explain {outcome.findings[0].problem}")
+
+
+def _watch(options: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from sickbay import inject
+    from sickbay.demo import watched
+
+    console, fault = Console(quiet=options.json), inject.parse(options.inject)
+    console.print(
+        f"Training a healthy network with {fault} to tell two circles apart, "
+        f"{options.epochs} epochs, watched."
+    )
+    result = watched.run(options.epochs, fault, options.chart, console)
+    if options.json:
+        found = [asdict(each) for each in result.findings]
+        print(json.dumps({"accuracy": result.accuracy, "found": found}, indent=2))
+        return
     names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
     console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")
     if result.findings:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 Severity = Literal["info", "warning", "critical"]
 EventKind = Literal[
-    "finding", "consequence", "gone", "combined", "skipped_step", "trouble", "notice"
+    "finding", "consequence", "gone", "combined", "treatment", "skipped_step", "trouble", "notice"
 ]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
@@ -67,8 +67,9 @@ class Event:
     """Something that happened to the run or to sickbay itself.
 
     `kind` is one of: `finding` (a problem began), `consequence` (one that an earlier finding
-    explains), `gone` (it went away), `combined` (several stand at once), `skipped_step` (a gradient
-    scaler dropped the step), `trouble` (a part of sickbay failed and was switched off), `notice`.
+    explains), `gone` (it went away), `combined` (several stand at once), `treatment`
+    (something was done to the loop), `skipped_step` (a gradient scaler dropped the step), `trouble`
+    (a part of sickbay failed and was switched off), `notice`.
     """
 
     kind: EventKind

@@ -53,7 +53,11 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"epochs": 0}, "epochs must be a whole number from 1 on, or None, got 0."),
     (
         {"on_finding": "shout"},
-        "on_finding must be 'advise', 'silent', 'stop' or a function, got 'shout'.",
+        "on_finding must be 'advise', 'silent', 'stop', 'treat' or a function, got 'shout'.",
+    ),
+    (
+        {"on_finding": "treat", "optimizer": None},
+        "on_finding must not be 'treat' without an optimizer, got no optimizer.",
     ),
     ({"chart": 7}, "got 7."),
     ({"chart": Path(__file__)}, "chart must be a folder that can be made or written to"),

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 import sickbay
+from sickbay.demo.circles import circles
 from sickbay.demo.patients import PATIENTS, layers
-from sickbay.demo.watched import circles
+from sickbay.remedies import ReplaceActivation
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -244,10 +245,18 @@ def test_neither_data_nor_a_loop() -> None:
 def test_heats_on_a_ray_cluster() -> None:
     ray = pytest.importorskip("ray")
     recipe, data, validation = PATIENTS["dying_relu"].make()
-    recipe = replace(recipe, epochs=15)
+    some = ["insert_normalisation", ReplaceActivation(to="elu")]  # each starts a process
     try:
-        outcome = sickbay.repair(recipe, data, validation=validation, progress=False, workers="ray")
+        outcome = sickbay.repair(
+            replace(recipe, epochs=15),
+            data,
+            validation=validation,
+            progress=False,
+            workers="ray",
+            remedies=some,
+        )
     finally:
         ray.shutdown()
     assert outcome.solved
     assert outcome.score > 0.9
+    assert len(outcome.attempts) == 3

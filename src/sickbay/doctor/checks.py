@@ -1,5 +1,7 @@
 """What `watch` may be given: one clear sentence for everything else, before anything is touched."""
 
+from collections.abc import Sequence
+
 from torch import nn
 from torch.optim import Optimizer
 
@@ -34,11 +36,13 @@ def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
     return optimizers
 
 
-def check_on_finding(on_finding: object) -> None:
+def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer]) -> None:
     """Say so if this is nothing that can be done with a finding."""
-    if not callable(on_finding) and on_finding not in ("advise", "silent", "stop"):
-        possible = "'advise', 'silent', 'stop' or a function"
+    if not callable(on_finding) and on_finding not in ("advise", "silent", "stop", "treat"):
+        possible = "'advise', 'silent', 'stop', 'treat' or a function"
         raise UsageError(f"on_finding must be {possible}, got {on_finding!r}.")
+    if on_finding == "treat" and not optimizers:
+        raise UsageError("on_finding must not be 'treat' without an optimizer, got no optimizer.")
 
 
 def check_epochs(epochs: object) -> None:

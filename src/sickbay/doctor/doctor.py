@@ -2,91 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from time import perf_counter, thread_time, time
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.checks import check_epochs, check_model, check_on_finding, check_optimizers
-from sickbay.doctor.governor import Every, Governor
-from sickbay.doctor.numbers import as_number, averages
-from sickbay.doctor.record import OnFinding, Record
+from sickbay.doctor.governor import Governor
+from sickbay.doctor.numbers import averages, numbers_of
+from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, Record
 from sickbay.doctor.ward import Ward
-from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.problems.profiles import choose
-from sickbay.readings import Kind, Setup, Vitals
+from sickbay.readings import Vitals
 from sickbay.vitals.alarm import Alarm, RiseAlarm
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.probe import Probe, Reading
 
+if TYPE_CHECKING:
+    from sickbay.doctor.treatment import Nurse, Treatment
+
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
 MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
 EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
-UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
-UNHEARD = (
-    "no layer's output could be read at this step: the model was not called, or is in eval mode, "
-    "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."
-)
-
-
-def watch(
-    model: nn.Module,
-    optimizer: Optimizer | Sequence[Optimizer] | None = None,
-    *,
-    every: Every = "auto",
-    budget: float = 0.01,
-    profile: str = "default",
-    problems: Sequence[str | Problem] | None = None,
-    epochs: int | None = None,
-    chart: str | os.PathLike[str] | None = None,
-    on_finding: OnFinding = "advise",
-    activations: bool = True,
-) -> Doctor:
-    """Watch a model train.
-
-    Args:
-        model: The model, before or after `torch.compile` (before, if activations are to be read).
-        optimizer: Its optimizer, or several; without one, gradients are read as backward left them.
-        every: How often statistics are read: "auto" (as often as `budget` pays for), a number of
-            steps, or such a number for each kind, as in `{"gradient": 1}`; a kind not named there
-            is never read.
-        budget: With "auto": the fraction of the loop's time that watching may take.
-        profile: The list of problems to look for: "default", or as published: "autotrainer",
-            "bttackler", "training_doctor".
-        problems: Problems to look for instead: names, or objects with thresholds of your own.
-        epochs: How many epochs are planned, if known.
-        chart: A folder to record the run in; it is made. If it holds a run already, the new one
-            goes beside it (`NAME-2`).
-        on_finding: "advise" (print it), "silent", "stop" (raise `Diagnosed` at the next `step`), or
-            a function that is called with each finding.
-        activations: Whether to read the outputs of layers.
-
-    Returns:
-        The doctor, whose `step` belongs into the loop.
-
-    Raises:
-        UsageError: If something given cannot be used; nothing has been changed then.
-    """
-    check_model(model)
-    optimizers = check_optimizers(optimizer, model)
-    check_on_finding(on_finding)
-    check_epochs(epochs)
-    kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
-    governor = Governor(every, budget, kinds if activations else kinds[:-1])
-    chosen = choose(profile, problems)
-    history = History(Setup(epochs=epochs))
-    record = Record(history, {each.name(): each for each in chosen}, on_finding, chart)
-    return Doctor(model, optimizers, governor, chosen, history, record)
 
 
 class Doctor:
@@ -108,6 +51,7 @@ class Doctor:
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations)
+        self._nurse = self._call_nurse() if record.treats else None
         # What came since the last optimizer step; bounded, should there never be one.
         self._waiting: deque[dict[str, float]] = deque(maxlen=MICRO)
         self._uneventful = 0  # steps that may pass unbooked
@@ -127,8 +71,13 @@ class Doctor:
 
     @property
     def events(self) -> list[Event]:
-        """Findings, problems that went away, skipped steps and trouble of our own, oldest first."""
+        """Findings, what became of them, skipped steps and trouble of our own, oldest first."""
         return self._record.events
+
+    @property
+    def treatments(self) -> list[Treatment]:
+        """What was done to the loop, oldest first; only with `on_finding="treat"`."""
+        return [] if self._nurse is None else self._nurse.treatments
 
     @property
     def history(self) -> History:
@@ -140,6 +89,12 @@ class Doctor:
     def chart(self) -> Path | None:
         """The folder the run is recorded in, if it is."""
         return self._record.path
+
+    @property
+    def example(self) -> tuple[Tensor, ...]:
+        """The inputs of the newest training batch, as far as they are tensors."""
+        replay = self._probe.replay
+        return () if replay is None else tuple(replay.inputs())
 
     @property
     def overhead(self) -> float:
@@ -168,8 +123,7 @@ class Doctor:
         """
         start = perf_counter()
         if self._record.to_raise:
-            findings, self._record.to_raise = self._record.to_raise, []
-            raise Diagnosed(findings)
+            self._record.stop()
         try:  # not by the guard's `run`: this is the one path that every microsecond counts on
             if self._uneventful and self._pass(loss, metrics, start):
                 return []
@@ -191,18 +145,13 @@ class Doctor:
         if not self._closed:
             self._closed = True
             self._guard.run("passed steps", self._book_passed)
-            self._guard.run("probe", self._probe.close)
+            self._retire()
             self._record.close()
 
     def __enter__(self) -> Doctor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _pass(self, loss: Any, metrics: Mapping[str, Any], start: float) -> bool:
@@ -213,7 +162,7 @@ class Doctor:
         if type(loss) is Tensor and not metrics and not loss.ndim:
             numbers = {"loss": loss.item()}
         else:
-            numbers = self._numbers(loss, metrics)
+            numbers = numbers_of(loss, metrics, self._record.notice)
         probe = self._probe
         value = numbers.get("loss", 0.0)
         self._restless = not isfinite(value) or self._loss_alarm.rings(value)
@@ -232,7 +181,7 @@ class Doctor:
         costs = self._clock.read()
         costs["passing"], self._probe.passing_time = self._probe.passing_time, 0.0
         passed = self._book_passed()
-        self._waiting.append(self._numbers(loss, metrics))
+        self._waiting.append(numbers_of(loss, metrics, self._record.notice))
         reading = self._guard.run("probe", self._probe.collect, self._history.step)
         if reading is None:
             self._retire()
@@ -246,12 +195,11 @@ class Doctor:
         self._governor.lap(now - self._last, costs, passed + 1)
         self._last = now
         if reading.steps:
+            treating = self._treat()
             self._plan()
-            self._clock.add("books", perf_counter() - now)
+            self._clock.add("books", perf_counter() - now - treating)
         elif len(self._waiting) == UNSTEPPED and self._history.step < 0:
-            self._record.notice(
-                f"{UNSTEPPED} calls of step(), but the watched optimizer made none."
-            )
+            self._record.notice(UNMOVED)
         return new
 
     def _retire(self) -> None:
@@ -259,6 +207,8 @@ class Doctor:
         if not self._retired:
             self._retired = True
             self._guard.run("retiring", self._probe.close)
+            if self._nurse is not None:
+                self._guard.run("end of treatment", self._nurse.close)
 
     def _plan(self) -> None:
         """Choose what is read at the next step."""
@@ -266,6 +216,8 @@ class Doctor:
         self._guard.run("probe", self._probe.arm, due)
         hurried = not due and len(self._probe.optimizers) == 1
         self._uneventful = self._governor.uneventful() if hurried else 0
+        if self._nurse is not None:
+            self._uneventful = min(self._uneventful, self._nurse.may_pass)
         self._probe.quiet = self._uneventful > 0
 
     def _take(self, reading: Reading) -> list[Finding]:
@@ -310,11 +262,13 @@ class Doctor:
         if self._closed:
             return []
         self._book_passed()
-        numbers = self._numbers(None, metrics)
+        numbers = numbers_of(None, metrics, self._record.notice)
         self._record.end_epoch(numbers)
         self._history.end_epoch(**numbers)
         self._guard.run("probe", self._look_again)
-        return self._judge()
+        new = self._judge()
+        self._treat()
+        return new
 
     def _look_again(self, news: bool = False) -> None:
         """See whether the model has changed, and tell the history what it is made of."""
@@ -326,24 +280,21 @@ class Doctor:
         with self._clock.timing("judging"):
             verdict = self._ward.judge(self._history)
         with self._clock.timing("voice"):
-            for finding in verdict.new:
-                self._record.finding(finding)
-            for finding, cause in verdict.explained:
-                self._record.consequence(finding, cause)
-            for name in verdict.gone:
-                self._record.event("gone", f"{name} is gone")
-            if verdict.new and len(standing := self._ward.standing) > 1:
-                self._record.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
+            self._record.verdict(verdict, self._ward.standing)
         return verdict.new
 
-    def _numbers(self, loss: Any, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """Return what was given as numbers; what is none is left out, and that is said."""
-        numbers = {}
-        for name, value in (metrics if loss is None else {"loss": loss, **metrics}).items():
-            number = as_number(value)
-            if number is None:
-                text = f"{name} must be a number or a tensor, got {type(value).__name__}."
-                self._record.notice(text)
-            else:
-                numbers[name] = number
-        return numbers
+    def _call_nurse(self) -> Nurse:
+        from sickbay.doctor.treatment import Nurse  # only who treats waits for it
+
+        return Nurse(self._probe, self._history, self._record, self._wake)
+
+    def _wake(self) -> None:  # from letting steps pass: something was done to this one
+        self._uneventful, self._probe.quiet = 0, False
+
+    def _treat(self) -> float:
+        """Treat what there is to treat; return the seconds, which the budget does not pay for."""
+        if self._nurse is None:
+            return 0.0
+        seconds = self._nurse.act(self._ward.standing)
+        self._governor.own_time += self._nurse.cost()
+        return seconds

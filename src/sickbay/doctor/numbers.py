@@ -1,6 +1,6 @@
 """Making plain numbers of what a loop hands over."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from torch import Tensor
@@ -15,6 +15,20 @@ def as_number(value: Any) -> float | None:
         return float(value)
     except Exception:
         return None
+
+
+def numbers_of(
+    loss: Any, metrics: Mapping[str, Any], notice: Callable[[str], object]
+) -> dict[str, float]:
+    """Return what was given as numbers; what is none is left out, and that is said."""
+    numbers = {}
+    for name, value in (metrics if loss is None else {"loss": loss, **metrics}).items():
+        number = as_number(value)
+        if number is None:
+            notice(f"{name} must be a number or a tensor, got {type(value).__name__}.")
+        else:
+            numbers[name] = number
+    return numbers
 
 
 def averages(rows: Collection[dict[str, float]]) -> dict[str, float]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
+from sickbay.doctor.ward import Verdict
+from sickbay.errors import Diagnosed
 from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -15,7 +17,14 @@ from sickbay.readings import Setup, Vitals
 from sickbay.reports import terminal
 from sickbay.vitals.guard import Guard
 
-OnFinding: TypeAlias = Literal["advise", "silent", "stop"] | Callable[[Finding], object]
+OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[Finding], object]
+
+UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
+UNMOVED = f"{UNSTEPPED} calls of step(), but the watched optimizer made none."
+UNHEARD = (
+    "no layer's output could be read at this step: the model was not called, or is in eval mode, "
+    "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."
+)
 
 
 class Record:
@@ -32,6 +41,7 @@ class Record:
         self.events: list[Event] = []
         self.to_raise: list[Finding] = []
         self.guard = Guard(self.trouble)
+        self.plan: Callable[[Finding, str], bool] | None = None  # tells whether it is treated
         self._history, self._problems, self._on_finding = history, problems, on_finding
         self._said: set[str] = set()
         self._chart = None if chart is None else ChartWriter(chart, history.setup)
@@ -42,6 +52,11 @@ class Record:
     def path(self) -> Path | None:
         """The folder of the chart."""
         return None if self._chart is None else self._chart.path
+
+    @property
+    def treats(self) -> bool:
+        """Whether findings are treated."""
+        return self._on_finding == "treat"
 
     def vitals(self, vitals: Vitals) -> None:
         """Write down a reading."""
@@ -58,23 +73,48 @@ class Record:
         if self._chart is not None:
             self.guard.run("chart", self._chart.setup, setup)
 
+    def verdict(self, verdict: Verdict, standing: Sequence[str]) -> None:
+        """Keep what a judgement has brought; `standing` are the problems there are now."""
+        for finding in verdict.new:
+            self.finding(finding)
+        for finding, cause in verdict.explained:
+            self.consequence(finding, cause)
+        for name in verdict.gone:
+            self.event("gone", f"{name} is gone")
+        if verdict.new and len(standing) > 1:
+            self.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
+
     def finding(self, finding: Finding) -> None:
         """Keep a finding and do with it what the user has asked for."""
         self.findings.append(finding)
         if self._chart is not None:
             self.guard.run("chart", self._chart.finding, finding)
         self._add(Event(kind="finding", step=finding.step, epoch=finding.epoch, text=str(finding)))
+        treated = self._planned(finding)
         if self._on_finding == "stop":
             self.to_raise.append(finding)
         else:
-            self.guard.run("voice", self._announce, finding)
+            self.guard.run("voice", self._announce, finding, treated)
+
+    def stop(self) -> None:
+        """Raise what was found since the last time."""
+        findings, self.to_raise = self.to_raise, []
+        raise Diagnosed(findings)
 
     def consequence(self, finding: Finding, cause: str) -> None:
         """Keep a problem that an earlier finding explains, and mention it."""
         text = f"{finding}  (a consequence of {cause.replace('_', ' ')})"
         self._add(Event(kind="consequence", step=finding.step, epoch=finding.epoch, text=text))
-        if self._on_finding == "advise":
+        self._planned(finding, cause)
+        if self._on_finding in ("advise", "treat"):
             self.guard.run("voice", terminal.say, text)
+
+    def treatment(self, text: str, say: bool = True) -> None:
+        """Keep that something was done to the loop, and say it."""
+        self.event("treatment", text)
+        if say:
+            step = max(self._history.step, 0)
+            self.guard.run("voice", terminal.treated, f"step {step}  {text}")
 
     def event(self, kind: EventKind, text: str) -> None:
         """Keep something that has happened."""
@@ -100,11 +140,16 @@ class Record:
         if self._chart is not None:
             self.guard.run("end of the chart", self._chart.close)
 
-    def _announce(self, finding: Finding) -> None:
+    def _planned(self, finding: Finding, cause: str = "") -> bool:
+        """Ask for treatment, where there is any; tell whether there will be."""
+        plan = self.plan
+        return plan is not None and bool(self.guard.run("treatment", plan, finding, cause))
+
+    def _announce(self, finding: Finding, treated: bool) -> None:
         if callable(self._on_finding):
             self._on_finding(finding)
-        elif self._on_finding == "advise":
-            terminal.show(finding, self._problems[finding.problem].advice)
+        elif self._on_finding in ("advise", "treat"):
+            terminal.show(finding, "" if treated else self._problems[finding.problem].advice)
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

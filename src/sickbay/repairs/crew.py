@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any, Literal, TypeAlias
 
@@ -163,21 +165,17 @@ class Elsewhere(Trainee):
 class Remote(Trainee):
     """An attempt on a Ray cluster."""
 
-    def __init__(self, job: Job) -> None:
-        import ray  # type: ignore[import-not-found,unused-ignore]
-
+    def __init__(self, ray: Any, job: Job) -> None:
         self._ray = ray
-        self._actor = ray.remote(Here).remote(job, _nothing)
-        self._asked: list[Any] = []
+        self._actor: Any = ray.remote(num_cpus=0.5)(Here).remote(job, _nothing)
+        self._asked: Any = None
 
     def advance(self, epochs: int, heed: bool = True) -> None:
         self._actor.advance.remote(epochs, heed)
-        self._asked = [self._actor.report.remote()]
+        self._asked = self._actor.report.remote()
 
     def report(self) -> Report:
-        report: Report = self._ray.get(
-            self._asked[-1] if self._asked else self._actor.report.remote()
-        )
+        report: Report = self._ray.get(self._asked)
         return report
 
     def weights(self) -> tuple[Weights, Weights]:
@@ -199,13 +197,12 @@ class Crew:
 
     def __init__(self, workers: Workers, tick: Callable[[], object]) -> None:
         self.workers, self._tick = check_workers(workers), tick
-        if self.workers == "ray":
-            start_ray()
+        self._ray = start_ray() if self.workers == "ray" else None
 
     def start(self, job: Job) -> Trainee:
         """Start one attempt."""
-        if self.workers == "ray":
-            return Remote(job)
+        if self._ray is not None:
+            return Remote(self._ray, job)
         return Elsewhere(job) if isinstance(self.workers, int) else Here(job, self._tick)
 
     def advance(self, trainees: Sequence[Trainee], epochs: int) -> list[Report]:
@@ -228,14 +225,15 @@ def check_workers(workers: Workers) -> Workers:
     return None if workers == 1 else workers
 
 
-def start_ray() -> None:
-    """Connect to the cluster, or start one here; say what is missing if it is not installed."""
+def start_ray() -> Any:
+    """Return Ray, connected to a cluster, or with one started here; say so if it is missing."""
     try:
-        import ray
+        ray: Any = import_module("ray")
     except ImportError:
         raise UsageError(
             "workers='ray' needs the package ray: pip install 'sickbay[ray]'."
         ) from None
     if not ray.is_initialized():
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    return ray

@@ -15,7 +15,7 @@ from rich.text import Text
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.remedies import Remedy
-from sickbay.repairs.outcome import Attempt, Outcome
+from sickbay.repairs.outcome import Attempt, Outcome, finite
 from sickbay.reports import terminal
 
 ATTEMPTS, OUTCOME = "attempts.jsonl", "outcome.json"
@@ -74,7 +74,7 @@ class Journal:
         self.say(f"attempt {attempt.number}: {attempt}")
         if self.path is not None:
             with (self.path / ATTEMPTS).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(attempt)) + "\n")
+                file.write(json.dumps(attempt.as_json()) + "\n")
 
     def found(self, finding: Finding) -> None:
         """Show what an attempt was stopped by."""
@@ -110,12 +110,12 @@ class Journal:
             return
         report = {
             "solved": outcome.solved,
-            "score": outcome.score,
-            "before": outcome.before,
+            "score": finite(outcome.score),
+            "before": finite(outcome.before),
             "epochs": outcome.epochs,
             "diff": outcome.diff.splitlines(),
             "findings": [asdict(each) for each in outcome.findings],
-            "attempts": [asdict(each) for each in outcome.attempts],
+            "attempts": [each.as_json() for each in outcome.attempts],
         }
         (self.path / OUTCOME).write_text(json.dumps(report, indent=2, default=str) + "\n")
 
@@ -131,6 +131,8 @@ def _folder(chart: str | Path | None, resume: bool) -> Path | None:
             raise UsageError("resume=True needs the folder of the run to resume as chart=.")
         return None
     path, number = Path(chart), 1
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"chart must be a folder, got the file '{chart}'.")
     if resume and not path.is_dir():
         raise UsageError(f"chart must be the folder of a run to resume, got '{chart}'.")
     while not resume and path.exists() and any(path.iterdir()):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import isfinite
+from typing import Any
 
 from torch import nn
 
@@ -36,9 +37,18 @@ class Attempt:
     score: float = float("-inf")
     result: str = ""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {**asdict(self), "score": finite(self.score)}
+
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""
         return f"{self.words}: {score}{self.epochs:.1f} epochs, {self.result or 'under way'}"
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON has it: None where it is none."""
+    return value if isfinite(value) else None
 
 
 @dataclass(frozen=True)

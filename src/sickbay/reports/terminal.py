@@ -43,6 +43,15 @@ def show(finding: Finding, advice: str = "", console: Console | None = None) -> 
     )
 
 
+def treated(text: str) -> None:
+    """Print what was done to the loop."""
+    from rich.text import Text
+
+    line = Text(f"✚ {text}")
+    line.stylize("green", 0, 1)
+    _console().print(line, soft_wrap=True)
+
+
 def say(text: str) -> None:
     """Print a notice of sickbay about itself."""
     from rich.text import Text

@@ -1,0 +1,181 @@
+"""The weights of a healthy moment, kept so that a run can go back to them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from sickbay.history import History
+from sickbay.vitals.pulse import EXACT, plain
+
+FIRST, EVERY = 20, 100  # steps before the first snapshot, and between two of them
+LEVEL = 30  # losses that tell what is usual
+
+
+class Snapshot:
+    """A copy of weights, buffers and the state of optimizers, on the same device.
+
+    Attributes:
+        step: The step it was taken after.
+        rates: The learning rates at that time, by optimizer and group.
+    """
+
+    def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], step: int) -> None:
+        self.step = step
+        self.rates = {each: rates(each) for each in optimizers}
+        self._model = model
+        self._tensors = [(each, each.detach().clone()) for each in tensors(model)]
+        self._states = {
+            optimizer: {held: copied(state) for held, state in optimizer.state.items()}
+            for optimizer in optimizers
+        }
+
+    @property
+    def fits(self) -> bool:
+        """Whether the model is still made of the same tensors."""
+        now = list(tensors(self._model))
+        return len(now) == len(self._tensors) and all(
+            new is old and new.shape == kept.shape
+            for new, (old, kept) in zip(now, self._tensors, strict=True)
+        )
+
+    def restore(self) -> None:
+        """Write everything back into the same tensors, so that whoever holds one is not misled.
+
+        Learning rates and other settings stay: they are the loop's, or its schedule's.
+        """
+        with torch.no_grad():
+            for tensor, kept in self._tensors:
+                tensor.copy_(kept)
+            for optimizer, states in self._states.items():
+                for held in list(optimizer.state):
+                    if held in states:
+                        write(states[held], optimizer.state[held])
+                    else:  # it had none yet
+                        del optimizer.state[held]
+
+
+class Keeper:
+    """Keeps the snapshot of the last healthy moment: one, and a second until it has proved itself.
+
+    Attributes:
+        replaced: What the last roll back has replaced; kept until the next snapshot.
+    """
+
+    def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], history: History) -> None:
+        self.replaced: Snapshot | None = None
+        self._model, self._optimizers, self._history = model, optimizers, history
+        self._kept: Snapshot | None = None
+        # The weights after a step first show in the loss of the next one.
+        self._unproved: Snapshot | None = None
+        self._next = FIRST
+        self._calm = True
+
+    @property
+    def may_pass(self) -> int:
+        """How many steps may pass before the next look."""
+        if self._unproved is not None:
+            return 0
+        return max(self._next - 1 - self._history.step, 0) if self._calm else EVERY
+
+    @property
+    def healthy(self) -> Snapshot | None:
+        """What the run can go back to."""
+        return self._kept if self._kept is not None and self._kept.fits else None
+
+    def look(self, calm: bool) -> None:
+        """Take a snapshot if it is time to; `calm` tells that nothing is wrong."""
+        self._calm = calm
+        losses, step = self._history.recent("loss", LEVEL), self._history.step
+        if self._unproved is not None:
+            if step == self._unproved.step:
+                return  # at the end of an epoch
+            if calm and (not losses or losses[-1] <= max(losses[:-1], default=losses[-1])):
+                self._kept, self.replaced = self._unproved, None
+            self._unproved = None
+        elif calm and step >= self._next and (not losses or losses[-1] <= median(losses)):
+            self._next = step + EVERY
+            if all_finite(tensors(self._model)):
+                self._unproved = Snapshot(self._model, self._optimizers, step)
+
+    def go_back(self, snapshot: Snapshot) -> Snapshot:
+        """Bring the weights of a snapshot back; return one of what they have replaced."""
+        step = self._history.step
+        self.replaced, self._unproved = Snapshot(self._model, self._optimizers, step), None
+        snapshot.restore()
+        self._next = step + EVERY
+        return self.replaced
+
+    def close(self) -> None:
+        """Let go of everything that is kept."""
+        self._kept = self._unproved = self.replaced = None
+
+
+def tensors(model: nn.Module) -> Iterator[Tensor]:
+    """Yield weights and buffers; not by `state_dict`, which may call hooks of the user."""
+    yield from model.parameters()
+    yield from model.buffers()
+
+
+def rates(optimizer: Optimizer) -> list[float]:
+    """Return the learning rate of every group, 0 for one that has none."""
+    return [float(group.get("lr", 0.0)) for group in optimizer.param_groups]
+
+
+def copied(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of what an optimizer keeps for one parameter."""
+    return {
+        name: value.detach().clone() if isinstance(value, Tensor) else copy.deepcopy(value)
+        for name, value in state.items()
+    }
+
+
+def write(kept: dict[str, Any], state: dict[str, Any]) -> None:
+    """Make a state what it was, in place where there are tensors."""
+    for name in state.keys() - kept.keys():
+        del state[name]
+    for name, value in copied(kept).items():
+        now = state.get(name)
+        if isinstance(now, Tensor) and isinstance(value, Tensor) and now.shape == value.shape:
+            now.copy_(value)
+        else:
+            state[name] = value
+
+
+def all_finite(values: Iterable[Tensor]) -> bool:
+    """Tell whether every value is finite; one wait for a device, however many tensors there are.
+
+    Norms are read first: that is many times faster. One of them may overflow where no value does.
+    """
+    with torch.no_grad():
+        found = [
+            each if each.dtype in EXACT and not each.is_sparse else floating(each)
+            for each in values
+            if each.dtype in EXACT or each.is_floating_point() or each.is_complex()
+        ]
+        norms = torch._foreach_norm(found) if found else []
+        return all(map(isfinite, numbers(norms))) or all(
+            bool(each.isfinite().all()) for each in found
+        )
+
+
+def floating(values: Tensor) -> Tensor:
+    """Return values in a form whose norm is exact enough."""
+    return torch.view_as_real(values) if values.is_complex() else plain(values)
+
+
+def numbers(norms: Sequence[Tensor]) -> list[float]:
+    """Return the norms themselves, or for those on a device their sum, waiting for it once."""
+    if all(norm.is_cpu for norm in norms):
+        return [norm.item() for norm in norms]
+    groups: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
+    for norm in norms:
+        groups.setdefault((norm.device, norm.dtype), []).append(norm)
+    return [torch.stack(group).sum().item() for group in groups.values()]

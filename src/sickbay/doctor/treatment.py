@@ -1,0 +1,256 @@
+"""Live treatment: what a running loop can take, carried out, bounded, and taken back if wished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from time import perf_counter
+
+from torch import nn
+
+from sickbay.doctor.dispensary import Dispensary
+from sickbay.doctor.dosing import IN_A_ROW, LATELY, Dose, Dosing
+from sickbay.doctor.record import Record
+from sickbay.doctor.snapshot import LEVEL, Keeper, Snapshot, all_finite, rates, tensors
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.recipe import Recipe
+from sickbay.remedies import Remedy
+from sickbay.vitals.probe import Probe
+
+JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along
+PATIENCE = 3  # losses after a jump that tell whether it lasts
+SAID = 10  # skipped batches that are printed; further ones are written down only
+PASSING = ("loss_spike", "loss_explosion")  # may be over as soon as they are seen
+SKIP = "skip_bad_batches"
+ALONE = "an optimizer that is stepped with a closure is not treated."
+SICK = (
+    f"{IN_A_ROW} batches in a row, or more than half of the last {LATELY}, had a gradient that is "
+    "not finite: this is no bad batch but a sick run; no more are skipped."
+)
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """Something that was done to the running loop.
+
+    Attributes:
+        step: The step after which it was done.
+        problem: The problem it was done for.
+        remedy: The name of the remedy.
+        text: What was done and why.
+    """
+
+    step: int
+    problem: str
+    remedy: str
+    text: str
+    _undo: Callable[[Treatment], bool] = field(repr=False, compare=False)
+
+    def undo(self) -> bool:
+        """Take it back; return False if that is not possible, or was done already."""
+        return self._undo(self)
+
+
+class Nurse:
+    """Treats a running loop as the findings ask for.
+
+    `plan` takes a finding in, `act` does what is to be done after a step.
+    """
+
+    def __init__(
+        self, probe: Probe, history: History, record: Record, wake: Callable[[], object]
+    ) -> None:
+        self.treatments: list[Treatment] = []
+        model, optimizers = probe.anatomy.model, probe.optimizers
+        self._model, self._history = model, history
+        self._record, self._guard = record, record.guard
+        record.plan = self.plan
+        self._dosing = Dosing(model, optimizers, self._guard, wake)
+        self._keeper = Keeper(model, optimizers, history)
+        parts = self._dosing, self._keeper
+        self._dispensary = Dispensary(model, optimizers, history, record, *parts)
+        self._planned: list[Finding] = []
+        self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before
+        self._mended = False  # buffers were put back
+        self._seconds = 0.0
+
+    @property
+    def may_pass(self) -> int:
+        """How many steps may pass before `act` must be called again, if nothing happens."""
+        return 0 if self._jumps else self._keeper.may_pass
+
+    def cost(self) -> float:
+        """Return the seconds spent since the last call."""
+        seconds = self._seconds + self._dosing.seconds
+        self._seconds = self._dosing.seconds = 0.0
+        return seconds
+
+    def plan(self, finding: Finding, cause: str = "") -> bool:
+        """Take a finding in; tell whether something is, or may be, done about it.
+
+        Of what another finding explains, only damage to the weights is treated on its own. A batch
+        that was skipped explains nothing: it did not reach them.
+        """
+        if cause not in ("", "non_finite") and finding.problem not in PASSING:
+            return False
+        if finding.problem == "non_finite" and not self._are_weights_spoilt():
+            return self._mended or bool(self._dosing.skipped)
+        if self._dispensary.choose(finding) is None:
+            return False
+        losses = self._history.recent("loss", LEVEL + 1)[:-1]
+        high = max(filter(isfinite, losses), default=inf)
+        if finding.problem in PASSING and high < inf:
+            self._jumps.append((finding, high))
+        else:
+            self._planned.append(finding)
+        return True
+
+    def act(self, standing: Sequence[str]) -> float:
+        """Do what is to be done after a step, where these problems stand; return the seconds."""
+        start = perf_counter()
+        ill = any(problem != "non_finite" for problem in standing) or self._dosing.alarmed
+        calm = not (ill or self._jumps or self._planned)
+        self._guard.run("treatment", self._act)
+        self._guard.run("snapshot", self._keeper.look, calm)
+        seconds = perf_counter() - start
+        self._seconds += seconds
+        return seconds
+
+    def close(self) -> None:
+        """Take the hooks away: learning rates and gradients are the loop's own again."""
+        self._dosing.close()
+        self._keeper.close()
+
+    def _act(self) -> None:
+        if self._dosing.left_alone:
+            self._record.notice(ALONE)
+        for reason in self._dosing.skipped:
+            self._note_skipped(f"skipped the batch: {reason}")
+        planned, self._planned = self._planned, []
+        for finding in planned:
+            self._treat(finding)
+        if self._dosing.alarmed or not isfinite(self._loss):
+            self._treat_not_finite()
+        for jump in list(self._jumps):
+            self._treat_jump(*jump)
+        self._dosing.seen()
+
+    def _treat(self, finding: Finding, lasting: bool = False) -> bool:
+        """Give the best remedy; False if there is none, be it that another treatment was enough."""
+        choice = self._dispensary.choose(finding, lasting)
+        if choice is not None:
+            self._carry_out(finding, *choice)
+        return choice is not None
+
+    def _treat_not_finite(self) -> None:
+        """Go back if the weights are lost, or if they turn every batch into a bad one."""
+        finding = Finding(problem="non_finite", step=self._history.step)
+        dosing = self._dosing
+        spoilt = self._are_weights_spoilt()
+        if self._mended:  # a gradient scaler has dropped the step, but not what forward has done
+            self._mended = False
+            self._note_skipped("put back the buffers that a bad batch had written to")
+        if dosing.sick or spoilt:
+            went_back = self._treat(finding)
+            if not went_back and dosing.sick and dosing.skipping:
+                self._record.notice(SICK)
+
+    def _treat_jump(self, finding: Finding, high: float) -> None:
+        since = [loss for step, loss in self._history.timed("loss", LEVEL) if step > finding.step]
+        came_back = any(loss <= high for loss in since)
+        if not came_back and len(since) < PATIENCE:
+            return
+        self._jumps.remove((finding, high))
+        if came_back:
+            because = f"{finding.title} at step {finding.step}"
+            self._record.notice(f"the loss came back by itself after {because}; nothing is done.")
+        else:
+            self._treat(finding, lasting=True)
+
+    def _carry_out(self, finding: Finding, remedy: Remedy, new: Recipe) -> None:
+        now, name = self._dispensary.recipe(), remedy.name()
+        snapshot = self._keeper.healthy
+        if new.rollbacks > now.rollbacks and snapshot is not None:
+            self._go_back(finding, name, snapshot)
+        elif new.train_mode > now.train_mode:
+            modes = [(module, module.training) for module in self._model.modules()]
+            self._model.train()
+            text = "put the model into training mode"
+            self._note(finding, name, text, lambda: _set_modes(modes))
+        else:
+            dose = Dose.between(now, new)
+            self._dosing.doses.append(dose)
+            text = dose.words(self._dosing.factor)
+            self._note(finding, name, text, lambda: self._drop(dose))
+
+    def _go_back(self, finding: Finding, name: str, snapshot: Snapshot) -> None:
+        risen = [
+            each
+            for each, kept in snapshot.rates.items()
+            if any(now > JUMP * old > 0 for now, old in zip(rates(each), kept, strict=False))
+        ]
+        dose = Dose(caps={each: snapshot.rates[each] for each in risen})
+        replaced = self._keeper.go_back(snapshot)
+        self._dosing.resume()
+        text = f"went back to the weights of step {snapshot.step}"
+        if risen:
+            self._dosing.doses.append(dose)
+            text += f" and limited the learning rate to {max(snapshot.rates[risen[0]]):g}"
+        self._note(finding, name, text, lambda: self._go_forth(replaced, dose))
+
+    def _note(self, finding: Finding, name: str, text: str, undo: Callable[[], bool]) -> None:
+        """Keep, count and say what was done about a finding."""
+        self._dispensary.given(finding, name)
+        because = f"because of {finding.title} at step {finding.step}"
+        self._keep(finding.problem, name, f"{text} {because}", undo)
+
+    def _note_skipped(self, text: str) -> None:
+        count = sum(each.remedy == SKIP for each in self.treatments) + 1
+        text += " (further ones are not printed)" if count == SAID else ""
+        self._keep("non_finite", SKIP, text, self._stop_skipping, say=count <= SAID)
+
+    def _keep(
+        self, problem: str, name: str, text: str, undo: Callable[[], bool], say: bool = True
+    ) -> None:
+        def take_back(treatment: Treatment) -> bool:
+            done = bool(self._guard.run("treatment", undo))
+            if done:
+                self._record.treatment(f"taken back: {treatment.text}")
+            return done
+
+        self.treatments.append(Treatment(self._history.step, problem, name, text, take_back))
+        self._record.treatment(text, say=say)
+
+    def _stop_skipping(self) -> bool:
+        was, self._dosing.skipping = self._dosing.skipping, False
+        return was
+
+    def _drop(self, dose: Dose) -> bool:
+        there = any(each is dose for each in self._dosing.doses)
+        self._dosing.doses = [each for each in self._dosing.doses if each is not dose]
+        return there
+
+    def _go_forth(self, replaced: Snapshot, dose: Dose) -> bool:
+        there = self._keeper.replaced is replaced and replaced.fits
+        if there:
+            replaced.restore()
+            self._keeper.replaced = None
+            self._drop(dose)
+        return there
+
+    @property
+    def _loss(self) -> float:
+        return next(iter(self._history.recent("loss", 1)), 0.0)
+
+    def _are_weights_spoilt(self) -> bool:
+        """Tell whether weights are not finite, or buffers that cannot be put back."""
+        self._mended |= self._dosing.mend_buffers()
+        return not all_finite(tensors(self._model))
+
+
+def _set_modes(modes: Sequence[tuple[nn.Module, bool]]) -> bool:
+    for module, training in modes:
+        module.training = training
+    return True

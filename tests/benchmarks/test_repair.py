@@ -1,0 +1,99 @@
+"""The repair benchmark: its patients, its figures, and one run from end to end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.repair import tables
+from benchmarks.repair.__main__ import arguments, main, select
+from benchmarks.repair.patient import EIGHT, patients, ready
+from benchmarks.repair.treat import each_remedy, treat
+
+
+def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
+    told = {
+        "detected": True, "repaired": True, "score": 0.9, "extra": 0.2, "seconds": 2.0,
+        "remedies": ["a"], "stated": 0.8, "changed": True,
+    }  # fmt: skip
+    return {
+        "name": "x",
+        "problem": problem,
+        "plain": {"score": 0.4, "seconds": 1.0},
+        "twin": {"score": 0.9},
+        "race": {**told, **race},
+    }
+
+
+def test_figures() -> None:
+    records = [record(), record(repaired=False, score=0.38, extra=1.0, stated=0.5)]
+    values = tables.figures(records, "race")
+    assert values["repaired, of those detected"] == 0.5
+    assert values["mean gain where the plain score is below 0.6"] == pytest.approx(0.24)
+    assert values["repaired but worse by more than 1 point"] == 1
+    assert values["extra epochs, median"] == pytest.approx(0.6)
+    assert values["Brier score of the stated odds"] == pytest.approx((0.2**2 + 0.5**2) / 2)
+    assert values["Brier score of the papers' fixed numbers"] == pytest.approx(0.5)
+
+
+def test_only_detected_runs_count() -> None:
+    values = tables.figures([record(), record(detected=False, repaired=False)], "race")
+    assert values["repaired, of those detected"] == 1
+
+
+def test_healthy_runs_must_not_change() -> None:
+    values = tables.figures([record("", changed=True), record("", changed=False)], "race")
+    assert values == {"healthy runs that were changed": 1}
+
+
+def test_odds_are_counted_by_what_was_found() -> None:
+    tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
+    records = [{"found": "dead_units", "tried": tried}] * 2
+    table = tables.odds(records, {"command": "x"})
+    assert table["counts"] == {"dead_units": {"a": [2, 2], "b": [0, 2]}}
+
+
+def test_there_are_enough_patients() -> None:
+    found = patients(None, EIGHT)
+    for problem in EIGHT:
+        assert len([each for each in found if each.problem == problem]) >= 20
+
+
+def test_the_halves_and_names_that_were_asked_for() -> None:
+    given = arguments(["--half", "calibration", "--only", "dying_relu/circles"])
+    assert {each.seed % 2 for each in select(given)} == {0}
+    assert all("dying_relu/circles" in each.name for each in select(given))
+
+
+def one(name: str) -> Any:
+    return next(each for each in patients(None, EIGHT) if each.name.startswith(name))
+
+
+def test_a_patient_is_treated() -> None:
+    told = treat(one("improper_output/circles"), ("race",))
+    assert told["race"]["detected"]
+    assert told["race"]["repaired"]
+    assert told["race"]["score"] > told["plain"]["score"] + 0.2
+    assert [sheet.rows for sheet in tables.sheets([told], ("race",))]
+
+
+def test_each_remedy_is_tried_by_itself() -> None:
+    told = each_remedy(one("improper_loss/circles"))
+    assert told["found"] == "improper_loss"
+    assert told["tried"]["change_loss"]["worked"]
+
+
+def test_the_same_plan_gives_the_same_model() -> None:
+    patient = one("dying_relu/circles")
+    first, second = (ready(patient.plan, patient.seed, None) for _ in range(2))
+    assert str(first.recipe.model) == str(second.recipe.model)
+    assert first.score(first.recipe.model, first.recipe) == pytest.approx(
+        second.score(second.recipe.model, second.recipe)
+    )
+
+
+def test_a_folder_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--data", "nowhere"])
+    assert "--data must be a folder, got 'nowhere'." in capsys.readouterr().err
