@@ -20,6 +20,7 @@ def test_the_demo_finds_and_repairs_the_vanishing_gradient(
     assert "as it was, 1.00 repaired" in printed or "as it was, 0.99 repaired" in printed
     assert "+ model = sickbay.surgery." in printed
     assert f"recorded in {tmp_path / 'run'}" in printed
+    assert f"What came of it: {tmp_path / 'run' / 'outcome.json'}" in printed
     assert json.loads((tmp_path / "run" / "outcome.json").read_text())["solved"]
 
 

@@ -12,7 +12,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import torch
 from rich.console import Console
 
 from benchmarks.detection.pool import Failure, work
-from benchmarks.repair import tables
+from benchmarks.repair import demos, tables
 from benchmarks.repair.patient import EIGHT, Patient, patients
 from benchmarks.repair.treat import Record, each_remedy, treat
 from sickbay.repairs.fit import STRATEGIES, Strategy
@@ -64,6 +64,19 @@ def select(given: argparse.Namespace) -> list[Patient]:
     ]
 
 
+def told(args: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments that matter to others: not where things lie on this machine."""
+    given = iter(args)
+    for each in given:
+        if each in ("--json", "--markdown"):
+            next(given, None)
+        else:
+            yield each
+            if each == "--data":
+                next(given, None)
+                yield "DIR"
+
+
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
     out, aside = Console(width=None if sys.stdout.isatty() else 150), Console(stderr=True)
@@ -73,6 +86,7 @@ def main(args: Sequence[str] | None = None) -> int:
         strategies = (given.strategy,)
     job = each_remedy if given.odds else partial(treat, strategies=strategies)
     records: list[Record] = []
+    shown: list[Record] = []
     failures: list[str] = []
     try:
         for patient, result in work(job, chosen, "repairing", aside):
@@ -83,14 +97,20 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         out.print(f"Interrupted; this is about the {len(records)} of {len(chosen)} runs done.")
     records.sort(key=lambda each: each["name"])
-    command = "python -m benchmarks.repair " + " ".join(sys.argv[1:] if args is None else args)
+    command = "python -m benchmarks.repair " + " ".join(
+        told(sys.argv[1:] if args is None else args)
+    )
     about = {"command": command, "python": platform.python_version(), "torch": torch.__version__}
     if given.odds:
-        table = tables.odds(records, about)
+        before = json.loads(SHIPPED.read_text()) if given.only and SHIPPED.is_file() else None
+        table = tables.odds(records, about, before)
         SHIPPED.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n")
         out.print(f"Wrote {SHIPPED}: {sum(map(len, table['counts'].values()))} pairs.")
     else:
         sheets = tables.sheets(records, strategies)
+        shown = [] if given.only else [demos.run(name, "race") for name in demos.DEMOS]
+        if shown:
+            sheets.append(demos.sheet(shown))
         for sheet in sheets:
             sheet.show(out)
         if given.markdown:
@@ -98,7 +118,7 @@ def main(args: Sequence[str] | None = None) -> int:
     for line in failures:
         out.print(f"failed: {line}", markup=False, soft_wrap=True)
     if given.json:
-        report = {"about": about, "runs": records, "failures": failures}
+        report = {"about": about, "runs": records, "demos": shown, "failures": failures}
         given.json.write_text(json.dumps(report, indent=1) + "\n")
     return 1 if failures else 0
 

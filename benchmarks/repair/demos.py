@@ -35,7 +35,7 @@ def circles() -> tuple[Recipe, Halves]:
 
 def blobs() -> tuple[Recipe, Halves]:
     """Return one hidden layer on three blobs that overlap, trained sample by sample."""
-    x, y = make_blobs(n_samples=1000, centers=3, n_features=2, cluster_std=2, random_state=2)
+    x, y = make_blobs(n_samples=1000, centers=3, n_features=2, cluster_std=1.8, random_state=2)
     model = nn.Sequential(nn.Linear(2, 50), nn.ReLU(), nn.Linear(50, 3))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     recipe = Recipe(

@@ -16,7 +16,7 @@ from benchmarks.detection import train as zoo_train
 from benchmarks.detection.case import Case
 from benchmarks.detection.data import Data as ZooData
 from benchmarks.detection.models import build
-from benchmarks.detection.objectives import OBJECTIVES, Objective, above_zero, best
+from benchmarks.detection.objectives import OBJECTIVES, Objective, above_zero, best, same
 from benchmarks.detection.train import Plan, make_optimizer, prepare
 from benchmarks.detection.zoo import cases
 from sickbay.recipe import Recipe
@@ -43,6 +43,17 @@ class Patient:
     twin: Plan | None
     folder: Path | None
     quick: bool
+
+
+class InOneRow(nn.Module):
+    """A loss on the tokens of all sequences in one row, as the zoo's models put them out."""
+
+    def __init__(self, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return self.loss(outputs, targets.flatten())
 
 
 @dataclass(frozen=True)
@@ -90,15 +101,17 @@ def ready(plan: Plan, seed: int, folder: Path | None) -> Ready:
     if plan.surgery:
         plan.surgery(model)
     per_epoch = max(1, len(data.x) // plan.size)
+    loss = objective.module() if plan.module else objective.function
+    in_rows = data.task == "next"
     recipe = Recipe(
         model,
-        objective.module() if plan.module else objective.function,
+        InOneRow(loss) if in_rows else loss,
         make_optimizer(plan, model),
         batch_size=plan.size,
         epochs=max(10, ceil(LONGER * plan.steps / per_epoch)),
         clip_norm=plan.clip or None,
     )
-    targets = objective.target
+    targets = same if in_rows else objective.target
     held = slice(0, VALIDATION)
     return Ready(
         recipe,

@@ -154,8 +154,13 @@ def brier(sick: Sequence[Record], strategy: str) -> dict[str, float]:
     }
 
 
-def odds(records: Sequence[Record], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table that the package ships: by problem and remedy, worked and tried."""
+def odds(
+    records: Sequence[Record], about: Mapping[str, Any], before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the table that the package ships: by problem and remedy, worked and tried.
+
+    What was found in these runs replaces what the table before has about it.
+    """
     counts: dict[str, dict[str, list[int]]] = {}
     for record in records:
         for remedy, result in record["tried"].items():
@@ -164,7 +169,9 @@ def odds(records: Sequence[Record], about: Mapping[str, Any]) -> dict[str, Any]:
                 pair[0] += result["worked"]
                 pair[1] += 1
     runs = sum(bool(record["tried"]) for record in records)
-    return {"about": {**about, "runs": runs, "half": "calibration"}, "counts": counts}
+    made = {**about, "runs": runs, "half": "calibration, every second"}
+    told, kept = (before["about"], before["counts"]) if before else ([], {})
+    return {"about": [*told, made], "counts": {**kept, **counts}}
 
 
 def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:

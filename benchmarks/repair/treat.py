@@ -36,7 +36,7 @@ def treat(patient: Patient, strategies: tuple[Strategy, ...]) -> Record:
     }
     if patient.twin is not None:
         record["twin"] = alone(ready(patient.twin, patient.seed, patient.folder), patient)
-    for strategy in strategies:
+    for strategy in strategies if patient.problem else strategies[:1]:
         record[strategy] = by(strategy, made, patient, record)
     return record
 

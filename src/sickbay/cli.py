@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from inspect import getdoc
+from tempfile import mkdtemp
 
 from sickbay import __version__
 from sickbay.errors import SickbayError, UsageError, unknown
@@ -43,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="a sick network: found, repaired, retrained")
     demo.add_argument("--epochs", type=int, default=30, help="epochs of a training (default: 30)")
-    demo.add_argument("--chart", metavar="DIR", help="record every attempt in this folder")
+    demo.add_argument(
+        "--chart", metavar="DIR", help="record every attempt in this folder (a temporary one)"
+    )
     demo.add_argument("--json", action="store_true", help="print what came of it as JSON, only")
     what = demo.add_mutually_exclusive_group()
     what.add_argument(
@@ -80,11 +83,10 @@ def _repair(options: argparse.Namespace) -> None:
     from sickbay import demo  # here: it loads torch; the other commands do not need it
 
     console = Console(quiet=options.json)
+    chart = options.chart or mkdtemp(prefix="sickbay-demo-")
     about = demo.PATIENTS[options.problem].about
     console.print(f"Two circles are to be told apart by {about}.")
-    result = demo.run(
-        options.problem, options.epochs, options.chart, console, progress=not options.json
-    )
+    result = demo.run(options.problem, options.epochs, chart, console, progress=not options.json)
     if options.json:
         print(json.dumps(result.as_json(), indent=2))
         return
@@ -96,10 +98,10 @@ def _repair(options: argparse.Namespace) -> None:
     )
     console.print("The change:")
     console.print(outcome.diff, markup=False, highlight=False, soft_wrap=True)
-    if result.chart:
-        where = f"Every attempt is recorded in {result.chart}, and what came of it in"
-        console.print(f"{where} {result.chart / 'outcome.json'}", soft_wrap=True)
-    console.print(f"More: sickbay explain {outcome.findings[0].problem}")
+    console.print(f"Every attempt is recorded in {result.chart}", soft_wrap=True)
+    console.print(f"What came of it: {result.chart / 'outcome.json'}", soft_wrap=True)
+    if outcome.findings:
+        console.print(f"More: sickbay explain {outcome.findings[0].problem}")
 
 
 def _watch(options: argparse.Namespace) -> None:

@@ -245,7 +245,8 @@ def test_neither_data_nor_a_loop() -> None:
 def test_heats_on_a_ray_cluster() -> None:
     ray = pytest.importorskip("ray")
     recipe, data, validation = PATIENTS["dying_relu"].make()
-    some = ["insert_normalisation", ReplaceActivation(to="elu")]  # each starts a process
+    # Each starts a process, which takes its time.
+    some: list[str | sickbay.Remedy] = ["insert_normalisation", ReplaceActivation(to="elu")]
     try:
         outcome = sickbay.repair(
             replace(recipe, epochs=15),

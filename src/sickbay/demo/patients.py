@@ -72,21 +72,15 @@ def dead() -> tuple[Recipe, Samples, Samples]:
     return patient(model)
 
 
-def deep(
-    hidden: Callable[[], nn.Module], depth: int, lr: float = 3e-3, gain: float = 1.0
-) -> tuple[Recipe, Samples, Samples]:
-    """Return a network of many layers."""
-    return patient(layers(2, *[64] * depth, 1, hidden=hidden, gain=gain), lr=lr)
-
-
 sound = partial(layers, 2, WIDTH, WIDTH)
 PATIENTS: Mapping[str, Patient] = {
     "vanishing_gradient": Patient(
-        "eleven sigmoid layers of 64 units", lambda: deep(nn.Sigmoid, 11, lr=1e-3)
+        "eleven sigmoid layers of 64 units",
+        lambda: patient(layers(2, *[64] * 11, 1, hidden=nn.Sigmoid), lr=1e-3),
     ),
     "exploding_gradient": Patient(
-        "nine ReLU layers whose weights start 16 times too large",
-        lambda: deep(nn.ReLU, 9, gain=40.0),
+        "nine ReLU layers whose weights start five times too large, with SGD",
+        lambda: patient(layers(2, *[64] * 9, 1, gain=12.0), kind=optim.SGD, lr=0.05),
     ),
     "dying_relu": Patient("three ReLU layers whose biases start at -5", dead),
     "oscillating_loss": Patient(

@@ -24,7 +24,7 @@ class Result:
     problem: str
     before: float
     outcome: Outcome
-    chart: Path | None
+    chart: Path
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -37,14 +37,14 @@ class Result:
             "epochs": self.outcome.epochs,
             "diff": self.outcome.diff.splitlines(),
             "attempts": [each.as_json() for each in self.outcome.attempts],
-            "chart": None if self.chart is None else str(self.chart),
+            "chart": str(self.chart),
         }
 
 
 def run(
-    problem: str = "vanishing_gradient",
-    epochs: int = 30,
-    chart: str | os.PathLike[str] | None = None,
+    problem: str,
+    epochs: int,
+    chart: str | os.PathLike[str],
     console: Console | None = None,
     progress: bool = True,
 ) -> Result:
@@ -64,4 +64,4 @@ def run(
     )
     before = plain.advance(epochs).scores[-1]["val_accuracy"]
     plain.close()
-    return Result(problem, before, outcome, None if chart is None else Path(chart))
+    return Result(problem, before, outcome, outcome.chart or Path(chart))

@@ -149,7 +149,13 @@ class Record:
         if callable(self._on_finding):
             self._on_finding(finding)
         elif self._on_finding in ("advise", "treat"):
-            terminal.show(finding, "" if treated else self._problems[finding.problem].advice)
+            terminal.show(finding, "" if treated else self._advice(finding.problem))
+
+    def _advice(self, problem: str) -> str:
+        """Return what to try: the remedy with the best odds, as words and code; else in general."""
+        from sickbay.remedies.advice import advised  # here, so that only who is sick waits for it
+
+        return "\n".join(advised(problem)) or self._problems[problem].advice
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

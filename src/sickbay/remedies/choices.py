@@ -97,7 +97,7 @@ CHOICES: Mapping[str, Sequence[Remedy]] = {
     "layer_imbalance": (HoldAllParameters(), ADAM),
     "wrong_mode": (TrainMode(),),
     "missing_zero_grad": (ClearGradients(),),
-    "bad_targets": (MendTargets(), SkipBadBatches()),
+    "bad_targets": (MendTargets(), ChangeLoss(), SkipBadBatches()),
 }  # fmt: skip
 
 EVERY: Mapping[str, Remedy] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -65,6 +66,7 @@ class Outcome:
         findings: All that was found, in all attempts.
         attempts: Every attempt, in order; `parent` makes them a tree.
         history: What was evaluated after each epoch of the attempt that the model is from.
+        chart: The folder that everything is recorded in, if it is.
     """
 
     model: nn.Module = field(repr=False)
@@ -76,6 +78,7 @@ class Outcome:
     findings: Sequence[Finding] = field(repr=False, default=())
     attempts: Sequence[Attempt] = field(repr=False, default=())
     history: Sequence[dict[str, float]] = field(repr=False, default=())
+    chart: Path | None = None
 
     @property
     def diff(self) -> str:

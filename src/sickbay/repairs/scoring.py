@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.errors import unknown
+from sickbay.remedies import Fitted
 from sickbay.repairs.checks import Loss, loss_name, undisturbed
 from sickbay.repairs.data import Data
 from sickbay.repairs.sources import Rows
@@ -71,9 +72,20 @@ def evaluate(model: nn.Module, loss: Loss, data: Data, task: str | None = None) 
             if isinstance(outputs, Tensor):
                 if tally is None:
                     known = data.targets() if isinstance(data.training, Rows) else targets
-                    tally = _Tally(task or _task(inputs, outputs, known, loss), loss)
-                tally.add(outputs, targets)
+                    meant = meaning(loss, outputs) or _task(inputs, outputs, known, loss)
+                    tally = _Tally(task or meant, loss)
+                fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
+                tally.add(outputs, fitted)
     return Scores(val_loss=total / count, **(tally.scores() if tally else {}))
+
+
+def meaning(loss: Loss, outputs: Tensor) -> str:
+    """Return the task that a loss of ours was made for, "" if it is another one."""
+    if not isinstance(loss, Fitted):
+        return ""
+    several = outputs.ndim > 1 and outputs.shape[-1] > 1
+    answers = "multilabel" if several else "binary"
+    return {"classes": "multiclass", "values": "regression", "answers": answers}[loss.meaning]
 
 
 def _task(inputs: tuple[Tensor, ...], outputs: Tensor, some: Tensor, loss: Loss) -> str:

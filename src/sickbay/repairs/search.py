@@ -159,6 +159,7 @@ class Search:
             findings=[each for node in self.nodes for each in node.report.findings],
             attempts=[node.attempt for node in self.nodes],
             history=best.report.scores,
+            chart=self.journal.path,
         )
 
     def close(self) -> None:

@@ -17,8 +17,9 @@ from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
 from sickbay.problems import Problem
 from sickbay.readings import Setup
-from sickbay.recipe import Recipe
+from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
+from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
 from sickbay.repairs.scoring import evaluate, key
 
@@ -187,7 +188,7 @@ class Training:
         loss = live.loss(outputs, targets)
         loss.backward()  # type: ignore[no-untyped-call]
         live.optimizer.step()
-        return doctor.step(loss, outputs=outputs, targets=targets)
+        return doctor.step(loss, **compared(live.loss, outputs, targets))
 
     def _begin(self) -> Doctor:
         self._start = evaluate(self.live.model, self.live.loss, self.data)
@@ -221,6 +222,14 @@ class Training:
         if score > self.best_score:
             self.best_score = score
             self.best = copy.deepcopy(self.live.model.state_dict())
+
+
+def compared(loss: Loss, outputs: Any, targets: Tensor) -> dict[str, Tensor]:
+    """Return what a loss compares, where that is sample by sample; else it is found by itself."""
+    if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
+        return {}
+    fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
+    return {"outputs": outputs, "targets": fitted}
 
 
 def lowering(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau:

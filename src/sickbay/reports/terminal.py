@@ -26,7 +26,9 @@ def lines(finding: Finding, advice: str = "") -> list[str]:
       try  lower the learning rate
     """
     sign, _ = SIGNS[finding.severity]
-    return [f"{sign} {finding}", *([f"  try  {advice}"] if advice else [])]
+    heads = ["  try  ", *["       "] * advice.count("\n")]
+    told = [head + line for head, line in zip(heads, advice.splitlines(), strict=False)]
+    return [f"{sign} {finding}", *told]
 
 
 def show(finding: Finding, advice: str = "", console: Console | None = None) -> None:
