@@ -1,6 +1,6 @@
 """A network that cannot learn is trained, found out, repaired and trained again.
 
-    python examples/repair.py
+python examples/repair.py
 """
 
 import torch

@@ -1,5 +1,6 @@
 """What every test gets: an end to the doctors it has left."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from sickbay.vitals import scaler
 from sickbay.vitals.probe import Probe
 
+os.environ["SICKBAY_HOME"] = os.devnull  # tests neither use nor change the counts of a user
 torch.set_num_threads(1)  # the models are tiny; more threads only wait for each other
 
 

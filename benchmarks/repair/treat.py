@@ -16,7 +16,7 @@ from sickbay.remedies.choices import CHOICES
 from sickbay.remedies.odds import odds
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import Strategy, repair
-from sickbay.repairs.training import Terms, Training
+from sickbay.repairs.training import Terms, Training, fits
 
 NEAR = 0.02  # of the healthy twin's score
 Record = dict[str, Any]
@@ -70,14 +70,14 @@ def by(strategy: Strategy, made: Ready, patient: Patient, record: Record) -> Rec
     )
     after = number(made.score(outcome.model, outcome.recipe))
     names = [each.problem for each in outcome.findings]
+    first = outcome.attempts[0].result
     right = {patient.problem, *ACCEPTED.get(patient.problem, ())}
     twin = record["twin"]["score"] if record["twin"] else record["plain"]["score"]
-    best = [each for each in outcome.attempts if each.remedy]
-    first = next((each for each in outcome.attempts if each.problem), None)
+    won = [each for each in outcome.attempts if each.remedy and each.result == "healthy"]
     return {
         "found": names[:1],
         "all_found": names,
-        "detected": bool(right & set(names)),
+        "detected": first in right,
         "solved": outcome.solved,
         "score": after,
         "repaired": outcome.solved and after >= twin - NEAR,
@@ -85,8 +85,8 @@ def by(strategy: Strategy, made: Ready, patient: Patient, record: Record) -> Rec
         "extra": outcome.epochs / record["epochs"] - 1,
         "seconds": perf_counter() - start,
         "attempts": [str(each) for each in outcome.attempts],
-        "remedies": [each.remedy for each in best if each.result == "healthy"],
-        "stated": stated(first.problem, best[-1].remedy) if first and best else None,
+        "remedies": [each.remedy for each in won],
+        "stated": stated(won[0].problem, won[0].remedy) if won else None,
         "changed": outcome.recipe is not outcome.original and outcome.diff != "no change",
         "diff": outcome.diff,
     }
@@ -133,8 +133,6 @@ def each_remedy(patient: Patient) -> Record:
 
 def one(recipe: Recipe, data: Data, terms: Terms, made: Ready, start: Any, twin: Record) -> Record:
     """Train with one remedy; return the score, and whether it has worked."""
-    from sickbay.repairs.training import fits
-
     begin = start if start is not None and fits(recipe.model, start) else None
     training = Training(recipe, data, terms, begin)
     report = training.advance(terms.epochs)

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from inspect import getdoc
+from pathlib import Path
 from tempfile import mkdtemp
 
 from sickbay import __version__
 from sickbay.errors import SickbayError, UsageError, unknown
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
 
+ODDS = Path(__file__).with_name("remedies") / "odds.json"
 DEMOS = (
     "vanishing_gradient, exploding_gradient, dying_relu, oscillating_loss, slow_convergence, "
     "improper_output, improper_loss, abnormal_data"
@@ -144,6 +146,7 @@ def _explain(options: argparse.Namespace) -> None:
         raise unknown("problem", options.name, EVERY)
     kind = EVERY[options.name]
     print(f"{options.name} ({kind.severity})\n\n{getdoc(kind)}\n\nWhat to try:\n    {kind.advice}")
+    _remedies(options.name)
     tuned = {
         profile: problem
         for profile, problems in PROFILES.items()
@@ -156,3 +159,12 @@ def _explain(options: argparse.Namespace) -> None:
     for limit in fields(kind):  # type: ignore[arg-type]
         values = ", ".join(f"{name} {getattr(each, limit.name):g}" for name, each in tuned.items())
         print(f"    {limit.name}  {limit.metadata['doc']}\n        {values}")
+
+
+def _remedies(problem: str) -> None:
+    """Print how often each remedy has cured a problem; from the table alone, without torch."""
+    counts = json.loads(ODDS.read_text())["counts"].get(problem, {})
+    if counts:
+        print("\nRemedies, and in how many of the cases they were tried in each worked:")
+    for remedy, (worked, tried) in sorted(counts.items(), key=lambda item: -item[1][0]):
+        print(f"    {worked:3} of {tried:3}  {remedy}")

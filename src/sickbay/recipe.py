@@ -92,6 +92,14 @@ class Recipe:
         model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
         return replace(self, model=model, loss=loss, optimizer=optimizer)
 
+    def on(self, device: Any) -> Recipe:
+        """Return a copy on another device."""
+        moved = self.copy()
+        moved.model.to(device)
+        if isinstance(moved.loss, nn.Module):
+            moved.loss.to(device)
+        return moved
+
     def but(self, *code: str, **changes: Any) -> Recipe:
         """Return it with some changes, and the code that makes them."""
         return replace(self, code=(*self.code, *code), **changes)
@@ -159,7 +167,10 @@ def spoken(optimizer: Optimizer) -> str:
     """
     kind: Any = type(optimizer)
     group = optimizer.param_groups[0]
-    usual = kind([nn.Parameter(Tensor(1))]).defaults
+    try:
+        usual = kind([nn.Parameter(Tensor(1))]).defaults
+    except TypeError:  # it cannot be made without its settings, so all of them are said
+        usual = dict.fromkeys(optimizer.defaults)
     said = [
         f"{name}={_number(value)}"
         for name, value in group.items()

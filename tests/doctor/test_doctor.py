@@ -48,9 +48,11 @@ def test_a_finding_is_returned_kept_and_printed_once(capsys: pytest.CaptureFixtu
     assert finding.layers[0] == "0"
     printed = capsys.readouterr()
     assert printed.out == ""
-    first, second = printed.err.splitlines()
+    first, second, *code = printed.err.splitlines()
     assert first == f"⚠ {finding}"
     assert second.startswith("  try  ")
+    assert second.endswith(" such cases)")
+    assert all(line.startswith("       model = sickbay.surgery.") for line in code)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

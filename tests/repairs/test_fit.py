@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import sickbay
 from sickbay.demo.circles import circles
@@ -28,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def healthy() -> nn.Module:
+def healthy() -> nn.Sequential:
     return layers(2, 32, 32, 1, gain=2.4)
 
 
@@ -196,6 +197,93 @@ def test_a_loop_of_ones_own() -> None:
     assert runs[0] == "Sigmoid"
     assert len(runs) == len(outcome.attempts)
     assert accuracy(outcome.model, *held) == outcome.score
+
+
+@pytest.mark.parametrize("told", ["nothing", "accuracy", "odd"])
+def test_a_loop_that_tells_little(told: str) -> None:
+    points, labels = circles(256)
+
+    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
+        for _ in range(8):
+            for _ in range(20):
+                recipe.optimizer.zero_grad()
+                loss = recipe.loss(recipe.model(points), labels)
+                loss.backward()  # type: ignore[no-untyped-call]
+                recipe.optimizer.step()
+                doctor.step(loss)
+            if told == "accuracy":
+                doctor.epoch(accuracy=accuracy(recipe.model, points, labels))
+            elif told == "odd":
+                doctor.epoch(beauty=1.0)
+
+    model = healthy()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=8)
+    outcome = sickbay.repair(recipe, train=train, progress=False)
+    assert outcome.solved
+    assert accuracy(outcome.model, points, labels) > 0.9
+
+
+def test_what_a_loop_of_ones_own_raises_is_raised() -> None:
+    def train(_recipe: sickbay.Recipe, _doctor: Any) -> None:
+        raise ZeroDivisionError
+
+    model = healthy()
+    optimizer = torch.optim.Adam(model.parameters())
+    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer)
+    with pytest.raises(ZeroDivisionError):
+        sickbay.repair(recipe, train=train, progress=False)
+
+
+class Fragile(nn.Module):
+    """Works when it is tried out, and fails in training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and torch.is_grad_enabled():
+            raise IndexError("out of range")
+        made: Tensor = self.layer(x)
+        return made
+
+
+def test_a_model_that_cannot_be_trained_is_no_success() -> None:
+    with pytest.raises(sickbay.SickbayError, match="could not be trained: out of range"):
+        fit(Fragile())
+
+
+def test_a_loader_keeps_its_batch_size() -> None:
+    sizes: set[int] = set()
+
+    class Noted(nn.Sequential):
+        def forward(self, x: Tensor) -> Tensor:
+            if self.training:
+                sizes.add(len(x))
+            made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+            return made
+
+    dataset = TensorDataset(*circles(128))
+    loader = DataLoader(dataset, batch_size=16)
+    model = Noted(*healthy())
+    outcome = sickbay.fit(
+        model, loader, loss=nn.BCEWithLogitsLoss(), validation=circles(64, seed=1), epochs=1,
+        optimizer=torch.optim.Adam(model.parameters()), progress=False,
+    )  # fmt: skip
+    assert sizes == {16}
+    assert outcome.recipe.batch_size == 16
+
+
+def test_another_run_cannot_be_resumed(tmp_path: Path) -> None:
+    fit(healthy(), chart=tmp_path / "run", epochs=1)
+    with pytest.raises(sickbay.UsageError, match="another model, data or settings"):
+        fit(healthy(), chart=tmp_path / "run", epochs=2, resume=True)
+
+
+def test_the_budget_is_kept() -> None:
+    outcome = fit(sick(), budget=12)
+    assert outcome.epochs <= 13
 
 
 def accuracy(model: nn.Module, points: Tensor, labels: Tensor) -> float:

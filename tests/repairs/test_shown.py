@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_is_repaired() -> None:
-    command = [sys.executable, ROOT / "examples" / "repair.py"]
+    command = [sys.executable, str(ROOT / "examples" / "repair.py")]
     env = {**os.environ, "SICKBAY_HOME": os.devnull}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
     assert done.stdout.startswith("solved: score ")

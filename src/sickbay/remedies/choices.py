@@ -123,4 +123,5 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
         if not fitting:
             raise unknown("remedy", each, {remedy.name() for remedy in EVERY.values()})
         chosen += fitting
-    return {problem: [each for each in chosen if problem in each.treats] for problem in CHOICES}
+    problems = dict.fromkeys([*CHOICES, *(name for each in chosen for name in each.treats)])
+    return {problem: [each for each in chosen if problem in each.treats] for problem in problems}

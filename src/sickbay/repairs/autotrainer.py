@@ -14,8 +14,7 @@ def autotrainer(search: Search) -> Outcome:
     The same problem again: the solution has failed, and the next one is tried from the state before
     it. Another one: the first is solved, and the new one is treated from here.
     """
-    node = search.start(search.original)
-    search.advance([node], search.terms.epochs)
+    node = search.begin()
     base, treated, waiting = node, "", list[tuple[Remedy, Recipe]]()
     while (finding := node.report.finding) is not None and search.spent < search.budget:
         search.journal.found(finding)
@@ -27,8 +26,11 @@ def autotrainer(search: Search) -> Outcome:
         if node.report.finding is finding:  # no solution is left
             search.to_the_end()
             return search.outcome(solved=search.has_met_target)
-    search.finish(node, "healthy")
-    return search.outcome(solved=node.report.finding is None)
+    if node.report.healthy:
+        search.finish(node, "healthy")
+        return search.outcome(solved=True, node=node)
+    search.finish(node, search.ill(node))
+    return search.outcome(solved=search.has_met_target)
 
 
 def next_one(search: Search, base: Node, last: Node, waiting: list[tuple[Remedy, Recipe]]) -> Node:

@@ -8,6 +8,7 @@ import os
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -23,6 +24,7 @@ from sickbay.repairs.training import Report, Terms, Training
 
 Weights: TypeAlias = dict[str, Tensor]
 Workers: TypeAlias = int | Literal["ray"] | None
+PATIENCE = 5  # seconds that a worker gets to finish its chart
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,17 @@ def serve(pipe: Connection, job: Job, threads: int) -> None:
             if what == "advance":
                 pipe.send(training.advance(*args))
             else:
-                pipe.send((training.best, training.healthy))
+                pipe.send((on_cpu(training.best), on_cpu(training.healthy)))
+        training.close()
     except (EOFError, KeyboardInterrupt):
         return
     except Exception:
         pipe.send(traceback.format_exc())
+
+
+def on_cpu(weights: Weights) -> Weights:
+    """Return weights that outlive the process they were trained in."""
+    return {name: each.cpu() for name, each in weights.items()}
 
 
 class Elsewhere(Trainee):
@@ -132,7 +140,7 @@ class Elsewhere(Trainee):
         self._last, self._waiting = Report(), 0
 
     def advance(self, epochs: int, heed: bool = True) -> None:
-        self._pipe.send(("advance", epochs, heed))
+        self._send("advance", epochs, heed)
         self._waiting += 1
 
     def report(self) -> Report:
@@ -142,19 +150,28 @@ class Elsewhere(Trainee):
         return self._last
 
     def weights(self) -> tuple[Weights, Weights]:
-        self._pipe.send(("weights",))
+        self._send("weights")
         weights: tuple[Weights, Weights] = self._receive()
         return weights
 
     def close(self) -> None:
+        if self._pipe.closed:
+            return
+        with suppress(OSError):
+            self._pipe.send(None)
+        self._process.join(PATIENCE)
         self._process.terminate()
         self._process.join()
         self._pipe.close()
 
+    def _send(self, *asked: Any) -> None:
+        with suppress(OSError):  # a worker that has died has left word, which is read next
+            self._pipe.send(asked)
+
     def _receive(self) -> Any:
         try:
             answer = self._pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
             code = self._process.exitcode
             raise SickbayError(f"A worker process ended (exit code {code}).") from None
         if isinstance(answer, str):

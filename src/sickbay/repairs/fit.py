@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Literal
 
 import torch
@@ -12,14 +13,15 @@ from rich.console import Console
 from torch import nn
 from torch.optim import Optimizer
 
+from sickbay.doctor.checks import check_model
 from sickbay.errors import UsageError, unknown
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose as choose_problems
-from sickbay.recipe import Loss, Recipe
+from sickbay.recipe import Loss, Recipe, spoken
 from sickbay.remedies import Remedy
 from sickbay.remedies.choices import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
-from sickbay.repairs.checks import check_fit, check_numbers
+from sickbay.repairs.checks import check_device, check_fit, check_numbers
 from sickbay.repairs.crew import Crew, Workers, check_workers
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
@@ -138,19 +140,25 @@ def repair(
     choices = choose_remedies(remedies)
     epochs = 50 if recipe.epochs is None else recipe.epochs
     check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
-    where = device if device is not None else next(recipe.model.parameters()).device
+    check_model(recipe.model)
+    first = next(recipe.model.parameters())
+    where = first.device if device is None else check_device(device) or first.device
     known, samples = recipe, None
     if train is None:
         if data is None:
             raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
-        samples = Data.of(data, validation, batch_size=recipe.batch_size, seed=seed, device=where)
-        check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
-        known = replace(
-            recipe,
-            example=samples.example(min(32, recipe.batch_size)),
-            inputs=samples.statistics(),
-            targets=samples.targets(),
+        samples = Data.of(
+            data,
+            validation,
+            batch_size=recipe.batch_size,
+            seed=seed,
+            device=where,
+            dtype=first.dtype,
         )
+        check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
+        known = informed(recipe, samples)
+    if where != first.device:
+        known = known.on(where)
     terms = Terms(
         problems=problems,
         treatable={name for name, given in choices.items() if given},
@@ -162,10 +170,15 @@ def repair(
     )
     check_workers(workers)
     limit = budget if budget is not None else MOST[strategy] * epochs
+    mark = fingerprint(known, samples, terms, strategy)
     journal = Journal(
         None if chart is None else os.fspath(chart),
-        resume=resume, progress=progress, total=epochs, console=console,
-    )  # fmt: skip
+        resume=resume,
+        mark=mark,
+        progress=progress,
+        total=epochs,
+        console=console,
+    )
     with journal:
         crew = Crew(workers, journal.tick) if train is None else OwnCrew(train, journal.tick)
         search = Search(known, samples, terms, crew, journal, choices, limit)
@@ -178,10 +191,31 @@ def repair(
     return outcome
 
 
+def informed(recipe: Recipe, samples: Data) -> Recipe:
+    """Return a recipe that knows its data, and has the batch size of a DataLoader."""
+    size = samples.batch_size or recipe.batch_size
+    return replace(
+        recipe,
+        batch_size=size,
+        example=samples.example(min(32, size)),
+        inputs=samples.without_bad_samples().statistics(),
+        targets=samples.targets(),
+    )
+
+
 def problems_of(profile: str | None, strategy: Strategy) -> tuple[Problem, ...]:
     """Return the problems to look for."""
     usual = "autotrainer" if strategy == "autotrainer" else "default"
     return choose_problems(profile or usual)
+
+
+def fingerprint(recipe: Recipe, data: Data | None, terms: Terms, strategy: Strategy) -> str:
+    """Return what tells one run from another: a run is only resumed by the same."""
+    shapes = {name: tuple(each.shape) for name, each in recipe.model.named_parameters()}
+    size = None if data is None else data.size
+    settings = (recipe.batch_size, terms.epochs, terms.seed, terms.target, size, strategy)
+    told = (spoken(recipe.optimizer), type(recipe.loss).__name__, shapes, settings)
+    return sha256(repr(told).encode()).hexdigest()
 
 
 def made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:

@@ -18,7 +18,7 @@ from sickbay.remedies import Remedy
 from sickbay.repairs.outcome import Attempt, Outcome, finite
 from sickbay.reports import terminal
 
-ATTEMPTS, OUTCOME = "attempts.jsonl", "outcome.json"
+ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
 
 
 class Journal:
@@ -33,11 +33,14 @@ class Journal:
         chart: str | Path | None,
         *,
         resume: bool = False,
+        mark: str = "",
         progress: bool = True,
         total: float = 0,
         console: Console | None = None,
     ) -> None:
         self.path = _folder(chart, resume)
+        if self.path is not None:
+            _check_mark(self.path / MARK, mark)
         self._console = console or Console(stderr=True)
         self._quiet = not progress
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -101,7 +104,7 @@ class Journal:
         file = None if self.path is None else self.path / f"attempt-{attempt.number}.pt"
         if file is None or not file.is_file():
             return None
-        name, record = torch.load(file, weights_only=False)
+        name, record = torch.load(file, map_location="cpu", weights_only=False)
         return record if name == _name(attempt) else None
 
     def close(self, outcome: Outcome) -> None:
@@ -117,7 +120,18 @@ class Journal:
             "findings": [asdict(each) for each in outcome.findings],
             "attempts": [each.as_json() for each in outcome.attempts],
         }
-        (self.path / OUTCOME).write_text(json.dumps(report, indent=2, default=str) + "\n")
+        plain = json.loads(json.dumps(report, default=str), parse_constant=lambda _: None)
+        (self.path / OUTCOME).write_text(json.dumps(plain, indent=2) + "\n")
+
+
+def _check_mark(file: Path, mark: str) -> None:
+    """Write down what run this is, or say that it is another one."""
+    if file.exists() and file.read_text() != mark:
+        raise UsageError(
+            f"'{file.parent}' holds a run with another model, data or settings; it cannot be "
+            "resumed with these."
+        )
+    file.write_text(mark)
 
 
 def _name(attempt: Attempt) -> tuple[int | None, str, str]:

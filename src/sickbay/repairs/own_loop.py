@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from math import inf, isnan
 from typing import Any, TypeAlias
 
-import torch
 from torch import Tensor
 
 from sickbay.doctor import Doctor, watch
@@ -14,10 +14,12 @@ from sickbay.errors import Diagnosed, SickbayError
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
+from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew, Job, Trainee, Weights
 from sickbay.repairs.scoring import key
 from sickbay.repairs.training import BUDGET, Report, Terms
 
+LATELY = 20  # steps whose loss stands for a score
 Train: TypeAlias = Callable[[Recipe, Any], object]
 
 
@@ -31,8 +33,8 @@ class Attendant:
     It is called like a doctor: `step` after each step, `epoch` after each epoch.
     """
 
-    def __init__(self, live: Recipe, terms: Terms, chart: str | None) -> None:
-        self._live, self._terms = live, terms
+    def __init__(self, live: Recipe, terms: Terms, chart: str | None, heed: bool) -> None:
+        self._live, self._terms, self._heeds = live, terms, heed
         self.doctor: Doctor = watch(
             live.model,
             live.optimizer,
@@ -43,7 +45,7 @@ class Attendant:
             on_finding="silent",
         )
         self.scores: list[dict[str, float]] = []
-        self.best_score, self.epochs = -torch.inf, 0
+        self.best_score, self.epochs = -inf, 0
         self.best = self.healthy = copy.deepcopy(live.model.state_dict())
 
     def step(self, loss: Tensor | float | None = None, **metrics: Any) -> list[Finding]:
@@ -57,8 +59,9 @@ class Attendant:
         self.epochs += 1
         self.scores.append(scores)
         weights = copy.deepcopy(self._live.model.state_dict())
-        if key(scores) > self.best_score:
-            self.best_score, self.best = key(scores), weights
+        score = self.score(scores)
+        if score > self.best_score or not self.scores[1:]:
+            self.best_score, self.best = score, weights
         self._heed(found)
         self.healthy = weights
         met = self._terms.target is not None and self.best_score >= self._terms.target
@@ -66,8 +69,17 @@ class Attendant:
             raise Enough("all epochs are done")
         return found
 
+    def score(self, scores: dict[str, float]) -> float:
+        """Return what was evaluated as one number; without that, the accuracy or the loss."""
+        if (told := key(scores)) > -inf:
+            return told
+        losses = self.doctor.history.recent("loss", LATELY) or [inf]
+        score = scores.get("accuracy", -sum(losses) / len(losses))
+        return -inf if isnan(score) else score
+
     def _heed(self, found: list[Finding]) -> list[Finding]:
-        treatable = [each for each in found if each.problem in self._terms.treatable]
+        counted = self._terms.treatable if self._heeds else ()
+        treatable = [each for each in found if each.problem in counted]
         if treatable:
             raise Diagnosed(treatable)
         return found
@@ -83,7 +95,7 @@ class OwnLoop(Trainee):
 
     def advance(self, epochs: int, heed: bool = True) -> None:  # noqa: ARG002 - all at once
         if self._attendant is None:
-            self._run()
+            self._run(heed)
 
     def report(self) -> Report:
         return self._report
@@ -98,13 +110,14 @@ class OwnLoop(Trainee):
         if self._attendant is not None:
             self._attendant.doctor.close()
 
-    def _run(self) -> None:
+    def _run(self, heed: bool) -> None:
         live = self._job.recipe.copy()
         if self._job.start is not None:
             live.model.load_state_dict(self._job.start)
-        attendant = self._attendant = Attendant(live, self._job.terms, self._job.chart)
+        attendant = self._attendant = Attendant(live, self._job.terms, self._job.chart, heed)
         regimen = Regimen(live)
         finding: Finding | None = None
+        failed = ""
         example: tuple[Tensor, ...] = ()
         try:
             self._train(live, attendant)
@@ -112,13 +125,17 @@ class OwnLoop(Trainee):
             finding = diagnosed.findings[0]
         except Enough:
             pass
+        except Exception as error:
+            if not self._job.recipe.code:  # as given: that is no fault of a remedy
+                raise
+            failed = said(error)
         finally:
             regimen.close()
             example = attendant.doctor.example
             attendant.doctor.close()
         history = attendant.doctor.history
         if not attendant.scores and finding is None:  # no epochs were told: the loss must do
-            attendant.best_score = -min(history.recent("loss", 20), default=torch.inf)
+            attendant.best_score = attendant.score({})
             attendant.best = copy.deepcopy(live.model.state_dict())
         self._report = Report(
             epochs=attendant.epochs or (1.0 if finding is None else 0.0),
@@ -128,6 +145,7 @@ class OwnLoop(Trainee):
             findings=list(attendant.doctor.findings),
             setup=history.setup,
             example=example,
+            failed=failed,
         )
 
 

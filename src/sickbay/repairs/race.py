@@ -20,12 +20,11 @@ DEEP = 5  # problems that are treated one after the other
 
 def race(search: Search) -> Outcome:
     """Train; at a finding, let remedies race and go on with the winner; until nothing is found."""
-    node = search.start(search.original)
-    search.advance([node], search.terms.epochs)
+    node = search.begin()
     tried: dict[str, set[str]] = {}
     for _ in range(DEEP):
         finding = node.report.finding
-        if finding is None or search.spent >= search.budget:
+        if finding is None or search.spent + 1 > search.budget:
             break
         search.journal.found(finding)
         search.finish(node, finding.problem)
@@ -35,7 +34,8 @@ def race(search: Search) -> Outcome:
         if winner.report.finding is None:
             search.advance([winner], search.terms.epochs)
         again = winner.report.finding
-        search.count(winner, again is None or again.problem != finding.problem)
+        same = again is not None and again.problem == finding.problem
+        search.count(winner, not same and not winner.report.failed)
         node = winner
     return conclude(search, node)
 
@@ -50,7 +50,7 @@ def heats(search: Search, parent: Node, finding: Finding, tried: set[str]) -> No
     heat = max(1, round(HEAT * search.terms.epochs))
     learning: list[Node] = []
     others: list[Node] = []
-    while choices and len(learning) < search.crew.runners and search.spent < search.budget:
+    while choices and len(learning) < search.crew.runners and search.spent + 1 <= search.budget:
         sure = not learning and odds(finding.problem, choices[0][0]).mean >= SURE
         count = 1 if sure else search.crew.runners - len(learning)
         batch, choices = choices[:count], choices[count:]
@@ -58,7 +58,7 @@ def heats(search: Search, parent: Node, finding: Finding, tried: set[str]) -> No
         field = [begin(search, parent, finding, *pair) for pair in batch]
         search.advance(field, heat)
         left = drop_failed(search, field, finding)
-        learning += [node for node in left if node.report.finding is None and node.report.learns]
+        learning += [node for node in left if node.report.healthy and node.report.learns]
         others += [node for node in left if node not in learning]
         if sure and learning:
             break
@@ -84,7 +84,11 @@ def run(search: Search, field: Sequence[Node], heat: int) -> Node:
         for node in field[keep:]:
             search.finish(node, "slower")
         field = field[:keep]
-        if len(field) == 1 or search.spent >= search.budget:
+        if len(field) == 1:
+            return field[0]
+        if search.spent + len(field) > search.budget:
+            for node in field[1:]:
+                search.finish(node, "slower")
             return field[0]
         heat *= 2
         search.advance(field, heat)
@@ -129,9 +133,11 @@ def conclude(search: Search, node: Node) -> Outcome:
 
     Where nothing helps, the plain training is taken to its end: it may be better than it looks.
     """
-    if node.report.finding is None:
+    if node.report.healthy:
         search.finish(node, "healthy")
-        return search.outcome(solved=node.remedy is None or node.report.learns)
-    if search.spent < search.budget:
+        return search.outcome(solved=node.remedy is None or node.report.learns, node=node)
+    if not node.attempt.result:
+        search.finish(node, search.ill(node))
+    if search.spent + 1 <= search.budget:
         search.to_the_end()
     return search.outcome(solved=search.has_met_target)

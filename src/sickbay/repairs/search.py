@@ -6,16 +6,20 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sickbay.errors import Declined
+from sickbay.errors import SickbayError
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
+from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew, Job, Remembered, Trainee, Weights
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Attempt, Outcome
 from sickbay.repairs.training import Report, Terms, fits
+
+# Remedies for a loop that is running: between two runs there is nothing that they could do.
+ONLY_LIVE = ("roll_back", "skip_bad_batches", "train_mode")
 
 
 @dataclass
@@ -27,7 +31,6 @@ class Node:
     trainee: Trainee
     remedy: Remedy | None = None
     reports: list[Report] = field(default_factory=lambda: [Report()])
-    left: tuple[Weights, Weights] | None = None  # the best and the healthy ones, when it is over
 
     @property
     def report(self) -> Report:
@@ -36,7 +39,7 @@ class Node:
 
     def weights(self) -> tuple[Weights, Weights]:
         """Return the best weights, and the last healthy ones."""
-        return self.trainee.weights() if self.left is None else self.left
+        return self.trainee.weights()
 
 
 class Search:
@@ -91,7 +94,8 @@ class Search:
 
     def advance(self, nodes: Sequence[Node], epochs: int) -> None:
         """Train some attempts on, and take down how they stand."""
-        asked = min(epochs, max(1, int(self.budget - self.spent)))
+        left = (self.budget - self.spent) / max(1, len(nodes))
+        asked = min(epochs, max(1, int(left)))
         reports = self.crew.advance([node.trainee for node in nodes], asked)
         for node, report in zip(nodes, reports, strict=True):
             self.take(node, report)
@@ -103,6 +107,19 @@ class Search:
         if self.best is None or report.score > self.best.report.score or node is self.best:
             self.best = node
             self._best_weights = node.weights()[0]
+
+    def begin(self) -> Node:
+        """Train the recipe as it was given; raise what that raises."""
+        node = self.start(self.original)
+        self.advance([node], self.terms.epochs)
+        if node.report.failed:
+            raise SickbayError(f"The model as given could not be trained: {node.report.failed}")
+        return node
+
+    def ill(self, node: Node) -> str:
+        """Return what is wrong with an attempt."""
+        found = node.report.finding
+        return f"failed: {node.report.failed}" if found is None else found.problem
 
     @property
     def has_met_target(self) -> bool:
@@ -120,10 +137,12 @@ class Search:
     def finish(self, node: Node, result: str) -> None:
         """End an attempt, for good."""
         node.attempt.result = result
-        node.left = node.weights()
-        self.journal.keep(node.attempt, (node.reports[1:], *node.left))
+        best, healthy = node.weights()
+        if not isinstance(node.trainee, Remembered):
+            self.journal.keep(node.attempt, (node.reports[1:], best, healthy))
+            self.journal.end(node.attempt)
         node.trainee.close()
-        self.journal.end(node.attempt)
+        node.trainee = Remembered(node.reports[1:], best, healthy)  # the live one is let go
 
     def prescribe(self, node: Node, finding: Finding) -> list[tuple[Remedy, Recipe]]:
         """Return the remedies for what was found, as recipes; say why others cannot be had."""
@@ -132,16 +151,21 @@ class Search:
             known = replace(known, example=node.report.example)
         made: list[tuple[Remedy, Recipe]] = []
         for remedy in self.choices.get(finding.problem, ()):
-            if remedy.safety == "advice":
+            if remedy.safety == "advice" or remedy.name() in ONLY_LIVE:
                 continue
             try:
                 recipe = remedy.prescribe(finding, known)
-            except Declined as reason:
-                self.journal.declined(remedy, str(reason))
+            except Exception as reason:  # declined, or an optimizer that cannot be made anew
+                self.journal.declined(remedy, said(reason))
                 continue
-            if recipe is not None:
+            if recipe is not None and self._can_carry_out(known, recipe):
                 made.append((remedy, recipe))
         return made
+
+    def _can_carry_out(self, before: Recipe, after: Recipe) -> bool:
+        """Tell whether a change can be made: a DataLoader's batches may be as they are."""
+        fixed = self.data is not None and self.data.fixed_batches
+        return not fixed or before.batch_size == after.batch_size
 
     def outcome(self, solved: bool, node: Node | None = None) -> Outcome:
         """Return what came of it: the best model, or that of one attempt."""
@@ -165,8 +189,7 @@ class Search:
     def close(self) -> None:
         """Stop everything that is still in training."""
         for node in self.nodes:
-            if node.left is None:
-                node.trainee.close()
+            node.trainee.close()
 
     def note(self) -> None:
         """Add what remedies have done to the odds of this user."""

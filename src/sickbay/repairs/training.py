@@ -20,6 +20,7 @@ from sickbay.readings import Setup
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
+from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.scoring import evaluate, key
 
@@ -58,10 +59,15 @@ class Report:
     example: tuple[Tensor, ...] = ()
 
     @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.finding is None and not self.failed
+
+    @property
     def learns(self) -> bool:
         """Whether it is better than at its start, by score or by loss."""
-        if not self.scores:
-            return False
+        if not self.scores:  # a loop that tells of no epochs has no start either
+            return not self.start and self.score > -inf
         loss, now = self.start.get("val_loss", inf), self.scores[-1].get("val_loss", inf)
         risen = self.score > key(self.start) + GAIN if self.start else True
         useless = self.scores[-1].get("val_score", 0.0) <= WORST
@@ -131,11 +137,8 @@ class Training:
             while self._epoch < end and not self.over:
                 try:
                     self._one_epoch(heed)
-                except (
-                    RuntimeError,
-                    ValueError,
-                ) as error:  # what torch raises if things do not fit
-                    self._failed = str(error).strip().splitlines()[-1]
+                except Exception as error:  # one attempt must not end the others
+                    self._failed = said(error)
         return self.report()
 
     def report(self) -> Report:
