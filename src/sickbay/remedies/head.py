@@ -33,6 +33,7 @@ LOSSES: Mapping[Meaning, type[nn.Module]] = {
 class Fitted(nn.Module):
     """A loss whose targets are brought into the type and shape that it needs.
 
+    >>> import torch
     >>> loss = Fitted(nn.CrossEntropyLoss(), "classes")
     >>> loss(torch.eye(3), torch.tensor([[0.0], [1.0], [2.0]])).item() < 0.6
     True
