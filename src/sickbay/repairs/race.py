@@ -13,7 +13,7 @@ from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.search import Node, Search
 
 HEAT = 0.05  # of the epochs: the first heat; each further one is twice as long
-SURE = 0.9  # odds from which on the first candidate runs alone, and wins if it learns
+SURE, STEEP = 0.9, 0.2  # odds to run alone, and the gain in score to win by that
 CLEAR = 0.3  # lead in score that ends the race
 DEEP = 5  # problems that are treated one after the other
 
@@ -60,7 +60,7 @@ def heats(search: Search, parent: Node, finding: Finding, tried: set[str]) -> No
         left = drop_failed(search, field, finding)
         learning += [node for node in left if node.report.healthy and node.report.learns]
         others += [node for node in left if node not in learning]
-        if sure and learning:
+        if sure and learning and learning[0].report.gain > STEEP:
             break
     winner = run(search, learning, heat) if learning else best_of(others)
     for node in others:

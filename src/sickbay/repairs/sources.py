@@ -19,7 +19,7 @@ from sickbay.repairs.checks import Chance
 PEEK = 32  # samples that are looked at before anything is trained
 SAMPLE = 4_000_000  # values that quartiles are told from
 RARE = 0.01  # share of samples
-ABSURD = 1e6  # interquartile ranges between a value and the median of its feature
+ABSURD = 1e3  # interquartile ranges between a value and the median of its feature
 
 Inputs = tuple[Tensor, ...]
 Batch = tuple[Inputs, Tensor]

@@ -64,14 +64,18 @@ class Report:
         return self.finding is None and not self.failed
 
     @property
+    def gain(self) -> float:
+        """How much better the score is than at the start."""
+        return self.score - key(self.start) if self.start else inf
+
+    @property
     def learns(self) -> bool:
         """Whether it is better than at its start, by score or by loss."""
         if not self.scores:  # a loop that tells of no epochs has no start either
             return not self.start and self.score > -inf
         loss, now = self.start.get("val_loss", inf), self.scores[-1].get("val_loss", inf)
-        risen = self.score > key(self.start) + GAIN if self.start else True
         useless = self.scores[-1].get("val_score", 0.0) <= WORST
-        return risen or (now < FALL * loss and not useless)
+        return self.gain > GAIN or (now < FALL * loss and not useless)
 
 
 @dataclass(frozen=True, kw_only=True)
