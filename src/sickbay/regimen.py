@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.recipe import Recipe
+from sickbay.vitals.finite import all_finite
 
 
 class Regimen:
@@ -39,7 +39,8 @@ class Regimen:
 
     def _before(self, optimizer: Optimizer, *_: Any) -> None:
         recipe, held = self.recipe, parameters(optimizer)
-        if recipe.skip_bad_batches and not all_finite(held):
+        grads = [each.grad for each in held if each.grad is not None]
+        if recipe.skip_bad_batches and not all_finite(grads):
             self.skipped += 1
             for each in held:
                 each.grad = None  # a parameter without one is passed over
@@ -63,9 +64,3 @@ class Regimen:
 def parameters(optimizer: Optimizer) -> list[Tensor]:
     """Return all that an optimizer holds."""
     return [each for group in optimizer.param_groups for each in group["params"]]
-
-
-def all_finite(parameters: list[Tensor]) -> bool:
-    """Tell whether every gradient is finite."""
-    grads = [each.grad for each in parameters if each.grad is not None]
-    return not grads or bool(torch.stack([each.isfinite().all() for each in grads]).all())

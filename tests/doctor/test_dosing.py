@@ -10,7 +10,6 @@ from torch.optim import SGD, Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
 from sickbay.doctor import Doctor, dispensary
-from sickbay.doctor.snapshot import all_finite
 from sickbay.doctor.treatment import Nurse
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -24,6 +23,7 @@ from sickbay.remedies import (
     Remedy,
     TrainMode,
 )
+from sickbay.vitals.finite import all_finite
 from tests.doctor.test_treatment import learn, nan_at, regression, remedies, state_of, treated
 
 

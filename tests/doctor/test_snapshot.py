@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam
 
-from sickbay.doctor.snapshot import Snapshot, all_finite
+from sickbay.doctor.snapshot import Snapshot
 from sickbay.doctor.treatment import Nurse
 from sickbay.readings import Vitals
 from sickbay.remedies import HalveLearningRate, RollBack
+from sickbay.vitals.finite import all_finite
 from tests.doctor.test_dosing import find, nurse, update
 from tests.doctor.test_treatment import learn, regression, remedies, state_of, treated
 

@@ -15,8 +15,8 @@ from torch.amp import GradScaler
 from torch.optim import SGD, Adam, Optimizer
 
 from sickbay.doctor import Doctor, dispensary, treatment
-from sickbay.doctor.snapshot import all_finite
 from sickbay.remedies import ClipNorm, HalveLearningRate
+from sickbay.vitals.finite import all_finite
 from tests.doctor.test_dosing import find, nurse, update
 from tests.doctor.test_treatment import learn, nan_at, regression, remedies, state_of, treated
 from tests.models import mlp

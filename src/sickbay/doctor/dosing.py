@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.snapshot import all_finite
 from sickbay.recipe import Recipe
+from sickbay.vitals.finite import all_finite
 from sickbay.vitals.guard import Guard
 
 IN_A_ROW = 10  # bad batches in a row that are skipped; then it is not the batch

@@ -12,11 +12,12 @@ from torch import nn
 from sickbay.doctor.dispensary import Dispensary
 from sickbay.doctor.dosing import IN_A_ROW, LATELY, Dose, Dosing
 from sickbay.doctor.record import Record
-from sickbay.doctor.snapshot import LEVEL, Keeper, Snapshot, all_finite, rates, tensors
+from sickbay.doctor.snapshot import LEVEL, Keeper, Snapshot, rates, tensors
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
+from sickbay.vitals.finite import all_finite
 from sickbay.vitals.probe import Probe
 
 JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import isnan
@@ -19,6 +19,7 @@ from torch.optim import Optimizer
 
 from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.errors import UsageError
+from sickbay.recipe import Loss
 from sickbay.vitals.losses import NAMES
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ FUNCTIONS = {
     "binary_cross_entropy_with_logits": "bce_logits",
     "mse_loss": "mse",
 }
-
-Loss = Callable[..., Any]
 
 
 def check_numbers(*, epochs: object, batch_size: object, budget: object, target: object) -> None:
