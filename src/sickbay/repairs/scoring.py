@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.errors import unknown
+from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
-from sickbay.repairs.checks import Loss, loss_name, undisturbed
+from sickbay.repairs.checks import loss_name, undisturbed
 from sickbay.repairs.data import Data
 from sickbay.repairs.sources import Rows
 
