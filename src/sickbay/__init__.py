@@ -43,7 +43,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("inject", "problems", "remedies", "surgery"):
+    if name in ("inject", "problems", "remedies", "repairs", "surgery"):
         return import_module(f"sickbay.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'sickbay' has no attribute {name!r}")

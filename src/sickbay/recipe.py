@@ -190,13 +190,13 @@ def _settings(recipe: Recipe) -> Mapping[str, str]:
     kind = f"nn.{loss}" if type(loss).__module__.startswith("torch.nn") else repr(loss)
     named = {"loss": getattr(loss, "__name__", kind), "optimizer": spoken(recipe.optimizer)}
     plain = ("batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs")
-    flags = ("skip_bad_batches", "train_mode", "rollbacks", "clean_data")
+    flags = ("skip_bad_batches", "train_mode", "rollbacks")
     return named | {name: repr(getattr(recipe, name)) for name in (*plain, *flags)}
 
 
 def _differences(old: Recipe, new: Recipe) -> Iterator[str]:
     made = new.code[len(old.code) :] if new.code[: len(old.code)] == old.code else new.code
-    yield from (f"+ {line}" for line in made if line.startswith("model ="))
+    yield from (f"+ {line}" for line in made if line.startswith(("good =", "model =")))
     before, after = _settings(old), _settings(new)
     unset = {"None", "0", "False"}
     for name in before:

@@ -55,7 +55,13 @@ def run(
     recipe, data, validation = PATIENTS[problem].make()
     recipe = replace(recipe, epochs=epochs)
     outcome = repair(
-        recipe, data, validation=validation, chart=chart, console=console, progress=progress
+        recipe,
+        data,
+        validation=validation,
+        chart=chart,
+        console=console,
+        progress=progress,
+        learn=False,  # a demo says nothing about the user's models
     )
     plain = Training(
         recipe,

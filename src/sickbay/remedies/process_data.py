@@ -28,9 +28,11 @@ class ProcessData(Remedy):
             return None
         mean, std = recipe.inputs
         model = standardise_inputs(recipe.model, mean, std)
-        changed = recipe.with_model(model, self.code)
-        return changed.but("clean_data = True", clean_data=True)
+        return recipe.with_model(model, *self.code.splitlines()).but(clean_data=True)
 
     @property
     def code(self) -> str:
-        return "model = sickbay.surgery.standardise_inputs(model, x.mean(0), x.std(0))"
+        return (
+            "good = sickbay.repairs.sources.good(x); x, y = x[good], y[good]\n"
+            "model = sickbay.surgery.standardise_inputs(model, x.mean(0), x.std(0))"
+        )

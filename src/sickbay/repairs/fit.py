@@ -126,13 +126,14 @@ def repair(
     seed: int = 0,
     progress: bool = True,
     console: Console | None = None,
+    learn: bool = True,
 ) -> Outcome:
     """Do what `fit` does, from a recipe, and where `train` is given in the user's own loop.
 
     `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and tells the doctor of
     each step and epoch, as any watched loop does. It is begun anew with every repaired recipe, and
     left by an exception where something is found, so it should not swallow what it does not know.
-    The other arguments are those of `fit`.
+    `learn` says whether what works is added to the odds. The other arguments are those of `fit`.
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
@@ -143,7 +144,7 @@ def repair(
     check_model(recipe.model)
     first = next(recipe.model.parameters())
     where = first.device if device is None else check_device(device) or first.device
-    known, samples = recipe, None
+    known, samples = replace(recipe, epochs=epochs), None
     if train is None:
         if data is None:
             raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
@@ -156,7 +157,7 @@ def repair(
             dtype=first.dtype,
         )
         check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
-        known = informed(recipe, samples)
+        known = informed(known, samples)
     if where != first.device:
         known = known.on(where)
     terms = Terms(
@@ -184,7 +185,8 @@ def repair(
         search = Search(known, samples, terms, crew, journal, choices, limit)
         try:
             outcome = STRATEGIES[strategy](search)
-            search.note()
+            if learn:
+                search.note()
         finally:
             search.close()
     journal.close(outcome)

@@ -53,6 +53,8 @@ class Journal:
             disable=not progress,
         )
         self._task = self._progress.add_task("training", total=total)
+        if self.path is not None and self.path != Path(str(chart)):
+            self.say(f"{chart} holds a run already; this one is recorded in {self.path}.")
 
     def __enter__(self) -> Journal:
         self._progress.start()

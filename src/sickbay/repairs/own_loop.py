@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from sickbay.doctor import Doctor, watch
-from sickbay.errors import Diagnosed, SickbayError
+from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
@@ -134,6 +134,8 @@ class OwnLoop(Trainee):
             example = attendant.doctor.example
             attendant.doctor.close()
         history = attendant.doctor.history
+        if history.step < 0 and not failed:
+            raise UsageError("train must call doctor.step after each step; it never did.")
         if not attendant.scores and finding is None:  # no epochs were told: the loss must do
             attendant.best_score = attendant.score({})
             attendant.best = copy.deepcopy(live.model.state_dict())

@@ -14,7 +14,7 @@ from sickbay.repairs.search import Node, Search
 
 HEAT = 0.05  # of the epochs: the first heat; each further one is twice as long
 SURE, STEEP = 0.9, 0.2  # odds to run alone, and the gain in score to win by that
-CLEAR = 0.3  # lead in score that ends the race
+CLEAR, CLOSE = 0.3, 0.1  # lead in score that ends the race, and one that says nothing yet
 DEEP = 5  # problems that are treated one after the other
 
 
@@ -78,7 +78,7 @@ def begin(search: Search, parent: Node, finding: Finding, remedy: Remedy, recipe
 def run(search: Search, field: Sequence[Node], heat: int) -> Node:
     """Let candidates race: after each heat the better half goes on, for twice as long."""
     while True:
-        field = sorted(field, key=standing, reverse=True)
+        field = in_order(field)
         lead = field[0].report.score - field[1].report.score if len(field) > 1 else inf
         keep = 1 if lead > CLEAR else max(1, len(field) // 2)
         for node in field[keep:]:
@@ -92,6 +92,20 @@ def run(search: Search, field: Sequence[Node], heat: int) -> Node:
             return field[0]
         heat *= 2
         search.advance(field, heat)
+
+
+def in_order(field: Sequence[Node]) -> list[Node]:
+    """Return candidates, the best first: so early small leads say less than the odds."""
+    leader = max(node.report.score for node in field)
+    close = [node for node in field if node.report.score >= leader - CLOSE]
+    close.sort(key=lambda node: (chances(node), *standing(node)), reverse=True)
+    others = [node for node in field if node not in close]
+    return close + sorted(others, key=standing, reverse=True)
+
+
+def chances(node: Node) -> float:
+    """Return the odds of the remedy that an attempt is about."""
+    return 0.0 if node.remedy is None else odds(node.attempt.problem, node.remedy).mean
 
 
 def best_of(others: Sequence[Node]) -> Node | None:
@@ -134,8 +148,10 @@ def conclude(search: Search, node: Node) -> Outcome:
     Where nothing helps, the plain training is taken to its end: it may be better than it looks.
     """
     if node.report.healthy:
-        search.finish(node, "healthy")
-        return search.outcome(solved=node.remedy is None or node.report.learns, node=node)
+        whole = search.is_whole(node)
+        search.finish(node, "healthy" if whole else "out of budget")
+        learnt = node.remedy is None or node.report.learns
+        return search.outcome(solved=whole and learnt, node=node)
     if not node.attempt.result:
         search.finish(node, search.ill(node))
     if search.spent + 1 <= search.budget:

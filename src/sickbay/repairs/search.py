@@ -16,6 +16,7 @@ from sickbay.repairs.crew import Crew, Job, Remembered, Trainee, Weights
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Attempt, Outcome
+from sickbay.repairs.scoring import key
 from sickbay.repairs.training import Report, Terms, fits
 
 # Remedies for a loop that is running: between two runs there is nothing that they could do.
@@ -116,6 +117,13 @@ class Search:
             raise SickbayError(f"The model as given could not be trained: {node.report.failed}")
         return node
 
+    def is_whole(self, node: Node) -> bool:
+        """Tell whether an attempt had all its epochs, or needed no more."""
+        target, report = self.terms.target, node.report
+        met = target is not None and report.score >= target
+        told = bool(report.scores)  # a loop of one's own may tell of no epochs
+        return met or not told or report.epochs >= self.terms.epochs
+
     def ill(self, node: Node) -> str:
         """Return what is wrong with an attempt."""
         found = node.report.finding
@@ -177,14 +185,19 @@ class Search:
             model=model,
             recipe=best.recipe,
             original=self.original,
-            solved=solved,
+            solved=solved and (self.terms.target is None or best.report.score >= self.terms.target),
             score=best.report.score,
-            before=self.nodes[0].report.score,
+            before=self._before(),
             findings=[each for node in self.nodes for each in node.report.findings],
             attempts=[node.attempt for node in self.nodes],
             history=best.report.scores,
             chart=self.journal.path,
         )
+
+    def _before(self) -> float:
+        """Return the score of the plain training; of the untrained model if it ended at once."""
+        report = self.nodes[0].report
+        return report.score if report.scores or not report.start else key(report.start)
 
     def close(self) -> None:
         """Stop everything that is still in training."""
