@@ -7,7 +7,7 @@ import pytest
 
 import sickbay
 from sickbay import demo
-from sickbay.cli import main
+from sickbay.cli import DEMOS, main
 from sickbay.problems.profiles import EVERY
 
 
@@ -27,9 +27,13 @@ def test_the_demo_finds_and_repairs_the_vanishing_gradient(
 def test_the_demo_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--problem", "improper_loss", "--epochs", "8", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["found"] == ["improper_loss"]
+    assert [each["problem"] for each in result["findings"]] == ["improper_loss"]
     assert result["solved"]
-    assert result["accuracy_after"] > 0.9 > result["accuracy_before"]
+    assert result["score"] > 0.9 > result["trained_as_it_was"]
+
+
+def test_the_help_names_every_demo() -> None:
+    assert list(DEMOS) == list(demo.PATIENTS)
 
 
 def test_problems_lists_every_problem(capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,7 +177,7 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
             watch.epoch(**seen, **validate(model, data, objective, compare))
             model.train(plan.mode)
             hits.clear()
-    return score(model, data, objective)
+    return score(model, data, objective.guess)
 
 
 def told(plan: Plan, out: Tensor, target: Tensor, hits: list[float]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def validate(model: nn.Module, data: Data, objective: Objective, compare: Any) -
     return told
 
 
-def score(model: nn.Module, data: Data, objective: Objective) -> float:
+def score(model: nn.Module, data: Data, guess: Callable[[Tensor, int], Tensor]) -> float:
     """Return how good a model is on held-out samples: 1 is perfect, NaN is broken."""
     model.eval()
     with torch.no_grad():
@@ -228,12 +228,12 @@ def score(model: nn.Module, data: Data, objective: Objective) -> float:
         return nan
     if data.task == "next":
         return gained(F.cross_entropy(out, data.y_test.flatten()), data)
-    guess = objective.guess(out, data.size)
+    told = guess(out, data.size)
     if data.task == "classes":
-        return accuracy(guess, data.y_test, data.size)
+        return accuracy(told, data.y_test, data.size)
     if data.task == "labels":
-        return (guess == data.y_test).float().mean().item()
-    return clipped(1 - F.mse_loss(guess, data.y_test).item() / data.y_test.var(0).mean().item())
+        return (told == data.y_test).float().mean().item()
+    return clipped(1 - F.mse_loss(told, data.y_test).item() / data.y_test.var(0).mean().item())
 
 
 def gained(loss: Tensor, data: Data) -> float:

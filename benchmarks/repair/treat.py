@@ -15,8 +15,8 @@ from sickbay.recipe import Recipe
 from sickbay.remedies.choices import CHOICES
 from sickbay.remedies.odds import odds
 from sickbay.repairs.data import Data
-from sickbay.repairs.fit import Strategy, repair
-from sickbay.repairs.training import Terms, Training, fits
+from sickbay.repairs.fit import Strategy, informed, repair
+from sickbay.repairs.training import Terms, Training
 
 NEAR = 0.02  # of the healthy twin's score
 Record = dict[str, Any]
@@ -102,9 +102,7 @@ def each_remedy(patient: Patient) -> Record:
     """Try every remedy for what is found, each by itself, for a whole training."""
     made = ready(patient.plan, patient.seed, patient.folder)
     data = data_of(made, patient)
-    known = replace(
-        made.recipe, example=data.example(), inputs=data.statistics(), targets=data.targets()
-    )
+    known = informed(made.recipe, data)
     epochs = made.recipe.epochs or 1
     terms = Terms(
         problems=PROFILES["default"], treatable=CHOICES.keys(), epochs=epochs, seed=patient.seed
@@ -125,7 +123,7 @@ def each_remedy(patient: Patient) -> Record:
         except Declined as reason:
             record["tried"][remedy.key] = {"declined": str(reason)}
             continue
-        if recipe is not None and remedy.safety != "advice":
+        if recipe is not None and remedy.between_runs:
             start = plain.healthy if remedy.keeps_weights else None
             record["tried"][remedy.key] = one(recipe, data, terms, made, start, twin)
     return record
@@ -133,17 +131,15 @@ def each_remedy(patient: Patient) -> Record:
 
 def one(recipe: Recipe, data: Data, terms: Terms, made: Ready, start: Any, twin: Record) -> Record:
     """Train with one remedy; return the score, and whether it has worked."""
-    begin = start if start is not None and fits(recipe.model, start) else None
-    training = Training(recipe, data, terms, begin)
+    training = Training(recipe, data, terms, start)
     report = training.advance(terms.epochs)
     training.close()
     model = training.live.model
     model.load_state_dict(training.best)
     score = number(made.score(model, recipe))
-    gone = report.finding is None and not report.failed
-    near = score >= twin["score"] - NEAR if twin else gone
+    near = not twin or score >= twin["score"] - NEAR
     again = report.finding.problem if report.finding else report.failed
-    return {"score": score, "worked": bool(gone and near), "again": again}
+    return {"score": score, "worked": report.healthy and near, "again": again}
 
 
 def data_of(made: Ready, patient: Patient) -> Data:

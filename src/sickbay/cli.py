@@ -16,10 +16,10 @@ from sickbay.errors import SickbayError, UsageError, unknown
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
 
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
-DEMOS = (
-    "vanishing_gradient, exploding_gradient, dying_relu, oscillating_loss, slow_convergence, "
-    "improper_output, improper_loss, abnormal_data"
-)
+DEMOS = (  # the names of `demo.PATIENTS`, which load torch
+    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
+    "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--json", action="store_true", help="print what came of it as JSON, only")
     what = demo.add_mutually_exclusive_group()
     what.add_argument(
-        "--problem", metavar="NAME", default="vanishing_gradient", help=f"one of: {DEMOS}"
+        "--problem", metavar="NAME", default=DEMOS[0], help=f"one of: {', '.join(DEMOS)}"
     )
     what.add_argument(
         "--inject",
@@ -71,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
 def _demo(options: argparse.Namespace) -> None:
     if options.epochs < 1:
         raise UsageError(f"--epochs must be at least 1, got {options.epochs}.")
-    if options.problem not in DEMOS.split(", "):
-        raise unknown("demo", options.problem, DEMOS.split(", "))
+    if options.problem not in DEMOS:
+        raise unknown("demo", options.problem, DEMOS)
     if options.inject is not None:
         _watch(options)
     else:
@@ -87,7 +87,7 @@ def _repair(options: argparse.Namespace) -> None:
     console = Console(quiet=options.json)
     chart = options.chart or mkdtemp(prefix="sickbay-demo-")
     about = demo.PATIENTS[options.problem].about
-    console.print(f"Two circles are to be told apart by {about}.")
+    console.print(f"Two circles are to be told apart by {about}.", soft_wrap=True)
     result = demo.run(options.problem, options.epochs, chart, console, progress=not options.json)
     if options.json:
         print(json.dumps(result.as_json(), indent=2))
@@ -100,8 +100,8 @@ def _repair(options: argparse.Namespace) -> None:
     )
     console.print("The change:")
     console.print(outcome.diff, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"Every attempt is recorded in {result.chart}", soft_wrap=True)
-    console.print(f"What came of it: {result.chart / 'outcome.json'}", soft_wrap=True)
+    console.print(f"Every attempt is recorded in {outcome.chart}", soft_wrap=True)
+    console.print(f"What came of it: {outcome.chart}/outcome.json", soft_wrap=True)
     if outcome.findings:
         console.print(f"More: sickbay explain {outcome.findings[0].problem}")
 
@@ -119,8 +119,10 @@ def _watch(options: argparse.Namespace) -> None:
     )
     result = watched.run(options.epochs, fault, options.chart, console)
     if options.json:
-        found = [asdict(each) for each in result.findings]
-        print(json.dumps({"accuracy": result.accuracy, "found": found}, indent=2))
+        from sickbay.repairs.outcome import plain
+
+        told = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
+        print(json.dumps(plain(told), indent=2))
         return
     names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
     console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeAlias
 
+import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -93,7 +94,9 @@ class Recipe:
         return replace(self, model=model, loss=loss, optimizer=optimizer)
 
     def on(self, device: Any) -> Recipe:
-        """Return a copy on another device."""
+        """Return it on a device: itself if it is there already, else a copy."""
+        if all(each.device == torch.device(device) for each in self.model.parameters()):
+            return self
         moved = self.copy()
         moved.model.to(device)
         if isinstance(moved.loss, nn.Module):

@@ -15,14 +15,10 @@ class Regimen:
     """Clips gradients, warms the learning rate up and leaves bad batches out, by optimizer hooks.
 
     The loop need not know: whoever steps the optimizer gets it.
-
-    Attributes:
-        skipped: Batches that were left out.
     """
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self.skipped = 0
         self._step = 0
         self._rates: list[float] = []
         optimizer = recipe.optimizer
@@ -41,7 +37,6 @@ class Regimen:
         recipe, held = self.recipe, parameters(optimizer)
         grads = [each.grad for each in held if each.grad is not None]
         if recipe.skip_bad_batches and not all_finite(grads):
-            self.skipped += 1
             for each in held:
                 each.grad = None  # a parameter without one is passed over
             return

@@ -75,7 +75,7 @@ def test_a_patient_is_treated() -> None:
     assert told["race"]["detected"]
     assert told["race"]["repaired"]
     assert told["race"]["score"] > told["plain"]["score"] + 0.2
-    assert [sheet.rows for sheet in tables.sheets([told], ("race",))]
+    assert all(sheet.rows for sheet in tables.sheets([told], ("race",)))
 
 
 def test_each_remedy_is_tried_by_itself() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ def test_the_way_of_the_paper() -> None:
 
 def test_only_the_remedies_given() -> None:
     outcome = fit(sick(), remedies=["insert_normalisation"])
-    assert {each.remedy for each in outcome.attempts} <= {"", "insert_normalisation"}
+    assert {each.remedy for each in outcome.attempts} == {"", "insert_normalisation"}
 
 
 def test_without_a_remedy_the_plain_training_is_what_is_left() -> None:
@@ -167,72 +166,6 @@ def test_heats_in_processes() -> None:
     several = sickbay.repair(recipe, data, validation=validation, progress=False, workers=2)
     assert several.solved
     assert several.diff == alone.diff
-
-
-def test_a_loop_of_ones_own() -> None:
-    points, labels = circles(512)
-    held = circles(256, seed=1)
-    batches = list(zip(torch.split(points, 64), torch.split(labels, 64), strict=True))
-    runs: list[str] = []
-
-    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
-        runs.append(type(recipe.model[1]).__name__)  # type: ignore[index]
-        for _ in range(20):
-            recipe.model.train()
-            for x, y in batches:
-                recipe.optimizer.zero_grad()
-                loss = recipe.loss(recipe.model(x), y)
-                loss.backward()  # type: ignore[no-untyped-call]
-                recipe.optimizer.step()
-                doctor.step(loss)
-            recipe.model.eval()
-            doctor.epoch(val_accuracy=accuracy(recipe.model, *held))
-
-    model = sick()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=20)
-    outcome = sickbay.repair(recipe, train=train, progress=False)
-    assert outcome.solved
-    assert outcome.score > 0.95
-    assert runs[0] == "Sigmoid"
-    assert len(runs) == len(outcome.attempts)
-    assert accuracy(outcome.model, *held) == outcome.score
-
-
-@pytest.mark.parametrize("told", ["nothing", "accuracy", "odd"])
-def test_a_loop_that_tells_little(told: str) -> None:
-    points, labels = circles(256)
-
-    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
-        for _ in range(8):
-            for _ in range(20):
-                recipe.optimizer.zero_grad()
-                loss = recipe.loss(recipe.model(points), labels)
-                loss.backward()  # type: ignore[no-untyped-call]
-                recipe.optimizer.step()
-                doctor.step(loss)
-            if told == "accuracy":
-                doctor.epoch(accuracy=accuracy(recipe.model, points, labels))
-            elif told == "odd":
-                doctor.epoch(beauty=1.0)
-
-    model = healthy()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=8)
-    outcome = sickbay.repair(recipe, train=train, progress=False)
-    assert outcome.solved
-    assert accuracy(outcome.model, points, labels) > 0.9
-
-
-def test_what_a_loop_of_ones_own_raises_is_raised() -> None:
-    def train(_recipe: sickbay.Recipe, _doctor: Any) -> None:
-        raise ZeroDivisionError
-
-    model = healthy()
-    optimizer = torch.optim.Adam(model.parameters())
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer)
-    with pytest.raises(ZeroDivisionError):
-        sickbay.repair(recipe, train=train, progress=False)
 
 
 class Fragile(nn.Module):
@@ -286,15 +219,6 @@ def test_the_budget_is_kept() -> None:
     assert outcome.epochs <= 13
 
 
-def accuracy(model: nn.Module, points: Tensor, labels: Tensor) -> float:
-    with torch.no_grad():
-        return float(((model(points) > 0) == (labels > 0)).float().mean())
-
-
-Bad = Callable[[], object]
-X, Y = circles(64)
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -321,13 +245,6 @@ def test_an_optimizer_of_another_model() -> None:
     other = torch.optim.Adam(healthy().parameters())
     with pytest.raises(sickbay.UsageError, match="optimizer"):
         fit(healthy(), optimizer=other)
-
-
-def test_neither_data_nor_a_loop() -> None:
-    model = healthy()
-    recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
-    with pytest.raises(sickbay.UsageError, match="data, or train="):
-        sickbay.repair(recipe)
 
 
 def test_heats_on_a_ray_cluster() -> None:

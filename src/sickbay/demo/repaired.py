@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
 from rich.console import Console
 
 from sickbay.demo.patients import PATIENTS
-from sickbay.errors import unknown
 from sickbay.repairs import Outcome, repair
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import Terms, Training
@@ -24,21 +22,10 @@ class Result:
     problem: str
     before: float
     outcome: Outcome
-    chart: Path
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {
-            "problem": self.problem,
-            "found": list(dict.fromkeys(each.problem for each in self.outcome.findings)),
-            "solved": self.outcome.solved,
-            "accuracy_before": self.before,
-            "accuracy_after": self.outcome.score,
-            "epochs": self.outcome.epochs,
-            "diff": self.outcome.diff.splitlines(),
-            "attempts": [each.as_json() for each in self.outcome.attempts],
-            "chart": str(self.chart),
-        }
+        return {"problem": self.problem, "trained_as_it_was": self.before} | self.outcome.as_json()
 
 
 def run(
@@ -49,8 +36,6 @@ def run(
     progress: bool = True,
 ) -> Result:
     """Let a sick network be repaired, and train it as it is; everything from fixed seeds."""
-    if problem not in PATIENTS:
-        raise unknown("demo", problem, PATIENTS)
     torch.set_num_threads(1)  # such small matrices are multiplied fastest by one
     recipe, data, validation = PATIENTS[problem].make()
     recipe = replace(recipe, epochs=epochs)
@@ -70,4 +55,4 @@ def run(
     )
     before = plain.advance(epochs).scores[-1]["val_accuracy"]
     plain.close()
-    return Result(problem, before, outcome, outcome.chart or Path(chart))
+    return Result(problem, before, outcome)

@@ -59,7 +59,7 @@ class Doctor:
         self._next_look = 0
         self._loss_alarm, self._norm_alarm = RiseAlarm(), Alarm()
         self._eval_steps = 0  # made in evaluation mode, in a row
-        self._restless = False  # the step at hand must be judged, whatever that costs
+        self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
         self._closed = self._retired = False
         self._plan()
         self._last = perf_counter()
@@ -165,9 +165,10 @@ class Doctor:
             numbers = numbers_of(loss, metrics, self._record.notice)
         probe = self._probe
         value = numbers.get("loss", 0.0)
-        self._restless = not isfinite(value) or self._loss_alarm.rings(value)
-        if self._waiting or self._restless or probe.in_eval or not probe.glance():
+        self._rose = self._rises(value)
+        if self._waiting or self._rose or probe.in_eval or not probe.glance():
             return False
+        self._rose = None
         self._passed.append(numbers)
         self._uneventful -= 1
         if not self._uneventful:
@@ -234,18 +235,22 @@ class Doctor:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
         self._eval_steps = self._eval_steps + 1 if self._probe.in_eval else 0
-        strange = self._restless or reading.strange or self._jumped(scalars)
+        strange = self._jumped(scalars) or reading.strange
         if strange:
             self._governor.look_closer(step + 1)
         restless = strange or reading.alarm or 0 < self._eval_steps < EVAL_STEPS
-        self._restless = False
         return self._judge() if restless or self._governor.judging_due(step) else []
 
     def _jumped(self, scalars: Mapping[str, float]) -> bool:
         """Tell whether something must be judged now, whatever that costs."""
         loss, norm = scalars.get("loss"), scalars.get("grad_norm")
-        rose = loss is not None and (not isfinite(loss) or self._loss_alarm.rings(loss))
+        rose, self._rose = self._rose, None
+        if rose is None:
+            rose = loss is not None and self._rises(loss)
         return (norm is not None and self._norm_alarm.rings(norm * norm)) or rose
+
+    def _rises(self, loss: float) -> bool:
+        return not isfinite(loss) or self._loss_alarm.rings(loss)
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""

@@ -20,12 +20,13 @@ class Remedy(Tunable, ABC):
         safety: `live`: a running loop may take it; `retrain`: only a new run; `advice`: only a
             person can.
         keeps_weights: Whether what was learnt before is of use after it.
-        code: How it reads, with {} for what it chooses; a line a person can paste.
+        between_runs: Whether a new run may begin with it; some only mend what is running.
     """
 
     treats: ClassVar[tuple[str, ...]]
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
+    between_runs: ClassVar[bool] = True
 
     @abstractmethod
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

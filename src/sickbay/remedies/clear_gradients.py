@@ -22,6 +22,7 @@ class ClearGradients(Remedy):
 
     treats = ("missing_zero_grad",)
     safety = "advice"
+    between_runs = False
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None

@@ -22,6 +22,7 @@ class MendTargets(Remedy):
 
     treats = ("bad_targets",)
     safety = "advice"
+    between_runs = False
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None

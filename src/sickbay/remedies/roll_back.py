@@ -24,6 +24,7 @@ class RollBack(Remedy):
     treats = ("non_finite", "loss_spike", "loss_explosion")
     safety = "live"
     keeps_weights = True
+    between_runs = False
 
     most: int = threshold(3, "Times it may be done in a run.", least=1)
 

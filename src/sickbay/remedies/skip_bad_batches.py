@@ -23,6 +23,7 @@ class SkipBadBatches(Remedy):
     treats = ("abnormal_data", "non_finite", "bad_targets")
     safety = "live"
     keeps_weights = True
+    between_runs = False
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.skip_bad_batches else recipe.but(self.code, skip_bad_batches=True)

@@ -23,6 +23,7 @@ class TrainMode(Remedy):
     treats = ("wrong_mode",)
     safety = "live"
     keeps_weights = True
+    between_runs = False
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.train_mode else recipe.but(self.code, train_mode=True)

@@ -25,12 +25,12 @@ def autotrainer(search: Search) -> Outcome:
         node = next_one(search, base, node, waiting)
         if node.report.finding is finding:  # no solution is left
             search.to_the_end()
-            return search.outcome(solved=search.has_met_target)
+            return search.failed()
     if node.report.healthy:
         search.finish(node, "healthy")
-        return search.outcome(solved=True, node=node)
+        return search.cured(node, solved=True)
     search.finish(node, search.ill(node))
-    return search.outcome(solved=search.has_met_target)
+    return search.failed()
 
 
 def next_one(search: Search, base: Node, last: Node, waiting: list[tuple[Remedy, Recipe]]) -> Node:

@@ -67,12 +67,14 @@ def fit(
         data: Training samples: a pair of tensors or arrays, a Dataset, or a DataLoader.
         loss: A module, or a function of outputs and targets.
         optimizer: The optimizer of the model, or a function that makes one of parameters.
-        validation: Held-out samples; without them a tenth of the data is held out.
+        validation: Held-out samples; without them a tenth of the data is held out, if there are 50
+            samples or more.
         batch_size: Samples in a batch.
         epochs: Epochs of one training.
         target: The score (accuracy where there is one) at which training is done.
         device: Where to train; the device of the model if not given.
-        remedies: Remedies that may be used, in this order: names or objects; all if not given.
+        remedies: Remedies that may be used, names or objects; all if not given. "autotrainer" takes
+            them in this order, "race" by their odds.
         budget: Epochs that all attempts together may take; 2.5 trainings if not given.
         profile: The problems to look for: "default", or that of the strategy.
         strategy: "race" (short heats, the best goes on), or "autotrainer" (as in the paper).
@@ -137,60 +139,63 @@ def repair(
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
-    problems = problems_of(profile, strategy)
-    choices = choose_remedies(remedies)
+    if train is None and data is None:
+        raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     epochs = 50 if recipe.epochs is None else recipe.epochs
     check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
     check_model(recipe.model)
-    first = next(recipe.model.parameters())
-    where = first.device if device is None else check_device(device) or first.device
-    known, samples = replace(recipe, epochs=epochs), None
-    if train is None:
-        if data is None:
-            raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
-        samples = Data.of(
-            data,
-            validation,
-            batch_size=recipe.batch_size,
-            seed=seed,
-            device=where,
-            dtype=first.dtype,
-        )
-        check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
-        known = informed(known, samples)
-    if where != first.device:
-        known = known.on(where)
+    check_workers(workers)
+    choices = choose_remedies(remedies)
     terms = Terms(
-        problems=problems,
+        problems=problems_of(profile, strategy),
         treatable={name for name, given in choices.items() if given},
         epochs=epochs,
         target=target,
-        device=str(where),
+        device=str(place(recipe, device)),
         seed=seed,
         check_every=3 if strategy == "autotrainer" else None,
     )
-    check_workers(workers)
-    limit = budget if budget is not None else MOST[strategy] * epochs
+    known = replace(recipe, epochs=epochs)
+    samples = None if train is not None else taken(known, data, validation, terms)
+    if samples is not None:
+        known = informed(known, samples)
+    known = known.on(terms.device)
     mark = fingerprint(known, samples, terms, strategy)
-    journal = Journal(
-        None if chart is None else os.fspath(chart),
-        resume=resume,
-        mark=mark,
-        progress=progress,
-        total=epochs,
-        console=console,
-    )
+    journal = Journal(chart, resume, mark, epochs if progress else None, console)
+    if samples is not None and not samples.held_out:
+        journal.say("no samples are held out: scores are on the training data.")
+    limit = budget if budget is not None else MOST[strategy] * epochs
     with journal:
         crew = Crew(workers, journal.tick) if train is None else OwnCrew(train, journal.tick)
         search = Search(known, samples, terms, crew, journal, choices, limit)
         try:
             outcome = STRATEGIES[strategy](search)
-            if learn:
-                search.note()
         finally:
             search.close()
+    if learn:
+        search.note()
     journal.close(outcome)
     return outcome
+
+
+def place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
+    """Return where to train."""
+    asked = None if device is None else check_device(device)
+    return asked or next(recipe.model.parameters()).device
+
+
+def taken(recipe: Recipe, data: Any, validation: Any, terms: Terms) -> Data:
+    """Return the data as given, or say why the recipe cannot be trained on it."""
+    samples = Data.of(
+        data,
+        validation,
+        batch_size=recipe.batch_size,
+        seed=terms.seed,
+        device=terms.device,
+        dtype=next(recipe.model.parameters()).dtype,
+    )
+    check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
+    return samples
 
 
 def informed(recipe: Recipe, samples: Data) -> Recipe:

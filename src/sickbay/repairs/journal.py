@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from rich.text import Text
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.remedies import Remedy
-from sickbay.repairs.outcome import Attempt, Outcome, finite
+from sickbay.repairs.outcome import Attempt, Outcome, plain
 from sickbay.reports import terminal
 
 ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
@@ -24,25 +25,25 @@ ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
 class Journal:
     """Tells the user how a repair goes, and keeps what is needed to resume it.
 
+    It is silent where no `total` of epochs is given.
+
     Attributes:
         path: The folder that everything is recorded in, if it is.
     """
 
     def __init__(
         self,
-        chart: str | Path | None,
-        *,
-        resume: bool = False,
-        mark: str = "",
-        progress: bool = True,
-        total: float = 0,
-        console: Console | None = None,
+        chart: str | os.PathLike[str] | None,
+        resume: bool,
+        mark: str,
+        total: int | None,
+        console: Console | None,
     ) -> None:
         self.path = _folder(chart, resume)
         if self.path is not None:
             _check_mark(self.path / MARK, mark)
         self._console = console or Console(stderr=True)
-        self._quiet = not progress
+        self._quiet = total is None
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         self._progress = Progress(
             *columns,
@@ -50,10 +51,10 @@ class Journal:
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
-            disable=not progress,
+            disable=self._quiet,
         )
         self._task = self._progress.add_task("training", total=total)
-        if self.path is not None and self.path != Path(str(chart)):
+        if chart is not None and self.path != Path(chart):
             self.say(f"{chart} holds a run already; this one is recorded in {self.path}.")
 
     def __enter__(self) -> Journal:
@@ -79,7 +80,7 @@ class Journal:
         self.say(f"attempt {attempt.number}: {attempt}")
         if self.path is not None:
             with (self.path / ATTEMPTS).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(attempt.as_json()) + "\n")
+                file.write(json.dumps(plain(asdict(attempt))) + "\n")
 
     def found(self, finding: Finding) -> None:
         """Show what an attempt was stopped by."""
@@ -111,19 +112,9 @@ class Journal:
 
     def close(self, outcome: Outcome) -> None:
         """Write down what came of it."""
-        if self.path is None:
-            return
-        report = {
-            "solved": outcome.solved,
-            "score": finite(outcome.score),
-            "before": finite(outcome.before),
-            "epochs": outcome.epochs,
-            "diff": outcome.diff.splitlines(),
-            "findings": [asdict(each) for each in outcome.findings],
-            "attempts": [each.as_json() for each in outcome.attempts],
-        }
-        plain = json.loads(json.dumps(report, default=str), parse_constant=lambda _: None)
-        (self.path / OUTCOME).write_text(json.dumps(plain, indent=2) + "\n")
+        if self.path is not None:
+            report = json.dumps(outcome.as_json(), indent=2)
+            (self.path / OUTCOME).write_text(report + "\n", encoding="utf-8")
 
 
 def _check_mark(file: Path, mark: str) -> None:
@@ -140,7 +131,7 @@ def _name(attempt: Attempt) -> tuple[int | None, str, str]:
     return attempt.parent, attempt.problem, attempt.remedy
 
 
-def _folder(chart: str | Path | None, resume: bool) -> Path | None:
+def _folder(chart: str | os.PathLike[str] | None, resume: bool) -> Path | None:
     """Return the folder to record in: the one given, or one beside it if that is taken."""
     if chart is None:
         if resume:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -38,18 +39,19 @@ class Attempt:
     score: float = float("-inf")
     result: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {**asdict(self), "score": finite(self.score)}
-
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""
         return f"{self.words}: {score}{self.epochs:.1f} epochs, {self.result or 'under way'}"
 
 
-def finite(value: float) -> float | None:
-    """Return a number as JSON has it: None where it is none."""
-    return value if isfinite(value) else None
+def plain(told: dict[str, Any]) -> dict[str, Any]:
+    """Return values as JSON has them: what is no number is None.
+
+    >>> plain({"score": float("-inf"), "layers": ("0", "1")})
+    {'score': None, 'layers': ['0', '1']}
+    """
+    values: dict[str, Any] = json.loads(json.dumps(told), parse_constant=lambda _: None)
+    return values
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,11 @@ class Outcome:
         model: The best model seen, with its best weights.
         recipe: The recipe it was trained by.
         original: The recipe as it was given.
-        solved: Whether nothing was found in its training, or the target was met.
+        solved: Whether its training came to its end with nothing found, and the target, if there is
+            one, was met; or the target was met anyway.
         score: Its score on the validation data: accuracy where there is one.
-        before: The best score of the plain training, as far as that went.
+        before: The best score of the plain training; where that ended within the first epoch, the
+            score before training.
         findings: All that was found, in all attempts.
         attempts: Every attempt, in order; `parent` makes them a tree.
         history: What was evaluated after each epoch of the attempt that the model is from.
@@ -90,14 +94,28 @@ class Outcome:
         """Epochs spent in all attempts."""
         return sum(each.epochs for each in self.attempts)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return all but the models, as JSON has it: what is no number is None."""
+        told = {
+            "solved": self.solved,
+            "score": self.score,
+            "before": self.before,
+            "epochs": self.epochs,
+            "diff": self.diff.splitlines(),
+            "findings": [asdict(each) for each in self.findings],
+            "attempts": [asdict(each) for each in self.attempts],
+            "chart": None if self.chart is None else str(self.chart),
+        }
+        return plain(told)
+
     def summary(self) -> str:
         """Return what happened, in a few lines."""
         verdict = "solved" if self.solved else "not solved"
         problems = ", ".join(dict.fromkeys(each.title for each in self.findings)) or "nothing"
-        lines = [f"{verdict}: score {self.before:.3f} before, {self.score:.3f} now", ""]
-        lines[0] = lines[0].replace("-inf before, ", "")
-        lines += [f"found: {problems}", *_tree(self.attempts, None, "")]
-        return "\n".join([*lines, "", self.diff])
+        before = f"{self.before:.3f} before, " if isfinite(self.before) else ""
+        head = f"{verdict}: score {before}{self.score:.3f} now"
+        tree = _tree(self.attempts, None, "")
+        return "\n".join([head, "", f"found: {problems}", *tree, "", self.diff])
 
 
 def _tree(attempts: Sequence[Attempt], parent: int | None, indent: str) -> Iterator[str]:

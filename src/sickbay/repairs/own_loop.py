@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from torch import Tensor
 
-from sickbay.doctor import Doctor, watch
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
@@ -17,7 +16,7 @@ from sickbay.regimen import Regimen
 from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew, Job, Trainee, Weights
 from sickbay.repairs.scoring import key
-from sickbay.repairs.training import BUDGET, Report, Terms
+from sickbay.repairs.training import SETBACK, Report, Terms, begin_with, lowering, watched
 
 LATELY = 20  # steps whose loss stands for a score
 Train: TypeAlias = Callable[[Recipe, Any], object]
@@ -35,15 +34,8 @@ class Attendant:
 
     def __init__(self, live: Recipe, terms: Terms, chart: str | None, heed: bool) -> None:
         self._live, self._terms, self._heeds = live, terms, heed
-        self.doctor: Doctor = watch(
-            live.model,
-            live.optimizer,
-            problems=terms.problems,
-            budget=BUDGET,
-            epochs=terms.epochs,
-            chart=chart,
-            on_finding="silent",
-        )
+        self.doctor = watched(live, terms, chart)
+        self._lowering = lowering(live) if live.patience else None
         self.scores: list[dict[str, float]] = []
         self.best_score, self.epochs = -inf, 0
         self.best = self.healthy = copy.deepcopy(live.model.state_dict())
@@ -60,12 +52,13 @@ class Attendant:
         self.scores.append(scores)
         weights = copy.deepcopy(self._live.model.state_dict())
         score = self.score(scores)
+        if self._lowering is not None:
+            self._lowering.step(score)
         if score > self.best_score or not self.scores[1:]:
             self.best_score, self.best = score, weights
-        self._heed(found)
+        self._heed(found, score >= self.best_score - SETBACK)
         self.healthy = weights
-        met = self._terms.target is not None and self.best_score >= self._terms.target
-        if met or self.epochs >= self._terms.epochs:
+        if self._terms.met(self.best_score) or self.epochs >= self._terms.epochs:
             raise Enough("all epochs are done")
         return found
 
@@ -77,11 +70,10 @@ class Attendant:
         score = scores.get("accuracy", -sum(losses) / len(losses))
         return -inf if isnan(score) else score
 
-    def _heed(self, found: list[Finding]) -> list[Finding]:
-        counted = self._terms.treatable if self._heeds else ()
-        treatable = [each for each in found if each.problem in counted]
-        if treatable:
-            raise Diagnosed(treatable)
+    def _heed(self, found: list[Finding], at_its_best: bool = False) -> list[Finding]:
+        ending = [each for each in found if self._terms.ends(each, at_its_best)]
+        if ending and self._heeds:
+            raise Diagnosed(ending)
         return found
 
 
@@ -112,8 +104,7 @@ class OwnLoop(Trainee):
 
     def _run(self, heed: bool) -> None:
         live = self._job.recipe.copy()
-        if self._job.start is not None:
-            live.model.load_state_dict(self._job.start)
+        begin_with(live.model, self._job.start)
         attendant = self._attendant = Attendant(live, self._job.terms, self._job.chart, heed)
         regimen = Regimen(live)
         finding: Finding | None = None

@@ -24,7 +24,7 @@ def race(search: Search) -> Outcome:
     tried: dict[str, set[str]] = {}
     for _ in range(DEEP):
         finding = node.report.finding
-        if finding is None or search.spent + 1 > search.budget:
+        if finding is None or not search.affords():
             break
         search.journal.found(finding)
         search.finish(node, finding.problem)
@@ -50,7 +50,7 @@ def heats(search: Search, parent: Node, finding: Finding, tried: set[str]) -> No
     heat = max(1, round(HEAT * search.terms.epochs))
     learning: list[Node] = []
     others: list[Node] = []
-    while choices and len(learning) < search.crew.runners and search.spent + 1 <= search.budget:
+    while choices and len(learning) < search.crew.runners and search.affords():
         sure = not learning and odds(finding.problem, choices[0][0]).mean >= SURE
         count = 1 if sure else search.crew.runners - len(learning)
         batch, choices = choices[:count], choices[count:]
@@ -80,15 +80,13 @@ def run(search: Search, field: Sequence[Node], heat: int) -> Node:
     while True:
         field = in_order(field)
         lead = field[0].report.score - field[1].report.score if len(field) > 1 else inf
-        keep = 1 if lead > CLEAR else max(1, len(field) // 2)
+        keep = max(1, len(field) // 2)
+        if lead > CLEAR or not search.affords(keep):
+            keep = 1
         for node in field[keep:]:
             search.finish(node, "slower")
         field = field[:keep]
-        if len(field) == 1:
-            return field[0]
-        if search.spent + len(field) > search.budget:
-            for node in field[1:]:
-                search.finish(node, "slower")
+        if keep == 1:
             return field[0]
         heat *= 2
         search.advance(field, heat)
@@ -151,9 +149,8 @@ def conclude(search: Search, node: Node) -> Outcome:
         whole = search.is_whole(node)
         search.finish(node, "healthy" if whole else "out of budget")
         learnt = node.remedy is None or node.report.learns
-        return search.outcome(solved=whole and learnt, node=node)
+        return search.cured(node, solved=whole and learnt)
     if not node.attempt.result:
         search.finish(node, search.ill(node))
-    if search.spent + 1 <= search.budget:
-        search.to_the_end()
-    return search.outcome(solved=search.has_met_target)
+    search.to_the_end()
+    return search.failed()

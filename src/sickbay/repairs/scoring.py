@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from sickbay import tasks
-from sickbay.errors import unknown
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
 from sickbay.repairs.checks import loss_name, undisturbed
@@ -22,35 +21,17 @@ IGNORED = -100  # the label that torch's losses leave out
 ORDER = (("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # what tells most comes first
 
 
-class Scores(dict[str, float]):
-    """The numbers of an evaluation, by name.
-
-    >>> Scores(val_loss=0.7, val_accuracy=0.9).key, Scores(val_loss=0.7).key
-    (0.9, -0.7)
-    """
-
-    @property
-    def key(self) -> float:
-        """One number to compare two models by: more is better, NaN is the worst."""
-        values = [sign * self[name] for name, sign in ORDER if name in self]
-        return values[0] if values and not isnan(values[0]) else -inf
-
-
 def key(scores: Mapping[str, float]) -> float:
-    """Return one number to compare two models by: more is better, NaN is the worst."""
-    return Scores(scores).key
+    """Return one number to compare two models by: more is better, NaN is the worst.
 
-
-def better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Tell whether one model is better than the other.
-
-    >>> better({"val_loss": 1.0}, {"val_loss": float("nan")})
-    True
+    >>> key({"val_loss": 0.7, "val_accuracy": 0.9}), key({"val_loss": 0.7}), key({})
+    (0.9, -0.7, -inf)
     """
-    return key(one) > key(other)
+    values = [sign * scores[name] for name, sign in ORDER if name in scores]
+    return values[0] if values and not isnan(values[0]) else -inf
 
 
-def evaluate(model: nn.Module, loss: Loss, data: Data, task: str | None = None) -> Scores:
+def evaluate(model: nn.Module, loss: Loss, data: Data) -> dict[str, float]:
     """Return the loss of a model on the validation data, and its accuracy or score.
 
     `val_accuracy` is the share of right answers; a regression has `val_score` instead, the share
@@ -60,10 +41,7 @@ def evaluate(model: nn.Module, loss: Loss, data: Data, task: str | None = None) 
         model: The model.
         loss: The loss, a function of outputs and targets.
         data: What to evaluate on.
-        task: One of `tasks.TASKS`; told from outputs, targets and loss if not given.
     """
-    if task and task not in tasks.TASKS:
-        raise unknown("task", task, [each for each in tasks.TASKS if each])
     total, count, tally = 0.0, 0, None
     with undisturbed(model):
         for inputs, targets in data.validation_batches():
@@ -74,10 +52,10 @@ def evaluate(model: nn.Module, loss: Loss, data: Data, task: str | None = None) 
                 if tally is None:
                     known = data.targets() if isinstance(data.training, Rows) else targets
                     meant = meaning(loss, outputs) or _task(inputs, outputs, known, loss)
-                    tally = _Tally(task or meant, loss)
+                    tally = _Tally(meant, loss)
                 fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
                 tally.add(outputs, fitted)
-    return Scores(val_loss=total / count, **(tally.scores() if tally else {}))
+    return {"val_loss": total / count, **(tally.scores() if tally else {})}
 
 
 def meaning(loss: Loss, outputs: Tensor) -> str:

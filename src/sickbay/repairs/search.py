@@ -17,10 +17,7 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Attempt, Outcome
 from sickbay.repairs.scoring import key
-from sickbay.repairs.training import Report, Terms, fits
-
-# Remedies for a loop that is running: between two runs there is nothing that they could do.
-ONLY_LIVE = ("roll_back", "skip_bad_batches", "train_mode")
+from sickbay.repairs.training import Report, Terms
 
 
 @dataclass
@@ -44,7 +41,7 @@ class Node:
 
 
 class Search:
-    """Starts attempts, keeps their book, and remembers the best model of all."""
+    """Starts attempts and keeps their book."""
 
     def __init__(
         self,
@@ -60,14 +57,21 @@ class Search:
         self.crew, self.journal, self.choices = crew, journal, choices
         self.budget = budget
         self.nodes: list[Node] = []
-        self.best: Node | None = None
-        self._best_weights: Weights = {}
         self._counts: list[tuple[str, Remedy, bool]] = []
 
     @property
     def spent(self) -> float:
         """Epochs that all attempts have taken."""
         return sum(node.report.epochs for node in self.nodes)
+
+    @property
+    def best(self) -> Node:
+        """The attempt with the best score, the first of equals."""
+        return max(self.nodes, key=lambda node: node.report.score)
+
+    def affords(self, epochs: int = 1) -> bool:
+        """Tell whether so many more are within the budget."""
+        return self.spent + epochs <= self.budget
 
     def start(
         self,
@@ -84,9 +88,8 @@ class Search:
             attempt = Attempt(
                 number, parent.attempt.number, finding.problem, remedy.key, remedy.words
             )
-        start = weights if weights is not None and fits(recipe.model, weights) else None
         kept, chart = self.journal.kept(attempt), self.journal.folder(attempt)
-        job = Job(recipe, self.data, self.terms, start, chart)
+        job = Job(recipe, self.data, self.terms, weights, chart)
         trainee = self.crew.start(job) if kept is None else Remembered(*kept)
         node = Node(attempt, recipe, trainee, remedy)
         self.nodes.append(node)
@@ -105,9 +108,6 @@ class Search:
         """Take down how an attempt stands."""
         node.reports.append(report)
         node.attempt.epochs, node.attempt.score = report.epochs, report.score
-        if self.best is None or report.score > self.best.report.score or node is self.best:
-            self.best = node
-            self._best_weights = node.weights()[0]
 
     def begin(self) -> Node:
         """Train the recipe as it was given; raise what that raises."""
@@ -119,24 +119,19 @@ class Search:
 
     def is_whole(self, node: Node) -> bool:
         """Tell whether an attempt had all its epochs, or needed no more."""
-        target, report = self.terms.target, node.report
-        met = target is not None and report.score >= target
+        report = node.report
         told = bool(report.scores)  # a loop of one's own may tell of no epochs
-        return met or not told or report.epochs >= self.terms.epochs
+        return self.terms.met(report.score) or not told or report.epochs >= self.terms.epochs
 
     def ill(self, node: Node) -> str:
         """Return what is wrong with an attempt."""
         found = node.report.finding
         return f"failed: {node.report.failed}" if found is None else found.problem
 
-    @property
-    def has_met_target(self) -> bool:
-        """Whether the best model is as good as was asked for."""
-        target = self.terms.target
-        return target is not None and self.best is not None and self.best.report.score >= target
-
     def to_the_end(self) -> None:
-        """Train the original recipe whatever is found."""
+        """Train the original recipe whatever is found, as far as the budget goes."""
+        if not self.affords():
+            return
         node = self.start(self.original)
         node.trainee.advance(min(self.terms.epochs, int(self.budget - self.spent)), heed=False)
         self.take(node, node.trainee.report())
@@ -159,7 +154,7 @@ class Search:
             known = replace(known, example=node.report.example)
         made: list[tuple[Remedy, Recipe]] = []
         for remedy in self.choices.get(finding.problem, ()):
-            if remedy.safety == "advice" or remedy.name() in ONLY_LIVE:
+            if not remedy.between_runs:
                 continue
             try:
                 recipe = remedy.prescribe(finding, known)
@@ -175,17 +170,25 @@ class Search:
         fixed = self.data is not None and self.data.fixed_batches
         return not fixed or before.batch_size == after.batch_size
 
-    def outcome(self, solved: bool, node: Node | None = None) -> Outcome:
-        """Return what came of it: the best model, or that of one attempt."""
-        best = node or self.best or self.nodes[0]
-        weights = best.weights()[0] if best is not self.best else self._best_weights
+    def cured(self, node: Node, solved: bool) -> Outcome:
+        """Return what came of it: an attempt that ended well."""
+        return self._outcome(node, solved and (self.terms.target is None or self._met(node)))
+
+    def failed(self) -> Outcome:
+        """Return what is left where nothing has helped: the best model seen."""
+        return self._outcome(self.best, self._met(self.best))
+
+    def _met(self, node: Node) -> bool:
+        return self.terms.met(node.report.score)
+
+    def _outcome(self, best: Node, solved: bool) -> Outcome:
         model = copy.deepcopy(best.recipe.model)
-        model.load_state_dict(weights)
+        model.load_state_dict(best.weights()[0])
         return Outcome(
             model=model,
             recipe=best.recipe,
             original=self.original,
-            solved=solved and (self.terms.target is None or best.report.score >= self.terms.target),
+            solved=solved,
             score=best.report.score,
             before=self._before(),
             findings=[each for node in self.nodes for each in node.report.findings],

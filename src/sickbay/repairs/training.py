@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil, inf
@@ -90,9 +90,18 @@ class Terms:
     seed: int = 0
     check_every: int | None = None  # epochs between two looks; None: look at every step
 
+    def met(self, score: float) -> bool:
+        """Tell whether a score is as good as was asked for."""
+        return self.target is not None and score >= self.target
+
+    def ends(self, finding: Finding, at_its_best: bool) -> bool:
+        """Tell whether a finding ends an attempt, whose score may be at its best."""
+        passing = finding.problem in PASSING and at_its_best
+        return finding.problem in self.treatable and not passing
+
 
 class Training:
-    """A recipe in training. It has copies of its own; `start` are weights to begin with."""
+    """A recipe in training. It has copies of its own; it begins with `start`, where that fits."""
 
     def __init__(
         self,
@@ -105,8 +114,7 @@ class Training:
     ) -> None:
         self.recipe, self.terms, self.tick = recipe, terms, tick
         self.live = recipe.copy()
-        if start is not None:
-            self.live.model.load_state_dict(start)
+        begin_with(self.live.model, start)
         self.live.model.to(terms.device)
         self.data = data.without_bad_samples() if recipe.clean_data else data
         self._chart = chart
@@ -127,9 +135,8 @@ class Training:
     @property
     def over(self) -> bool:
         """Whether there is nothing more to train."""
-        met = self.terms.target is not None and self.best_score >= self.terms.target
         stopped = self._finding is not None or bool(self._failed)
-        return stopped or met or self._epoch >= self.terms.epochs
+        return stopped or self.terms.met(self.best_score) or self._epoch >= self.terms.epochs
 
     def advance(self, epochs: int, heed: bool = True) -> Report:
         """Train some more epochs, and stop at a finding unless it is not to be heeded."""
@@ -182,7 +189,7 @@ class Training:
         self._scores.append(scores)
         self._keep(key(scores))
         if self._lowering is not None:
-            self._lowering.step(scores["val_loss"])
+            self._lowering.step(-scores["val_loss"])
         found = doctor.epoch(**scores)
         self.tick()
         if not (heed and self._stops(found)):
@@ -199,36 +206,36 @@ class Training:
 
     def _begin(self) -> Doctor:
         self._start = evaluate(self.live.model, self.live.loss, self.data)
-        self._doctor = watch(
-            self.live.model,
-            self.live.optimizer,
-            problems=self.terms.problems,
-            budget=BUDGET,
-            epochs=self.terms.epochs,
-            chart=self._chart,
-            on_finding="silent",
-        )
+        self._doctor = watched(self.live, self.terms, self._chart)
         return self._doctor
 
     def _stops(self, found: Sequence[Finding], at_once: bool = False) -> bool:
         """Note the first finding that there is a remedy for; tell whether that ends it now."""
-        self._heard += [each for each in found if self._counts(each)]
+        at_its_best = bool(self._scores) and key(self._scores[-1]) >= self.best_score - SETBACK
+        self._heard += [each for each in found if self.terms.ends(each, at_its_best)]
         every = self.terms.check_every
         if not self._heard or (every is not None and (at_once or self._epoch % every)):
             return False
         self._finding = self._heard[0]
         return True
 
-    def _counts(self, finding: Finding) -> bool:
-        """Tell whether a finding is to end the attempt."""
-        at_its_best = bool(self._scores) and key(self._scores[-1]) >= self.best_score - SETBACK
-        passing = finding.problem in PASSING and at_its_best
-        return finding.problem in self.terms.treatable and not passing
-
     def _keep(self, score: float) -> None:
         if score > self.best_score:
             self.best_score = score
             self.best = copy.deepcopy(self.live.model.state_dict())
+
+
+def watched(live: Recipe, terms: Terms, chart: str | os.PathLike[str] | None) -> Doctor:
+    """Return a doctor for a recipe in training."""
+    return watch(
+        live.model,
+        live.optimizer,
+        problems=terms.problems,
+        budget=BUDGET,
+        epochs=terms.epochs,
+        chart=chart,
+        on_finding="silent",
+    )
 
 
 def compared(loss: Loss, outputs: Any, targets: Tensor) -> dict[str, Tensor]:
@@ -240,9 +247,9 @@ def compared(loss: Loss, outputs: Any, targets: Tensor) -> dict[str, Tensor]:
 
 
 def lowering(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau:
-    """Return a scheduler that halves the learning rate when the loss stands still."""
+    """Return a scheduler that halves the learning rate when what it is told rises no more."""
     return torch.optim.lr_scheduler.ReduceLROnPlateau(
-        recipe.optimizer, factor=0.5, patience=recipe.patience
+        recipe.optimizer, "max", factor=0.5, patience=recipe.patience, threshold_mode="abs"
     )
 
 
@@ -262,7 +269,10 @@ def random_state(state: list[Tensor]) -> Iterator[None]:
         state[0] = torch.get_rng_state()
 
 
-def fits(model: nn.Module, weights: dict[str, Any]) -> bool:
-    """Tell whether weights have the names and shapes of a model's."""
+def begin_with(model: nn.Module, weights: Mapping[str, Tensor] | None) -> None:
+    """Give a model weights, where they have the names and shapes of its own."""
     own = model.state_dict()
-    return own.keys() == weights.keys() and all(own[n].shape == w.shape for n, w in weights.items())
+    if weights is None or own.keys() != weights.keys():
+        return
+    if all(own[name].shape == each.shape for name, each in weights.items()):
+        model.load_state_dict(weights)
