@@ -38,22 +38,22 @@ class Data:
     vocabulary: int = 0
 
 
-def load(name: str, half: int, folder: Path | None = None) -> Data:
-    """Return a data set; the two halves of the zoo get different samples."""
-    return _load(name, half, folder if name in REAL else None)
+def load(name: str, half: int, folder: Path | None = None, test: int = TEST) -> Data:
+    """Return a data set with so many samples held out; the zoo's halves get different samples."""
+    return _load(name, half, folder if name in REAL else None, test)
 
 
 @cache
-def _load(name: str, half: int, folder: Path | None) -> Data:
+def _load(name: str, half: int, folder: Path | None, test: int) -> Data:
     rng = default_rng(1000 + half)
     if name not in REAL:
-        return MADE[name](rng)
+        return MADE[name](rng, test)
     if folder is None:
         raise ValueError(f"{name} needs a data folder.")
-    return REAL[name](folder, rng)
+    return REAL[name](folder, rng, test)
 
 
-def split(task: str, form: str, size: int, x: Any, y: Any, test: int = TEST) -> Data:
+def split(task: str, form: str, size: int, x: Any, y: Any, test: int) -> Data:
     """Keep the last `test` samples for the test."""
     x, y = torch.as_tensor(x), torch.as_tensor(y)
     x = x if form == "tokens" else x.float()
@@ -61,36 +61,39 @@ def split(task: str, form: str, size: int, x: Any, y: Any, test: int = TEST) -> 
     return Data(task, form, size, x[:-test], y[:-test], x[-test:], y[-test:])
 
 
-def circles(rng: Generator, count: int = 1300) -> Data:
+def circles(rng: Generator, test: int) -> Data:
+    count = 800 + test
     y = rng.integers(0, 2, count)
     angle = rng.uniform(0, 2 * np.pi, count)
     radius = (np.where(y == 1, 0.5, 1.0) + rng.normal(0, 0.08, count)) * 1.4
-    return split(
-        "classes", "flat", 2, np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1), y
-    )
+    x = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+    return split("classes", "flat", 2, x, y, test)
 
 
-def blobs(rng: Generator, count: int = 1500, classes: int = 5, features: int = 6) -> Data:
+def blobs(rng: Generator, test: int, classes: int = 5, features: int = 6) -> Data:
+    count = 1000 + test
     centres = rng.normal(0, 1, (classes, features))
     y = rng.integers(0, classes, count)
-    return split("classes", "flat", classes, centres[y] + rng.normal(0, 0.45, (count, features)), y)
+    x = centres[y] + rng.normal(0, 0.45, (count, features))
+    return split("classes", "flat", classes, x, y, test)
 
 
-def rare(rng: Generator, count: int = 2500, features: int = 6) -> Data:
+def rare(rng: Generator, test: int, features: int = 6) -> Data:
     """Two blobs, one twenty times as large as the other."""
+    count = 2000 + test
     y = (rng.random(count) < 1 / 21).astype(np.int64)
     x = rng.normal(0, 0.5, (count, features)) + np.where(y[:, None] == 1, 1.0, -0.3)
-    return split("classes", "flat", 2, x, y)
+    return split("classes", "flat", 2, x, y, test)
 
 
-def labels(rng: Generator, count: int = 1500, features: int = 8, size: int = 4) -> Data:
+def labels(rng: Generator, test: int, features: int = 8, size: int = 4) -> Data:
     """Several labels at once, each a half-space."""
-    x = rng.normal(0, 1, (count, features))
-    return split("labels", "flat", size, x, x @ rng.normal(0, 1, (features, size)) > 0.3)
+    x = rng.normal(0, 1, (1000 + test, features))
+    return split("labels", "flat", size, x, x @ rng.normal(0, 1, (features, size)) > 0.3, test)
 
 
-def friedman(rng: Generator, count: int = 1500) -> Data:
-    u = rng.uniform(0, 1, (count, 10))
+def friedman(rng: Generator, test: int) -> Data:
+    u = rng.uniform(0, 1, (1000 + test, 10))
     y = (
         10 * np.sin(np.pi * u[:, 0] * u[:, 1])
         + 20 * (u[:, 2] - 0.5) ** 2
@@ -98,35 +101,38 @@ def friedman(rng: Generator, count: int = 1500) -> Data:
         + 5 * u[:, 4]
     )
     y = (y - y.mean()) / y.std()
-    return split("values", "flat", 1, (u - 0.5) * 12**0.5, y[:, None])
+    return split("values", "flat", 1, (u - 0.5) * 12**0.5, y[:, None], test)
 
 
-def sine(rng: Generator, count: int = 1500) -> Data:
-    x = rng.uniform(-1.7, 1.7, (count, 1))
-    return split("values", "flat", 1, x, np.sin(3 * x) + rng.normal(0, 0.05, x.shape))
+def sine(rng: Generator, test: int) -> Data:
+    x = rng.uniform(-1.7, 1.7, (1000 + test, 1))
+    return split("values", "flat", 1, x, np.sin(3 * x) + rng.normal(0, 0.05, x.shape), test)
 
 
-def plane(rng: Generator, count: int = 1500) -> Data:
+def plane(rng: Generator, test: int) -> Data:
     """A linear function whose inputs lie along one narrow valley."""
-    x = rng.normal(0, 1, (count, 8)) * np.logspace(0, -1.5, 8)
+    x = rng.normal(0, 1, (1000 + test, 8)) * np.logspace(0, -1.5, 8)
     y = (x / np.logspace(0, -1.5, 8)) @ rng.normal(0, 1, (8, 1))
-    return split("values", "flat", 1, x, y / y.std())
+    return split("values", "flat", 1, x, y / y.std(), test)
 
 
-def waves(rng: Generator, count: int = 1300, length: int = 40) -> Data:
+def waves(rng: Generator, test: int, length: int = 40) -> Data:
     """Sines of three frequencies, with noise, as a series."""
+    count = 800 + test
     y = rng.integers(0, 3, count)
     time = np.arange(length)[None, :]
     phase = rng.uniform(0, 2 * np.pi, (count, 1))
     x = np.sin(time * np.array([0.2, 0.4, 0.8])[y][:, None] + phase) * 1.4
-    return split("classes", "series", 3, (x + rng.normal(0, 0.2, x.shape))[:, :, None], y)
+    x += rng.normal(0, 0.2, x.shape)
+    return split("classes", "series", 3, x[:, :, None], y, test)
 
 
-def digits(rng: Generator) -> Data:
+def digits(rng: Generator, _test: int) -> Data:
     datasets: Any = import_module("sklearn.datasets")  # only those who run this need it
     x, y = datasets.load_digits(return_X_y=True)
     order = rng.permutation(len(x))
-    return split("classes", "image", 10, _even(x[order].reshape(-1, 1, 8, 8)), y[order])
+    x = _even(x[order].reshape(-1, 1, 8, 8))
+    return split("classes", "image", 10, x, y[order], TEST)  # there are only 1797
 
 
 def _even(x: Any) -> Any:
@@ -140,28 +146,28 @@ def _arrays(path: Path) -> dict[str, Any]:
         return {name: members[name] for name in members.files}
 
 
-def _images(path: Path, rng: Generator, channels: int) -> Data:
-    arrays, count = _arrays(path), 3000
-    train = rng.choice(len(arrays["x_train"]), count, replace=False)
-    test = rng.choice(len(arrays["x_test"]), TEST, replace=False)
-    x = np.concatenate([arrays["x_train"][train], arrays["x_test"][test]]).astype(np.float32)
+def _images(path: Path, rng: Generator, test: int, channels: int) -> Data:
+    arrays = _arrays(path)
+    train = rng.choice(len(arrays["x_train"]), 3000, replace=False)
+    held = rng.choice(len(arrays["x_test"]), test, replace=False)
+    x = np.concatenate([arrays["x_train"][train], arrays["x_test"][held]]).astype(np.float32)
     x = x.reshape(len(x), *x.shape[1:3], channels).transpose(0, 3, 1, 2)
-    y = np.concatenate([arrays["y_train"][train], arrays["y_test"][test]])
-    return split("classes", "image", 10, _even(x), y)
+    y = np.concatenate([arrays["y_train"][train], arrays["y_test"][held]])
+    return split("classes", "image", 10, _even(x), y, test)
 
 
-def mnist(folder: Path, rng: Generator) -> Data:
-    return _images(folder / "mnist.npz", rng, 1)
+def mnist(folder: Path, rng: Generator, test: int) -> Data:
+    return _images(folder / "mnist.npz", rng, test, 1)
 
 
-def cifar10(folder: Path, rng: Generator) -> Data:
-    return _images(folder / "cifar10_8k.npz", rng, 3)
+def cifar10(folder: Path, rng: Generator, test: int) -> Data:
+    return _images(folder / "cifar10_8k.npz", rng, test, 3)
 
 
-def _texts(path: Path, rng: Generator) -> tuple[list[Any], Any]:
-    """Return 3500 texts as lists of word numbers, and their labels."""
+def _texts(path: Path, rng: Generator, test: int) -> tuple[list[Any], Any]:
+    """Return 3000 texts and some to test on as lists of word numbers, and their labels."""
     arrays, texts, labels = _arrays(path), [], []
-    for part, count in (("train", 3000), ("test", TEST)):
+    for part, count in (("train", 3000), ("test", test)):
         ends = arrays[f"x_{part}_offsets"]
         for index in rng.choice(len(ends) - 1, count, replace=False):
             words = arrays[f"x_{part}"][ends[index] : ends[index + 1]]
@@ -170,54 +176,54 @@ def _texts(path: Path, rng: Generator) -> tuple[list[Any], Any]:
     return texts, np.array(labels)
 
 
-def _tokens(name: str, size: int, length: int = 60) -> Callable[[Path, Generator], Data]:
+def _tokens(name: str, size: int, length: int = 60) -> Callable[[Path, Generator, int], Data]:
     """Return a loader of texts as word numbers, cut or padded with 0 to one length."""
 
-    def make(folder: Path, rng: Generator) -> Data:
-        texts, y = _texts(folder / name, rng)
+    def make(folder: Path, rng: Generator, test: int) -> Data:
+        texts, y = _texts(folder / name, rng, test)
         x = np.zeros((len(texts), length), np.int64)
         for row, words in zip(x, texts, strict=True):
             row[: min(len(words), length)] = words[:length]
-        made = split("classes", "tokens", size, x, y)
+        made = split("classes", "tokens", size, x, y, test)
         return Data(**{**vars(made), "vocabulary": WORDS})
 
     return make
 
 
-def _bags(name: str, size: int) -> Callable[[Path, Generator], Data]:
+def _bags(name: str, size: int) -> Callable[[Path, Generator, int], Data]:
     """Return a loader of texts as sparse vectors: which words occur."""
 
-    def make(folder: Path, rng: Generator) -> Data:
-        texts, y = _texts(folder / name, rng)
+    def make(folder: Path, rng: Generator, test: int) -> Data:
+        texts, y = _texts(folder / name, rng, test)
         x = np.zeros((len(texts), WORDS // 2), np.float32)
         for row, words in zip(x, texts, strict=True):
             row[words[words < WORDS // 2]] = 1
-        return split("classes", "flat", size, x, y)
+        return split("classes", "flat", size, x, y, test)
 
     return make
 
 
-def shakespeare(folder: Path, rng: Generator, length: int = 24) -> Data:
+def shakespeare(folder: Path, rng: Generator, test: int, length: int = 24) -> Data:
+    test = test * 3 // 5
     text = (folder / "tinyshakespeare.txt").read_text()
     code = {letter: number for number, letter in enumerate(sorted(set(text)))}
     numbers = np.array([code[letter] for letter in text])
-    starts = rng.choice(len(numbers) - length - 1, 4000, replace=False)
+    starts = rng.choice(len(numbers) - length - 1, 3700 + test, replace=False)
     pieces = numbers[starts[:, None] + np.arange(length + 1)]
-    made = split("next", "tokens", len(code), pieces[:, :-1], pieces[:, 1:], test=300)
+    made = split("next", "tokens", len(code), pieces[:, :-1], pieces[:, 1:], test)
     return Data(**{**vars(made), "vocabulary": len(code)})
 
 
-def exchange(folder: Path, rng: Generator, length: int = 16) -> Data:
+def exchange(folder: Path, rng: Generator, test: int, length: int = 16) -> Data:
     """Return the rates of 16 days as a series, and those of the next day."""
     rates = np.loadtxt(folder / "exchange_rate.csv", delimiter=",", skiprows=1)
     rates = (rates - rates.mean(0)) / rates.std(0)
-    starts = rng.permutation(len(rates) - length)[:3500]
-    return split(
-        "values", "series", 8, rates[starts[:, None] + np.arange(length)], rates[starts + length]
-    )
+    starts = rng.permutation(len(rates) - length)[: 3000 + test]
+    x = rates[starts[:, None] + np.arange(length)]
+    return split("values", "series", 8, x, rates[starts + length], test)
 
 
-MADE: dict[str, Callable[[Generator], Data]] = {
+MADE: dict[str, Callable[[Generator, int], Data]] = {
     "circles": circles,
     "blobs": blobs,
     "rare": rare,
@@ -228,7 +234,7 @@ MADE: dict[str, Callable[[Generator], Data]] = {
     "waves": waves,
     "digits": digits,
 }
-REAL: dict[str, Callable[[Path, Generator], Data]] = {
+REAL: dict[str, Callable[[Path, Generator, int], Data]] = {
     "mnist": mnist,
     "cifar10": cifar10,
     "imdb": _tokens("imdb_7500.npz", 2),

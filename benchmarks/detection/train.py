@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from benchmarks.detection.blocks import Net
 from benchmarks.detection.case import Watch
-from benchmarks.detection.data import Data, load
+from benchmarks.detection.data import TEST, Data, load
 from benchmarks.detection.models import build
 from benchmarks.detection.objectives import OBJECTIVES, Objective
 
@@ -102,9 +102,9 @@ class Plan:
         return replace(self, net=replace(self.net, **inner), **outer)
 
 
-def prepare(plan: Plan, half: int, folder: Path | None) -> Data:
+def prepare(plan: Plan, half: int, folder: Path | None, test: int = TEST) -> Data:
     """Return the plan's data, with what it changes about it."""
-    data = load(plan.data, half, folder)
+    data = load(plan.data, half, folder, test)
     x, y, x_test, y_test = data.x, data.y, data.x_test, data.y_test
     task, size = data.task, data.size
     if plan.part:

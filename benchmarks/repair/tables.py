@@ -7,17 +7,11 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks.detection.report import Sheet
-from benchmarks.repair.patient import EIGHT
+from benchmarks.repair.patient import EIGHT, PUBLISHED
 from benchmarks.repair.treat import Record
 
 SICK = 0.6  # a plain score below it is what the mean gain is about
 WORSE = 0.01
-# What the paper reports: repaired of detected, by problem.
-PUBLISHED = {
-    "vanishing_gradient": (49, 53), "exploding_gradient": (50, 54), "dying_relu": (24, 24),
-    "slow_convergence": (167, 167), "oscillating_loss": (30, 30), "improper_output": (66, 66),
-    "improper_loss": (65, 65), "abnormal_data": (47, 47),
-}  # fmt: skip
 LIMITS = (
     ("repaired, of those detected", "at least", 0.99),
     ("repaired, the worst problem", "at least", 0.95),
@@ -25,7 +19,6 @@ LIMITS = (
     ("repaired but worse by more than 1 point", "at most", 0),
     ("extra epochs, median", "at most", 0.35),
     ("extra epochs, most", "at most", 1.5),
-    ("Brier score of the stated odds", "at most", 0.15),
     ("healthy runs that were changed", "at most", 0),
 )
 
@@ -98,9 +91,6 @@ def must_hold(records: Sequence[Record], strategy: str) -> Sheet:
             continue
         holds = value >= limit if how == "at least" else value <= limit
         rows.append([name, f"{value:.3g}", f"{how} {limit:g}", "holds" if holds else "FAILS"])
-    fixed = values.get("Brier score of the papers' fixed numbers")
-    if fixed is not None:
-        rows.append(["Brier score of the papers' fixed numbers", f"{fixed:.3g}", "", ""])
     return Sheet(f"What must hold, strategy {strategy}", "", ("what", "value", "limit", ""), rows)
 
 
@@ -128,50 +118,11 @@ def figures(records: Sequence[Record], strategy: str) -> dict[str, float]:
         if low:
             gains = [each[strategy]["score"] - each["plain"]["score"] for each in low]
             values["mean gain where the plain score is below 0.6"] = mean(gains)
-        values |= brier(sick, strategy)
     if healthy:
         values["healthy runs that were changed"] = sum(
             each[strategy]["changed"] for each in healthy
         )
     return values
-
-
-def brier(sick: Sequence[Record], strategy: str) -> dict[str, float]:
-    """Return how far stated odds are from what came, squared; and the same for the paper's."""
-    told = [
-        (each[strategy]["stated"], each[strategy]["repaired"], each["problem"])
-        for each in sick
-        if each[strategy].get("stated") is not None
-    ]
-    if not told:
-        return {}
-    fixed = [
-        (PUBLISHED[problem][0] / PUBLISHED[problem][1] - done) ** 2 for _, done, problem in told
-    ]
-    return {
-        "Brier score of the stated odds": mean((odds - done) ** 2 for odds, done, _ in told),
-        "Brier score of the papers' fixed numbers": mean(fixed),
-    }
-
-
-def odds(
-    records: Sequence[Record], about: Mapping[str, Any], before: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the table that the package ships: by problem and remedy, worked and tried.
-
-    What was found in these runs replaces what the table before has about it.
-    """
-    counts: dict[str, dict[str, list[int]]] = {}
-    for record in records:
-        for remedy, result in record["tried"].items():
-            if "worked" in result:
-                pair = counts.setdefault(record["found"], {}).setdefault(remedy, [0, 0])
-                pair[0] += result["worked"]
-                pair[1] += 1
-    runs = sum(bool(record["tried"]) for record in records)
-    made = {**about, "runs": runs, "half": "calibration, every second"}
-    told, kept = (before["about"], before["counts"]) if before else ([], {})
-    return {"about": [*told, made], "counts": {**kept, **counts}}
 
 
 def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:

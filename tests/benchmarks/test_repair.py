@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from benchmarks.repair import tables
+from benchmarks.repair import odds, tables
 from benchmarks.repair.__main__ import arguments, main, select
 from benchmarks.repair.patient import EIGHT, patients, ready
-from benchmarks.repair.treat import each_remedy, treat
+from benchmarks.repair.treat import treat
 
 
 def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
     told = {
         "detected": True, "repaired": True, "score": 0.9, "extra": 0.2, "seconds": 2.0,
-        "remedies": ["a"], "stated": 0.8, "changed": True,
+        "remedies": ["a"], "changed": True,
     }  # fmt: skip
     return {
         "name": "x",
@@ -27,14 +27,12 @@ def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
 
 
 def test_figures() -> None:
-    records = [record(), record(repaired=False, score=0.38, extra=1.0, stated=0.5)]
+    records = [record(), record(repaired=False, score=0.38, extra=1.0)]
     values = tables.figures(records, "race")
     assert values["repaired, of those detected"] == 0.5
     assert values["mean gain where the plain score is below 0.6"] == pytest.approx(0.24)
     assert values["repaired but worse by more than 1 point"] == 1
     assert values["extra epochs, median"] == pytest.approx(0.6)
-    assert values["Brier score of the stated odds"] == pytest.approx((0.2**2 + 0.5**2) / 2)
-    assert values["Brier score of the papers' fixed numbers"] == pytest.approx(0.5)
 
 
 def test_only_detected_runs_count() -> None:
@@ -50,8 +48,26 @@ def test_healthy_runs_must_not_change() -> None:
 def test_odds_are_counted_by_what_was_found() -> None:
     tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
     records = [{"found": "dead_units", "tried": tried}] * 2
-    table = tables.odds(records, {"command": "x"})
+    table = odds.table(records, {"command": "x"})
     assert table["counts"] == {"dead_units": {"a": [2, 2], "b": [0, 2]}}
+
+
+def test_stated_odds_are_judged_by_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odds, "stated", lambda _problem, _remedy: 0.8)
+    tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
+    told = {"found": "dead_units", "problem": "dying_relu", "tried": tried}
+    ours, fixed, same = (float(row[1]) for row in odds.judged([told]).rows)
+    assert ours == pytest.approx((0.2**2 + 0.8**2) / 2)
+    assert fixed == pytest.approx((0 + 1) / 2)  # the paper repaired 24 of 24
+    assert same == pytest.approx(0.25)
+
+
+def test_odds_are_judged_on_runs_they_were_not_counted_on() -> None:
+    halves = {
+        kind: {each.seed % 4 for each in select(arguments(["--odds", kind]))}
+        for kind in ("count", "judge")
+    }
+    assert halves == {"count": {0}, "judge": {1}}
 
 
 def test_there_are_enough_patients() -> None:
@@ -79,7 +95,7 @@ def test_a_patient_is_treated() -> None:
 
 
 def test_each_remedy_is_tried_by_itself() -> None:
-    told = each_remedy(one("improper_loss/circles"))
+    told = odds.each_remedy(one("improper_loss/circles"))
     assert told["found"] == "improper_loss"
     assert told["tried"]["change_loss"]["worked"]
 

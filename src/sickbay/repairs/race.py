@@ -14,7 +14,8 @@ from sickbay.repairs.search import Node, Search
 
 HEAT = 0.05  # of the epochs: the first heat; each further one is twice as long
 SURE, STEEP = 0.9, 0.2  # odds to run alone, and the gain in score to win by that
-CLEAR, CLOSE = 0.3, 0.1  # lead in score that ends the race, and one that says nothing yet
+CLEAR = 0.3  # lead in score that ends the race
+CLOSE = 1.3  # times the leader's distance from a perfect score: that says nothing yet
 DEEP = 5  # problems that are treated one after the other
 
 
@@ -94,8 +95,8 @@ def run(search: Search, field: Sequence[Node], heat: int) -> Node:
 
 def in_order(field: Sequence[Node]) -> list[Node]:
     """Return candidates, the best first: so early small leads say less than the odds."""
-    leader = max(node.report.score for node in field)
-    close = [node for node in field if node.report.score >= leader - CLOSE]
+    missing = [1.0 - node.report.score for node in field]
+    close = [node for node, each in zip(field, missing, strict=True) if each <= CLOSE * min(missing)]
     close.sort(key=lambda node: (chances(node), *standing(node)), reverse=True)
     others = [node for node in field if node not in close]
     return close + sorted(others, key=standing, reverse=True)
