@@ -149,7 +149,7 @@ def test_finished_attempts_are_not_repeated(
     (tmp_path / "run" / f"attempt-{winner}.pt").unlink()  # as if it had been killed in that one
     (tmp_path / "run" / "outcome.json").unlink()
     begun: list[int] = []
-    from sickbay.repairs.crew import Job
+    from sickbay.repairs.trainee import Job
 
     real = Job.begin
     monkeypatch.setattr(Job, "begin", lambda job, *rest: begun.append(1) or real(job, *rest))  # type: ignore[func-returns-value]

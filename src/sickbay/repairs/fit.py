@@ -22,14 +22,15 @@ from sickbay.remedies import Remedy
 from sickbay.remedies.choices import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.checks import check_device, check_fit, check_numbers
-from sickbay.repairs.crew import Crew, Workers, check_workers
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.own_loop import OwnCrew, Train
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
+from sickbay.repairs.sending import check_sendable
 from sickbay.repairs.training import Terms
+from sickbay.repairs.workers import Workers, check_workers, crew_of
 
 Strategy = Literal["race", "autotrainer"]
 STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
@@ -144,7 +145,7 @@ def repair(
     epochs = 50 if recipe.epochs is None else recipe.epochs
     check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
     check_model(recipe.model)
-    check_workers(workers)
+    workers = check_workers(workers)
     choices = choose_remedies(remedies)
     terms = Terms(
         problems=problems_of(profile, strategy),
@@ -160,13 +161,16 @@ def repair(
     if samples is not None:
         known = informed(known, samples)
     known = known.on(terms.device)
+    if isinstance(workers, int) and train is None:
+        parts = {"loss": known.loss, "model": known.model, "optimizer": known.optimizer}
+        check_sendable(**parts, data=samples, problems=terms.problems)
     mark = fingerprint(known, samples, terms, strategy)
     journal = Journal(chart, resume, mark, epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
     limit = budget if budget is not None else MOST[strategy] * epochs
     with journal:
-        crew = Crew(workers, journal.tick) if train is None else OwnCrew(train, journal.tick)
+        crew = crew_of(workers) if train is None else OwnCrew(train)
         search = Search(known, samples, terms, crew, journal, choices, limit)
         try:
             outcome = STRATEGIES[strategy](search)

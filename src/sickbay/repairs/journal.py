@@ -17,6 +17,7 @@ from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.remedies import Remedy
 from sickbay.repairs.outcome import Attempt, Outcome, plain
+from sickbay.repairs.training import Report
 from sickbay.reports import terminal
 
 ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
@@ -64,7 +65,7 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def tick(self) -> None:
+    def tick(self, _report: Report) -> None:
         """Note that an epoch is done."""
         self._progress.advance(self._task)
 

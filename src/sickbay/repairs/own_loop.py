@@ -14,8 +14,9 @@ from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
 from sickbay.repairs.checks import said
-from sickbay.repairs.crew import Crew, Job, Trainee, Weights
+from sickbay.repairs.crew import Crew
 from sickbay.repairs.scoring import key
+from sickbay.repairs.trainee import Job, Tick, Trainee, Weights
 from sickbay.repairs.training import SETBACK, Report, Terms, begin_with, lowering, watched
 
 LATELY = 20  # steps whose loss stands for a score
@@ -147,9 +148,8 @@ class OwnCrew(Crew):
 
     runners = 1
 
-    def __init__(self, train: Train, tick: Callable[[], object]) -> None:
-        super().__init__(None, tick)
+    def __init__(self, train: Train) -> None:
         self._train = train
 
-    def start(self, job: Job) -> Trainee:
+    def start(self, job: Job, tick: Tick) -> Trainee:  # noqa: ARG002
         return OwnLoop(self._train, job)

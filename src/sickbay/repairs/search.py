@@ -12,11 +12,12 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
 from sickbay.repairs.checks import said
-from sickbay.repairs.crew import Crew, Job, Remembered, Trainee, Weights
+from sickbay.repairs.crew import Crew
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Attempt, Outcome
 from sickbay.repairs.scoring import key
+from sickbay.repairs.trainee import Job, Remembered, Trainee, Weights
 from sickbay.repairs.training import Report, Terms
 
 
@@ -90,7 +91,8 @@ class Search:
             )
         kept, chart = self.journal.kept(attempt), self.journal.folder(attempt)
         job = Job(recipe, self.data, self.terms, weights, chart)
-        trainee = self.crew.start(job) if kept is None else Remembered(*kept)
+        tick = self.journal.tick
+        trainee = self.crew.start(job, tick) if kept is None else Remembered(*kept)
         node = Node(attempt, recipe, trainee, remedy)
         self.nodes.append(node)
         self.journal.begin(attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -83,6 +84,12 @@ class Loaded:
 
     loader: DataLoader[Any]
     limit: int | None = None  # only so many batches
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what can be sent to another process: not the workers that a loader may keep."""
+        sent = copy.copy(self.loader)
+        sent._iterator = None
+        return {"loader": sent, "limit": self.limit}
 
     @property
     def size(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil, inf
@@ -110,9 +110,8 @@ class Training:
         terms: Terms,
         start: dict[str, Tensor] | None = None,
         chart: str | os.PathLike[str] | None = None,
-        tick: Callable[[], object] = lambda: None,
     ) -> None:
-        self.recipe, self.terms, self.tick = recipe, terms, tick
+        self.recipe, self.terms = recipe, terms
         self.live = recipe.copy()
         begin_with(self.live.model, start)
         self.live.model.to(terms.device)
@@ -151,6 +150,13 @@ class Training:
                 except Exception as error:  # one attempt must not end the others
                     self._failed = said(error)
         return self.report()
+
+    def each_epoch(self, epochs: int, heed: bool = True) -> Iterator[Report]:
+        """Train some more epochs, and yield where it stands after each."""
+        for _ in range(epochs):
+            yield self.advance(1, heed)
+            if self.over:
+                return
 
     def report(self) -> Report:
         """Return where it stands."""
@@ -191,7 +197,6 @@ class Training:
         if self._lowering is not None:
             self._lowering.step(-scores["val_loss"])
         found = doctor.epoch(**scores)
-        self.tick()
         if not (heed and self._stops(found)):
             self.healthy = copy.deepcopy(model.state_dict())
 

@@ -1,0 +1,97 @@
+"""What the tests of worker processes train: at the top level of a file, so that it can be sent."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+
+import sickbay
+from sickbay.demo.circles import circles
+from sickbay.demo.patients import layers
+from sickbay.remedies import Remedy
+from sickbay.repairs.data import Data
+from sickbay.repairs.trainee import Job
+from sickbay.repairs.training import Terms
+
+
+class Mortal(nn.Sequential):
+    """A model whose process ends in the so-manieth epoch, by itself or by a signal."""
+
+    def __init__(self, *parts: nn.Module, epoch: int = 2, by: signal.Signals | None = None) -> None:
+        super().__init__(*parts)
+        self.epoch, self.by, self.seen = epoch, by, 0
+        self.home = os.getpid()
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and os.getpid() != self.home:
+            self.seen += 1
+            if self.seen > 8 * (self.epoch - 1):  # 512 samples in batches of 64
+                os._exit(3) if self.by is None else os.kill(os.getpid(), self.by)
+        made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return made
+
+
+@dataclass(frozen=True)
+class Poison(Remedy):
+    """Use a model that ends its process."""
+
+    treats = ("vanishing_gradient",)
+
+    def prescribe(self, _finding: sickbay.Finding, recipe: sickbay.Recipe) -> sickbay.Recipe:
+        model = Mortal(*healthy(), epoch=1)
+        return recipe.with_model(model, "model = Mortal(...)")
+
+
+class Circles(Dataset[Any]):
+    """Points that are made one by one."""
+
+    def __init__(self, count: int = 512) -> None:
+        self.points, self.labels = circles(count)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, row: int) -> tuple[Tensor, Tensor]:
+        return self.points[row], self.labels[row]
+
+
+class Slow(Circles):
+    """The same, slowly; holds a pipe open in each process that makes some."""
+
+    pipe = 0
+
+    def __getitem__(self, row: int) -> tuple[Tensor, Tensor]:
+        if not Slow.pipe:
+            Slow.pipe = os.open(os.environ["PIPE"], os.O_WRONLY)
+        if os.environ["MAIN"] not in map(str, (os.getpid(), os.getppid())):
+            os.write(Slow.pipe, b"+")  # this is a worker of a loader in a worker
+            time.sleep(0.2)
+        return super().__getitem__(row)
+
+
+def pairs(samples: list[Any]) -> Any:
+    points, labels = zip(*samples, strict=True)
+    return torch.stack(points), torch.stack(labels)
+
+
+def healthy() -> nn.Sequential:
+    return layers(2, 32, 32, 1, gain=2.4)
+
+
+def job(model: nn.Module, data: Any = None, epochs: int = 4) -> Job:
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, batch_size=64, epochs=epochs)
+    given = Data.of(data or circles(512), circles(256, seed=1), batch_size=64)
+    return Job(recipe, given, Terms(problems=(), treatable=(), epochs=epochs))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+    os.environ["MAIN"] = str(os.getpid())
+    given: DataLoader[Any] = DataLoader(Slow(), 64, num_workers=1)
+    sickbay.repair(job(healthy()).recipe, given, validation=circles(256), workers=2)
