@@ -22,6 +22,74 @@ def test_a_plain_loader_can_have_another_batch_size() -> None:
     assert [len(targets) for _, targets in data.batches(40, 0)] == [40] * 2
 
 
+def rows_of(data: Data, epoch: int = 0, size: int | None = None) -> list[int]:
+    return [int(x) // 3 for inputs, _ in data.batches(size, epoch) for x in inputs[0][:, 0]]
+
+
+ORDERED: dict[str, dict[str, Any]] = {
+    "tensors": {},
+    "items": {"dataset": Items()},
+    "sampler": {"sampler": torch.utils.data.SequentialSampler(Items()), "shuffle": None},
+    "collate": {"collate_fn": halves},
+}
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+def test_a_loader_that_does_not_shuffle_is_not_shuffled(kind: str) -> None:
+    data = Data.of(loader(**{"shuffle": False, **ORDERED[kind]}), (X, Y), batch_size=5)
+    assert rows_of(data, 0) == rows_of(data, 1) == list(range(COUNT))
+
+
+def test_one_that_does_is() -> None:
+    data = Data.of(loader(shuffle=True), (X, Y), batch_size=5)
+    assert rows_of(data, 0) != rows_of(data, 1)
+    assert sorted(rows_of(data, 0)) == list(range(COUNT))
+
+
+def test_the_order_is_kept_where_samples_are_held_out() -> None:
+    data = Data.of(loader(shuffle=False, drop_last=True, batch_size=20), batch_size=5)
+    rows = rows_of(data)
+    assert len(rows) == 80
+    assert rows == sorted(rows)
+    assert len(rows_of(data, size=30)) == 90
+    assert set(data.targets(40).tolist()) == {0, 1, 2, 3}
+
+
+def test_samples_are_looked_at_in_no_order() -> None:
+    by_class = TensorDataset(X, torch.arange(COUNT) // 50)
+    data = Data.of(loader(by_class, shuffle=False), (X, Y), batch_size=5)
+    assert set(data.targets(20).tolist()) == {0, 1}
+
+
+def test_a_loader_to_score_with_keeps_its_batch_size() -> None:
+    for given in (loader(batch_size=7, shuffle=False), loader(batch_size=7, collate_fn=halves)):
+        sizes = [len(y) for _, y in Data.of((X, Y), given, batch_size=5).validation_batches()]
+        assert sizes == [7] * 14 + [2]
+
+
+def test_a_weighted_sampler_is_respected() -> None:
+    weights = (torch.arange(COUNT) < 5).double()
+    sampler = torch.utils.data.WeightedRandomSampler(weights.tolist(), 30)
+    data = Data.of(loader(sampler=sampler, shuffle=None), (X, Y), batch_size=5)
+    assert len(rows_of(data)) == 30
+    assert max(rows_of(data)) < 5
+
+
+class Doubled(TensorDataset):
+    """Tensors that are changed on the way."""
+
+    def __getitem__(self, row: int) -> Any:
+        return tuple(2 * each for each in super().__getitem__(row))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_a_dataset_made_of_tensors_that_changes_them(part: bool) -> None:
+    made = Doubled(X, Y)
+    given = Subset(made, range(COUNT)) if part else made
+    inputs, targets = next(Data.of(given, batch_size=10).batches(None, 0))
+    assert torch.equal(targets, 2 * Y[(inputs[0][:, 0] / 6).long()])
+
+
 @pytest.mark.parametrize(
     ("options", "size"),
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Generator, Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, SequentialSampler
 
 from sickbay.repairs import checks
 from sickbay.repairs.sources import Batch, Inputs, Loaded, Rows, Source, source_of
@@ -35,7 +35,9 @@ class Data:
     seed: int = 0
     device: torch.device | None = None
     dtype: torch.dtype = torch.float32
+    shuffle: bool = True
     drop_last: bool = False
+    scored_in: int = LARGE  # samples in a batch that is only scored
 
     @classmethod
     def of(
@@ -51,7 +53,8 @@ class Data:
         """Return the data that a user has given, or say what is wrong with it.
 
         Args:
-            data: A pair (x, y), a Dataset of such pairs or a DataLoader. x may be a tuple.
+            data: A pair (x, y), a Dataset of such pairs or a DataLoader. x may be a tuple. A
+                DataLoader keeps its order, sampler, batch size and collation.
             validation: The same, to score on. Without it a part of the data is held out.
             batch_size: Samples in a batch, unless there is a DataLoader with its own.
             seed: What the order of the samples and the part held out are drawn from.
@@ -69,10 +72,19 @@ class Data:
         elif training.size >= SMALLEST_SPLIT:
             count, held_out = min(training.size // 10, HELD_OUT), True
             rows = torch.randperm(training.size, generator=Generator().manual_seed(seed))
-            training, scoring = training.part(rows[count:]), training.part(rows[:count])
-        own = isinstance(data, DataLoader)
-        size, drop = (data.batch_size, data.drop_last) if own else (batch_size, False)
-        return cls(training, scoring, size, held_out, seed, where, dtype, drop)
+            kept = rows[count:] if shuffled(data) else rows[count:].sort().values
+            training, scoring = training.part(kept), training.part(rows[:count])
+        made = cls(training, scoring, batch_size, held_out, seed, where, dtype)
+        return made._as_loaded(data, validation)
+
+    def _as_loaded(self, data: Any, validation: Any) -> Data:
+        """Return it with batches as those of the DataLoaders that were given, if they were."""
+        made = replace(self, shuffle=shuffled(data))
+        if isinstance(data, DataLoader):
+            made = replace(made, batch_size=data.batch_size, drop_last=data.drop_last)
+        if isinstance(validation, DataLoader) and validation.batch_size is not None:
+            made = replace(made, scored_in=validation.batch_size)
+        return made
 
     @property
     def size(self) -> int | None:
@@ -90,7 +102,8 @@ class Data:
         A single sample that is left over is left out: batch norm cannot train on one.
         """
         size = batch_size or self.batch_size or 1
-        rows = list(torch.split(self._order(epoch), size))
+        order = self._order(epoch) if self.shuffle else torch.arange(self.size or 0)
+        rows = list(torch.split(order, size))
         if self.drop_last and len(rows) > 1 and len(rows[-1]) < size:
             rows.pop()
         several = False
@@ -100,8 +113,8 @@ class Data:
             several |= len(targets) > 1
 
     def validation_batches(self) -> Iterator[Batch]:
-        """Yield what is scored on, always in the same order, in large batches."""
-        rows = torch.split(torch.arange(self.validation.size or 0), LARGE)
+        """Yield what is scored on, always in the same order, in batches of its own size."""
+        rows = torch.split(torch.arange(self.validation.size or 0), self.scored_in)
         return self._ready(self.validation, rows, 0)
 
     def some(self, count: int) -> Batch:
@@ -171,6 +184,11 @@ class Data:
         for raw in source.batches(rows, self._seed(epoch)):
             inputs, targets = checks.batch("data", raw, self.dtype)
             yield tuple(each.to(self.device) for each in inputs), targets.to(self.device)
+
+
+def shuffled(data: Any) -> bool:
+    """Tell whether samples come in another order in each epoch: a DataLoader may keep theirs."""
+    return not (isinstance(data, DataLoader) and isinstance(data.sampler, SequentialSampler))
 
 
 def _joined(batches: Iterable[Batch], count: int) -> Batch:

@@ -65,12 +65,13 @@ def fit(
 
     Args:
         model: The model, with the weights to begin from.
-        data: Training samples: a pair of tensors or arrays, a Dataset, or a DataLoader.
+        data: Training samples: a pair of tensors or arrays, a Dataset, or a DataLoader, whose
+            order, sampler, batch size and collation are kept.
         loss: A module, or a function of outputs and targets.
         optimizer: The optimizer of the model, or a function that makes one of parameters.
         validation: Held-out samples; without them a tenth of the data is held out, if there are 50
             samples or more.
-        batch_size: Samples in a batch.
+        batch_size: Samples in a batch; a DataLoader has its own.
         epochs: Epochs of one training.
         target: The score (accuracy where there is one) at which training is done.
         device: Where to train; the device of the model if not given.

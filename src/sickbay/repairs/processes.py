@@ -46,7 +46,8 @@ class Elsewhere(Trainee):
         self._best = self._healthy = job.recipe.model.state_dict()
         self.busy = self._begun = False
         # Not a daemon: those may have no children, such as the workers of a DataLoader.
-        self._process = context.Process(target=serve, args=(theirs, job, threads), daemon=False)
+        args = theirs, job, threads, multiprocessing.get_start_method(allow_none=True)
+        self._process = context.Process(target=serve, args=args, daemon=False)
         try:
             self._process.start()
         except Exception as error:  # whatever pickling raises
@@ -150,8 +151,9 @@ class Processes(Crew):
         return [each.report() for each in trainees]
 
 
-def serve(pipe: Connection, job: Job, threads: int) -> None:
+def serve(pipe: Connection, job: Job, threads: int, method: str | None) -> None:
     """Train in a process of its own, as asked through a pipe."""
+    multiprocessing.set_start_method(method, force=True)  # loaders do as in the first process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started it will end it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that its own children go as well
     threading.Thread(target=leave_with_parent, daemon=True).start()

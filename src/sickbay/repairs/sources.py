@@ -174,10 +174,11 @@ def _pair(name: str, given: Any, dtype: torch.dtype) -> Rows | None:
 
 
 def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Rows | Items:
-    if isinstance(given, Subset) and isinstance(given.dataset, TensorDataset):
+    # Of these kinds alone, not of kinds made of them: those may change samples on the way.
+    if type(given) is Subset and type(given.dataset) is TensorDataset:
         rows = torch.as_tensor(given.indices, dtype=torch.long)
         return _dataset(name, given.dataset, dtype).part(rows)
-    if isinstance(given, TensorDataset):
+    if type(given) is TensorDataset:
         return Rows(*checks.batch(name, given.tensors, dtype))
     countable = hasattr(given, "__getitem__") and hasattr(given, "__len__")
     other = isinstance(given, str | Mapping | IterableDataset) or hasattr(given, "shape")
