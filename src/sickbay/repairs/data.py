@@ -10,7 +10,8 @@ import torch
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
-from sickbay.repairs import checks
+from sickbay.repairs import samples
+from sickbay.repairs.checks import check_count, check_device
 from sickbay.repairs.sources import Batch, Inputs, Loaded, Rows, Source, source_of
 
 LARGE = 512  # samples in a batch that is only looked at
@@ -61,8 +62,8 @@ class Data:
             device: Where batches go; where they are if None.
             dtype: What double precision becomes.
         """
-        checks.check_count("batch_size", batch_size)
-        where = checks.check_device(device)
+        check_count("batch_size", batch_size)
+        where = check_device(device)
         training = source_of("data", data, dtype)
         scoring, held_out = training, validation is not None
         if held_out:
@@ -182,7 +183,7 @@ class Data:
 
     def _ready(self, source: Source, rows: Sequence[Tensor], epoch: int) -> Iterator[Batch]:
         for raw in source.batches(rows, self._seed(epoch)):
-            inputs, targets = checks.batch("data", raw, self.dtype)
+            inputs, targets = samples.batch("data", raw, self.dtype)
             yield tuple(each.to(self.device) for each in inputs), targets.to(self.device)
 
 

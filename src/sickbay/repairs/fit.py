@@ -21,7 +21,7 @@ from sickbay.recipe import Loss, Recipe, spoken
 from sickbay.remedies import Remedy
 from sickbay.remedies.choices import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
-from sickbay.repairs.checks import check_device, check_fit, check_numbers
+from sickbay.repairs.checks import check_device, check_numbers
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
@@ -30,6 +30,7 @@ from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.sending import check_sendable
 from sickbay.repairs.training import Terms
+from sickbay.repairs.trial import check_fit
 from sickbay.repairs.workers import Workers, check_workers, crew_of
 
 Strategy = Literal["race", "autotrainer"]

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from sickbay import tasks
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
-from sickbay.repairs.checks import loss_name, undisturbed
+from sickbay.repairs.chance import undisturbed
 from sickbay.repairs.data import Data
+from sickbay.repairs.losses import loss_name
 from sickbay.repairs.sources import Rows
 
 IGNORED = -100  # the label that torch's losses leave out

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset,
 from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 from sickbay.errors import UsageError
-from sickbay.repairs import checks
-from sickbay.repairs.checks import Chance
+from sickbay.repairs import samples
+from sickbay.repairs.chance import Chance
 
 PEEK = 32  # samples that are looked at before anything is trained
 SAMPLE = 4_000_000  # values that quartiles are told from
@@ -133,10 +133,10 @@ def source_of(name: str, given: Any, dtype: torch.dtype) -> Source:
         first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
         if first is None:
             raise UsageError(f"{name} must have at least one sample, got none.")
-        inputs, targets = checks.batch(name, first, dtype)
-    checks.check_rows(name, inputs, targets)
+        inputs, targets = samples.batch(name, first, dtype)
+    samples.check_rows(name, inputs, targets)
     if len(targets) >= min(PEEK, source.size or PEEK):
-        checks.check_finite(name, inputs, targets)
+        samples.check_finite(name, inputs, targets)
     return source
 
 
@@ -164,13 +164,13 @@ def good(values: Tensor) -> Tensor:
 
 def _pair(name: str, given: Any, dtype: torch.dtype) -> Rows | None:
     """Return a pair as rows, None if this can only be a dataset."""
-    samples = isinstance(given, list) and given and all(isinstance(each, tuple) for each in given)
-    if not isinstance(given, tuple | list) or samples:
+    listed = isinstance(given, list) and given and all(isinstance(each, tuple) for each in given)
+    if not isinstance(given, tuple | list) or listed:
         return None
     if len(given) != 2:
         count = f"a {type(given).__name__} of {len(given)}"
-        raise UsageError(f"{name} must be {checks.KINDS}, got {count}.")
-    return Rows(*checks.pair(name, given[0], given[1], dtype))
+        raise UsageError(f"{name} must be {samples.KINDS}, got {count}.")
+    return Rows(*samples.pair(name, given[0], given[1], dtype))
 
 
 def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Rows | Items:
@@ -179,11 +179,11 @@ def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Row
         rows = torch.as_tensor(given.indices, dtype=torch.long)
         return _dataset(name, given.dataset, dtype).part(rows)
     if type(given) is TensorDataset:
-        return Rows(*checks.batch(name, given.tensors, dtype))
+        return Rows(*samples.batch(name, given.tensors, dtype))
     countable = hasattr(given, "__getitem__") and hasattr(given, "__len__")
     other = isinstance(given, str | Mapping | IterableDataset) or hasattr(given, "shape")
     if not countable or other:
-        raise UsageError(f"{name} must be {checks.KINDS}, got {type(given).__name__}.")
+        raise UsageError(f"{name} must be {samples.KINDS}, got {type(given).__name__}.")
     if not len(given):
         raise UsageError(f"{name} must have at least one sample, got none.")
     return Items(given, torch.arange(len(given)), workers)

@@ -1,0 +1,55 @@
+"""Random numbers of one's own, so that nobody else's are drawn."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Generator, nn
+
+
+class Chance:
+    """Random numbers of its own: what is drawn inside is the same for a seed, and moves no others.
+
+    >>> with Chance(1):
+    ...     first = torch.rand(3), np.random.rand(), random.random()
+    >>> with Chance(1):
+    ...     first[0].equal(torch.rand(3)), first[1:] == (np.random.rand(), random.random())
+    (True, True)
+    """
+
+    def __init__(self, seed: int, *generators: Generator) -> None:
+        self._generators = (torch.default_generator, *generators)
+        states = [Generator(each.device).manual_seed(seed).get_state() for each in self._generators]
+        numbers = np.random.RandomState(seed % 2**32).get_state()
+        self._kept: Any = states, numbers, random.Random(seed).getstate()
+
+    def __enter__(self) -> None:
+        (states, numbers, plain), own = self._kept, self._generators
+        self._kept = [each.get_state() for each in own], np.random.get_state(), random.getstate()
+        for generator, state in zip(own, states, strict=True):
+            generator.set_state(state)
+        np.random.set_state(numbers)
+        random.setstate(plain)
+
+    def __exit__(self, *_: object) -> None:
+        self.__enter__()
+
+
+@contextmanager
+def undisturbed(model: nn.Module) -> Iterator[None]:
+    """Evaluate a model: no gradients, and modes and random numbers as they were in the end."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        with torch.no_grad(), Chance(0), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Using a target size")  # there is a problem for it
+            model.eval()
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training
