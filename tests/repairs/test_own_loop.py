@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 import sickbay
 from sickbay.demo.circles import circles
+from tests.repairs.samples import refused
 from tests.repairs.test_fit import healthy, sick
 
 
@@ -116,3 +119,54 @@ def test_patience_is_carried_out() -> None:
     recipe = sickbay.Recipe(model, nn.MSELoss(), optimizer, epochs=9, patience=2)
     sickbay.repair(recipe, train=train, progress=False)
     assert rates == [1e-3, 1e-3, 1e-3, 5e-4, 5e-4, 5e-4]
+
+
+def drawn(seed: int) -> list[tuple[float, ...]]:
+    """Return what a loop draws, attempt by attempt."""
+    points, labels = circles(256)
+    numbers: list[tuple[float, ...]] = []
+
+    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
+        numbers.append((float(torch.rand(1)), float(np.random.rand()), random.random()))
+        for _ in range(40):
+            recipe.optimizer.zero_grad()
+            loss = recipe.loss(recipe.model(points), labels)
+            loss.backward()  # type: ignore[no-untyped-call]
+            recipe.optimizer.step()
+            doctor.step(loss)
+            doctor.epoch(val_accuracy=0.5)
+
+    with torch.random.fork_rng(devices=[]):
+        model = sick()
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=40)
+    sickbay.repair(recipe, train=train, progress=False, seed=seed, budget=80)
+    return numbers
+
+
+def test_each_attempt_draws_the_same_and_leaves_the_users_numbers_alone() -> None:
+    before = torch.get_rng_state(), str(np.random.get_state()), random.getstate()
+    first, again, other = drawn(1), drawn(1), drawn(2)
+    assert len(first) > 1
+    assert len(set(first)) == 1
+    assert first == again
+    assert all(one != two for one, two in zip(first[0], other[0], strict=True))
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (str(np.random.get_state()), random.getstate()) == before[1:]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"data": circles(64)}, "it cannot have data as well"),
+        ({"validation": circles(64)}, "it cannot have validation as well"),
+        ({"workers": 2}, "it cannot have workers as well"),
+        ({"data": 1, "workers": "ray"}, "it cannot have data and workers as well"),
+        ({"train": 3}, "train must be a function of a recipe and a doctor, got 3."),
+    ],
+    ids=str,
+)
+def test_what_is_not_for_a_loop_of_ones_own(more: dict[str, Any], said: str) -> None:
+    model = healthy()
+    recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
+    assert said in refused(lambda: sickbay.repair(recipe, **{"train": print, **more}))

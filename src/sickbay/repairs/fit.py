@@ -25,7 +25,7 @@ from sickbay.repairs.checks import check_device, check_numbers
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.own_loop import OwnCrew, Train
+from sickbay.repairs.own_loop import OwnCrew, Train, check_train
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.sending import check_sendable
@@ -138,16 +138,20 @@ def repair(
     `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and tells the doctor of
     each step and epoch, as any watched loop does. It is begun anew with every repaired recipe, and
     left by an exception where something is found, so it should not swallow what it does not know.
-    `learn` says whether what works is added to the odds. The other arguments are those of `fit`.
+    Each time it finds torch, numpy and random seeded with `seed`; its data is its own affair, so
+    `data`, `validation` and `workers` are not for it. `learn` says whether what works is added to
+    the odds. The other arguments are those of `fit`.
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
+    workers = check_workers(workers)
+    if train is not None:
+        check_train(train, data=data, validation=validation, workers=workers)
     epochs = 50 if recipe.epochs is None else recipe.epochs
     check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
     check_model(recipe.model)
-    workers = check_workers(workers)
     choices = choose_remedies(remedies)
     terms = Terms(
         problems=problems_of(profile, strategy),
@@ -163,7 +167,7 @@ def repair(
     if samples is not None:
         known = informed(known, samples)
     known = known.on(terms.device)
-    if isinstance(workers, int) and train is None:
+    if isinstance(workers, int):
         parts = {"loss": known.loss, "model": known.model, "optimizer": known.optimizer}
         check_sendable(**parts, data=samples, problems=terms.problems)
     mark = fingerprint(known, samples, terms, strategy)

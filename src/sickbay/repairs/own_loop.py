@@ -13,6 +13,7 @@ from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
+from sickbay.repairs.chance import Chance
 from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.scoring import key
@@ -112,7 +113,8 @@ class OwnLoop(Trainee):
         failed = ""
         example: tuple[Tensor, ...] = ()
         try:
-            self._train(live, attendant)
+            with Chance(self._job.terms.seed):
+                self._train(live, attendant)
         except Diagnosed as diagnosed:
             finding = diagnosed.findings[0]
         except Enough:
@@ -153,3 +155,14 @@ class OwnCrew(Crew):
 
     def start(self, job: Job, tick: Tick) -> Trainee:  # noqa: ARG002
         return OwnLoop(self._train, job)
+
+
+def check_train(train: object, **unused: object) -> None:
+    """Say so if this is no loop, or something is given that such a loop brings along itself."""
+    if not callable(train):
+        raise UsageError(f"train must be a function of a recipe and a doctor, got {train!r}.")
+    if given := [name for name, value in unused.items() if value is not None]:
+        raise UsageError(
+            f"train= is a loop of your own, with its own data, in this process: it cannot have "
+            f"{' and '.join(given)} as well; leave that out, or leave out train=."
+        )
