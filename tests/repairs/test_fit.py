@@ -230,6 +230,11 @@ def test_the_budget_is_kept() -> None:
         ({"workers": 0}, "workers must be a number from 1 on, 'ray' or None, got 0."),
         ({"resume": True}, "resume=True needs the folder of the run to resume as chart=."),
         ({"optimizer": 3}, "optimizer must be an optimizer, or a function making one, got int."),
+        (
+            {"target": 95},
+            "target must be at most 1, as an accuracy is, got 95; for 95 % give 0.95.",
+        ),
+        ({"loss": nn.MSELoss}, "got the class MSELoss; an object of it is MSELoss()."),
         ({"loss": 3}, "loss must be a module or a function, got 3."),
     ],
     ids=lambda each: str(each)[:20],

@@ -121,6 +121,14 @@ def test_patience_is_carried_out() -> None:
     assert rates == [1e-3, 1e-3, 1e-3, 5e-4, 5e-4, 5e-4]
 
 
+def test_the_class_of_a_loss() -> None:
+    model = healthy()
+    given: Any = nn.MSELoss
+    recipe = sickbay.Recipe(model, given, torch.optim.Adam(model.parameters()))
+    said = refused(lambda: sickbay.repair(recipe, train=print))
+    assert "got the class MSELoss" in said
+
+
 def drawn(seed: int) -> list[tuple[float, ...]]:
     """Return what a loop draws, attempt by attempt."""
     points, labels = circles(256)

@@ -37,13 +37,19 @@ class Uncopied(nn.Linear):
         raise TypeError("cannot be copied\nbecause of a lock.")
 
 
-def trial(model: Any = None, data: Any = None, loss: Any = None, optimizer: Any = None) -> None:
+def trial(
+    model: Any = None,
+    data: Any = None,
+    loss: Any = None,
+    optimizer: Any = None,
+    target: float | None = None,
+) -> None:
     model = Sick() if model is None else model
     if optimizer is None and isinstance(model, nn.Module):
         parameters = list(model.parameters()) or [nn.Parameter(torch.zeros(1))]
         optimizer = torch.optim.SGD(parameters, lr=0.1)
     given = data if isinstance(data, Data) else Data.of(data or (X, Y), batch_size=8)
-    check_fit(model, given, loss or nn.CrossEntropyLoss(), optimizer)
+    check_fit(model, given, loss or nn.CrossEntropyLoss(), optimizer, target)
 
 
 OTHER = torch.optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1)
@@ -67,6 +73,20 @@ BAD_FITS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"optimizer": NOTHING}, "optimizer must hold parameters of the model, got SGD with none."),
     ({"loss": "mse"}, "loss must be a function of outputs and labels, got 'mse'."),
+    (
+        {"loss": nn.CrossEntropyLoss},
+        "loss must be a module or a function of outputs and labels, got the class "
+        "CrossEntropyLoss; an object of it is CrossEntropyLoss().",
+    ),
+    (
+        {"target": 95},
+        "target must be at most 1, as an accuracy is, got 95; for 95 % give 0.95.",
+    ),
+    (
+        {"target": 1.5, "model": Sick(1), "loss": nn.MSELoss(), "data": (X, X[:, :1])},
+        "target must be at most 1, as a share of variance is, got 1.5; for 1.5 % give 0.015.",
+    ),
+    ({"target": 250.0}, "target must be at most 1, as an accuracy is, got 250."),
     (
         {"data": (X, NEGATIVE)},
         "labels must be from 0 to 3 for a model of 4 outputs, got -1.",
@@ -181,6 +201,12 @@ SICK: dict[str, dict[str, Any]] = {
     "a loss of several outputs": {
         "model": Sick(4, lambda x: (x, x)),
         "loss": lambda x, y: functional.cross_entropy(x[0], y),
+    },
+    "a target of 1": {"target": 1.0},
+    "a score without a limit": {
+        "model": Sick(4, lambda x: (x, x)),
+        "loss": lambda x, _: -x[0].square().mean(),
+        "target": 95.0,
     },
     "a loss that is NaN": {"loss": lambda x, _: x.sum() * nan},
     "a loss of shape (1,)": {"loss": lambda x, _: x.sum()[None]},

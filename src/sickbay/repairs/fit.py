@@ -30,7 +30,7 @@ from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.sending import check_sendable
 from sickbay.repairs.training import Terms
-from sickbay.repairs.trial import check_fit
+from sickbay.repairs.trial import check_fit, check_loss
 from sickbay.repairs.workers import Workers, check_workers, crew_of
 
 Strategy = Literal["race", "autotrainer"]
@@ -74,7 +74,8 @@ def fit(
             samples or more.
         batch_size: Samples in a batch; a DataLoader has its own.
         epochs: Epochs of one training.
-        target: The score (accuracy where there is one) at which training is done.
+        target: The score at which training is done. It is the accuracy where there is one, for
+            numbers the share of the variance that is explained, else minus the loss.
         device: Where to train; the device of the model if not given.
         remedies: Remedies that may be used, names or objects; all if not given. "autotrainer" takes
             them in this order, "race" by their odds.
@@ -152,6 +153,7 @@ def repair(
     epochs = 50 if recipe.epochs is None else recipe.epochs
     check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
     check_model(recipe.model)
+    check_loss(recipe.loss)
     choices = choose_remedies(remedies)
     terms = Terms(
         problems=problems_of(profile, strategy),
@@ -204,7 +206,7 @@ def taken(recipe: Recipe, data: Any, validation: Any, terms: Terms) -> Data:
         device=terms.device,
         dtype=next(recipe.model.parameters()).dtype,
     )
-    check_fit(recipe.model, samples, recipe.loss, recipe.optimizer)
+    check_fit(recipe.model, samples, recipe.loss, recipe.optimizer, terms.target)
     return samples
 
 

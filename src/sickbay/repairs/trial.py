@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,10 +17,10 @@ from sickbay.errors import UsageError
 from sickbay.recipe import Loss
 from sickbay.repairs.chance import undisturbed
 from sickbay.repairs.checks import said
+from sickbay.repairs.data import Data
 from sickbay.repairs.losses import loss_name
-
-if TYPE_CHECKING:
-    from sickbay.repairs.data import Data
+from sickbay.repairs.scoring import evaluate
+from sickbay.repairs.sources import Rows
 
 FEW = 7  # samples that are tried
 
@@ -35,19 +37,38 @@ def check_optimizer(optimizer: object, model: nn.Module) -> None:
     check_optimizers(optimizer, model)
 
 
-def check_fit(model: nn.Module, data: Data, loss: Loss, optimizer: Optimizer) -> None:
+def check_loss(loss: object) -> None:
+    """Say so if this is no loss, or only the class of one."""
+    if isinstance(loss, type):
+        raise UsageError(
+            f"loss must be a module or a function of outputs and labels, got the class "
+            f"{loss.__name__}; an object of it is {loss.__name__}()."
+        )
+    if not callable(loss):
+        raise UsageError(f"loss must be a function of outputs and labels, got {loss!r}.")
+
+
+def check_fit(
+    model: nn.Module,
+    data: Data,
+    loss: Loss,
+    optimizer: Optimizer,
+    target: float | None = None,
+) -> None:
     """Say so if these cannot train at all; what can, however badly, passes. Nothing is changed."""
     check_model(model)
     check_optimizer(optimizer, model)
-    if not callable(loss):
-        raise UsageError(f"loss must be a function of outputs and labels, got {loss!r}.")
+    check_loss(loss)
     copied = _copied("model", model, data)
-    tried = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
+    tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
     for name, inputs, targets, known in data.trials(FEW):
         with undisturbed(copied):
             outputs = _outputs(name, copied, inputs)
             _check_classes(loss, outputs, known)
             _check_loss(tried, outputs, targets)
+        if target is not None and target > 1:
+            few = replace(data, validation=Rows(inputs, targets))
+            _check_reachable(target, evaluate(copied, tried, few))
 
 
 def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
@@ -100,6 +121,13 @@ def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
         kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else value
         kind = kind if isinstance(kind, str) else f"a {type(value).__name__}"
         raise UsageError(f"loss must return one number, a tensor, got {kind}.")
+
+
+def _check_reachable(target: float, scores: Mapping[str, float]) -> None:
+    if "val_accuracy" in scores or "val_score" in scores:
+        what = "an accuracy" if "val_accuracy" in scores else "a share of variance"
+        hint = f"; for {target:g} % give {target / 100:g}" if target <= 100 else ""
+        raise UsageError(f"target must be at most 1, as {what} is, got {target:g}{hint}.")
 
 
 def _shapes(value: Any) -> str:
