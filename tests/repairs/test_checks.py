@@ -29,6 +29,8 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
         ({"batch_size": True}, "batch_size must be a whole number from 1 on, got True."),
         ({"target": "high"}, "target must be a number or None, got 'high'."),
         ({"target": nan}, "target must be a number or None, got nan."),
+        ({"seed": "one"}, "seed must be a whole number, got 'one'."),
+        ({"seed": 0.5}, "seed must be a whole number, got 0.5."),
         ({"target": True}, "target must be a number or None, got True."),
     ],
     ids=str,

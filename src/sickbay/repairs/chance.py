@@ -13,8 +13,18 @@ import torch
 from torch import Generator, nn
 
 
+def generators() -> tuple[Generator, ...]:
+    """Return torch's own generators: that of the CPU, and those of CUDA if it is in use."""
+    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    others = torch.cuda.default_generators if used else ()
+    return (torch.default_generator, *others)
+
+
 class Chance:
     """Random numbers of its own: what is drawn inside is the same for a seed, and moves no others.
+
+    That is of torch, numpy and `random`. It goes on where it was when it is entered again. On CUDA
+    it holds where CUDA was in use when it was made.
 
     >>> with Chance(1):
     ...     first = torch.rand(3), np.random.rand(), random.random()
@@ -23,8 +33,8 @@ class Chance:
     (True, True)
     """
 
-    def __init__(self, seed: int, *generators: Generator) -> None:
-        self._generators = (torch.default_generator, *generators)
+    def __init__(self, seed: int, *more: Generator) -> None:
+        self._generators = (*generators(), *more)
         states = [Generator(each.device).manual_seed(seed).get_state() for each in self._generators]
         numbers = np.random.RandomState(seed % 2**32).get_state()
         self._kept: Any = states, numbers, random.Random(seed).getstate()

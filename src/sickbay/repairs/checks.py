@@ -11,12 +11,16 @@ import torch
 from sickbay.errors import UsageError
 
 
-def check_numbers(*, epochs: object, batch_size: object, budget: object, target: object) -> None:
+def check_numbers(
+    *, epochs: object, batch_size: object, budget: object, target: object, seed: object = 0
+) -> None:
     """Say so if one of these is no number that can be used."""
     check_count("epochs", epochs)
     check_count("batch_size", batch_size)
     check_budget(budget)
     check_target(target)
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise UsageError(f"seed must be a whole number, got {seed!r}.")
 
 
 def check_count(name: str, value: object) -> None:

@@ -85,7 +85,7 @@ def fit(
         workers: Processes that heats run in, or "ray".
         chart: A folder to record every attempt in.
         resume: Whether to go on with the run in that folder.
-        seed: Of the order of the data and of dropout.
+        seed: Of the order of the data and of dropout; your own random numbers are left alone.
         progress: Whether to show a bar and what happens.
         console: Where to.
 
@@ -151,7 +151,8 @@ def repair(
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
     epochs = 50 if recipe.epochs is None else recipe.epochs
-    check_numbers(epochs=epochs, batch_size=recipe.batch_size, budget=budget, target=target)
+    size = recipe.batch_size
+    check_numbers(epochs=epochs, batch_size=size, budget=budget, target=target, seed=seed)
     check_model(recipe.model)
     check_loss(recipe.loss)
     choices = choose_remedies(remedies)
@@ -161,7 +162,7 @@ def repair(
         epochs=epochs,
         target=target,
         device=str(place(recipe, device)),
-        seed=seed,
+        seed=int(seed),
         check_every=3 if strategy == "autotrainer" else None,
     )
     known = replace(recipe, epochs=epochs)

@@ -18,7 +18,7 @@ from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.scoring import key
 from sickbay.repairs.trainee import Job, Tick, Trainee, Weights
-from sickbay.repairs.training import SETBACK, Report, Terms, begin_with, lowering, watched
+from sickbay.repairs.training import SETBACK, Report, Terms, begin_with, lowering, placed, watched
 
 LATELY = 20  # steps whose loss stands for a score
 Train: TypeAlias = Callable[[Recipe, Any], object]
@@ -107,6 +107,7 @@ class OwnLoop(Trainee):
     def _run(self, heed: bool) -> None:
         live = self._job.recipe.copy()
         begin_with(live.model, self._job.start)
+        placed(live, self._job.terms.device)
         attendant = self._attendant = Attendant(live, self._job.terms, self._job.chart, heed)
         regimen = Regimen(live)
         finding: Finding | None = None

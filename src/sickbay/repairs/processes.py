@@ -46,7 +46,7 @@ class Elsewhere(Trainee):
         self._best = self._healthy = job.recipe.model.state_dict()
         self.busy = self._begun = False
         # Not a daemon: those may have no children, such as the workers of a DataLoader.
-        args = theirs, job, threads, multiprocessing.get_start_method(allow_none=True)
+        args = theirs, to_send(job), threads, multiprocessing.get_start_method(allow_none=True)
         self._process = context.Process(target=serve, args=args, daemon=False)
         try:
             self._process.start()
@@ -189,6 +189,13 @@ def leave_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(PATIENCE)
     os._exit(1)
+
+
+def to_send(job: Job) -> Job:
+    """Return a job without what lies on a device, or is only for remedies to look at."""
+    recipe = replace(job.recipe.on("cpu"), example=(), inputs=None, targets=None)
+    start = None if job.start is None else on_cpu(job.start)
+    return replace(job, recipe=recipe, start=start)
 
 
 def on_cpu(weights: Weights) -> Weights:

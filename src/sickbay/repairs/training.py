@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Any
@@ -20,6 +19,7 @@ from sickbay.readings import Setup
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
+from sickbay.repairs.chance import Chance
 from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.scoring import evaluate, key
@@ -114,7 +114,7 @@ class Training:
         self.recipe, self.terms = recipe, terms
         self.live = recipe.copy()
         begin_with(self.live.model, start)
-        self.live.model.to(terms.device)
+        placed(self.live, terms.device)
         self.data = data.without_bad_samples() if recipe.clean_data else data
         self._chart = chart
         self._epoch, self._part = 0, 0.0
@@ -128,7 +128,7 @@ class Training:
         self.healthy = self.best  # the weights after the last epoch without a finding
         self._regimen = Regimen(self.live)
         self._doctor: Doctor | None = None
-        self._random = seeded(terms.seed)
+        self._chance = Chance(terms.seed)
         self._lowering = lowering(self.live) if recipe.patience else None
 
     @property
@@ -143,7 +143,7 @@ class Training:
         if not heed:
             self._finding = None
             self._heard.clear()
-        with torch.enable_grad(), random_state(self._random):
+        with torch.enable_grad(), self._chance:
             while self._epoch < end and not self.over:
                 try:
                     self._one_epoch(heed)
@@ -258,20 +258,11 @@ def lowering(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau:
     )
 
 
-def seeded(seed: int) -> list[Tensor]:
-    """Return a state of torch's generator, in a list that holds the newest."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return [torch.get_rng_state()]
-
-
-@contextmanager
-def random_state(state: list[Tensor]) -> Iterator[None]:
-    """Draw from a state of one's own, and leave the user's as it is."""
-    with torch.random.fork_rng(devices=[]):
-        torch.set_rng_state(state[0])
-        yield
-        state[0] = torch.get_rng_state()
+def placed(live: Recipe, device: str) -> None:
+    """Put what is trained on a device: a loss may have weights as well."""
+    for part in (live.model, live.loss):
+        if isinstance(part, nn.Module):
+            part.to(device)
 
 
 def begin_with(model: nn.Module, weights: Mapping[str, Tensor] | None) -> None:
