@@ -21,7 +21,7 @@ from sickbay.repairs.trainee import Job, Remembered, Trainee, Weights
 from sickbay.repairs.training import Report, Terms
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """An attempt and what is needed to go on from it."""
 
@@ -36,9 +36,20 @@ class Node:
         """Where it stands."""
         return self.reports[-1]
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended for good."""
+        return bool(self.attempt.result)
+
     def weights(self) -> tuple[Weights, Weights]:
         """Return the best weights, and the last healthy ones."""
         return self.trainee.weights()
+
+    def let_go(self) -> None:
+        """Give up what is large: the weights, and the recipe with its model."""
+        if isinstance(self.trainee, Remembered) and "recipe" in vars(self):
+            self.trainee.let_go()
+            del self.recipe  # so that nobody goes on from it
 
 
 class Search:
@@ -100,6 +111,7 @@ class Search:
 
     def advance(self, nodes: Sequence[Node], epochs: int) -> None:
         """Train some attempts on, and take down how they stand."""
+        self._tidy()
         left = (self.budget - self.spent) / max(1, len(nodes))
         asked = min(epochs, max(1, int(left)))
         reports = self.crew.advance([node.trainee for node in nodes], asked)
@@ -148,6 +160,19 @@ class Search:
             self.journal.end(node.attempt)
         node.trainee.close()
         node.trainee = Remembered(node.reports[1:], best, healthy)  # the live one is let go
+        self._tidy(node)
+
+    def _tidy(self, *ended: Node) -> None:
+        """Let go of attempts that are over, are not the best, and will not be gone on from.
+
+        The one that has just ended may be the next to go on from, as may the parents of others.
+        """
+        over = [node for node in self.nodes if node.over]
+        parents = {node.attempt.parent for node in self.nodes if not node.over or node in ended}
+        best = max(over, key=lambda node: node.report.score, default=None)
+        for node in over:
+            if node is not best and node not in ended and node.attempt.number not in parents:
+                node.let_go()
 
     def prescribe(self, node: Node, finding: Finding) -> list[tuple[Remedy, Recipe]]:
         """Return the remedies for what was found, as recipes; say why others cannot be had."""

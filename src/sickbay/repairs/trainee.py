@@ -92,4 +92,8 @@ class Remembered(Trainee):
     def weights(self) -> tuple[Weights, Weights]:
         return self._weights
 
+    def let_go(self) -> None:
+        """Give up the weights."""
+        self._weights = {}, {}
+
     def close(self) -> None: ...
