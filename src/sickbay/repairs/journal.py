@@ -10,14 +10,13 @@ from typing import Any
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.remedies import Remedy
+from sickbay.repairs.bar import Bar
 from sickbay.repairs.outcome import Attempt, Outcome, plain
-from sickbay.repairs.training import Report
 from sickbay.reports import terminal
 
 ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
@@ -30,6 +29,7 @@ class Journal:
 
     Attributes:
         path: The folder that everything is recorded in, if it is.
+        bar: How far it is.
     """
 
     def __init__(
@@ -45,36 +45,20 @@ class Journal:
             _check_mark(self.path / MARK, mark)
         self._console = console or Console(stderr=True)
         self._quiet = total is None
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self._progress = Progress(
-            *columns,
-            TextColumn("epochs"),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            disable=self._quiet,
-        )
-        self._task = self._progress.add_task("training", total=total)
+        self.bar = Bar(total or 0, self._console, self._quiet)
         if chart is not None and self.path != Path(chart):
             self.say(f"{chart} holds a run already; this one is recorded in {self.path}.")
 
     def __enter__(self) -> Journal:
-        self._progress.start()
+        self.bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def tick(self, _report: Report) -> None:
-        """Note that an epoch is done."""
-        self._progress.advance(self._task)
+        self.bar.stop()
 
     def folder(self, attempt: Attempt) -> str | None:
         """Return where an attempt's chart goes."""
         return None if self.path is None else str(self.path / f"attempt-{attempt.number}")
-
-    def begin(self, attempt: Attempt) -> None:
-        self._progress.update(self._task, description=attempt.words)
 
     def end(self, attempt: Attempt) -> None:
         """Say and write down that an attempt is over."""
@@ -86,7 +70,7 @@ class Journal:
     def found(self, finding: Finding) -> None:
         """Show what an attempt was stopped by."""
         if not self._quiet:
-            terminal.show(finding, console=self._progress.console)
+            terminal.show(finding, console=self._console)
 
     def declined(self, remedy: Remedy, reason: str) -> None:
         """Say why a remedy cannot be had."""
@@ -94,7 +78,7 @@ class Journal:
 
     def say(self, text: str) -> None:
         if not self._quiet:
-            self._progress.console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+            self._console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
 
     def keep(self, attempt: Attempt, record: Any) -> None:
         """Keep what an attempt that is over has left, so that it need not be repeated."""

@@ -34,8 +34,10 @@ class Attendant:
     It is called like a doctor: `step` after each step, `epoch` after each epoch.
     """
 
-    def __init__(self, live: Recipe, terms: Terms, chart: str | None, heed: bool) -> None:
-        self._live, self._terms, self._heeds = live, terms, heed
+    def __init__(
+        self, live: Recipe, terms: Terms, chart: str | None, heed: bool, tick: Tick
+    ) -> None:
+        self._live, self._terms, self._heeds, self._tick = live, terms, heed, tick
         self.doctor = watched(live, terms, chart)
         self._lowering = lowering(live) if live.patience else None
         self.scores: list[dict[str, float]] = []
@@ -58,6 +60,7 @@ class Attendant:
             self._lowering.step(score)
         if score > self.best_score or not self.scores[1:]:
             self.best_score, self.best = score, weights
+        self._tick(Report(epochs=self.epochs, score=self.best_score))
         self._heed(found, score >= self.best_score - SETBACK)
         self.healthy = weights
         if self._terms.met(self.best_score) or self.epochs >= self._terms.epochs:
@@ -82,8 +85,8 @@ class Attendant:
 class OwnLoop(Trainee):
     """An attempt in the user's loop: the first `advance` runs all of it."""
 
-    def __init__(self, train: Train, job: Job) -> None:
-        self._train, self._job = train, job
+    def __init__(self, train: Train, job: Job, tick: Tick) -> None:
+        self._train, self._job, self._tick = train, job, tick
         self._report = Report()
         self._attendant: Attendant | None = None
 
@@ -107,14 +110,15 @@ class OwnLoop(Trainee):
     def _run(self, heed: bool) -> None:
         live = self._job.recipe.copy()
         begin_with(live.model, self._job.start)
-        placed(live, self._job.terms.device)
-        attendant = self._attendant = Attendant(live, self._job.terms, self._job.chart, heed)
+        terms, chart = self._job.terms, self._job.chart
+        placed(live, terms.device)
+        attendant = self._attendant = Attendant(live, terms, chart, heed, self._tick)
         regimen = Regimen(live)
         finding: Finding | None = None
         failed = ""
         example: tuple[Tensor, ...] = ()
         try:
-            with Chance(self._job.terms.seed):
+            with Chance(terms.seed):
                 self._train(live, attendant)
         except Diagnosed as diagnosed:
             finding = diagnosed.findings[0]
@@ -154,8 +158,8 @@ class OwnCrew(Crew):
     def __init__(self, train: Train) -> None:
         self._train = train
 
-    def start(self, job: Job, tick: Tick) -> Trainee:  # noqa: ARG002
-        return OwnLoop(self._train, job)
+    def start(self, job: Job, tick: Tick) -> Trainee:
+        return OwnLoop(self._train, job, tick)
 
 
 def check_train(train: object, **unused: object) -> None:

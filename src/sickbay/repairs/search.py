@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
 
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
@@ -102,11 +104,11 @@ class Search:
             )
         kept, chart = self.journal.kept(attempt), self.journal.folder(attempt)
         job = Job(recipe, self.data, self.terms, weights, chart)
-        tick = self.journal.tick
+        tick = partial(self._show, attempt)
         trainee = self.crew.start(job, tick) if kept is None else Remembered(*kept)
         node = Node(attempt, recipe, trainee, remedy)
         self.nodes.append(node)
-        self.journal.begin(attempt)
+        self._show(attempt, node.report)
         return node
 
     def advance(self, nodes: Sequence[Node], epochs: int) -> None:
@@ -121,7 +123,21 @@ class Search:
     def take(self, node: Node, report: Report) -> None:
         """Take down how an attempt stands."""
         node.reports.append(report)
-        node.attempt.epochs, node.attempt.score = report.epochs, report.score
+        self._show(node.attempt, report)
+
+    def _show(self, attempt: Attempt, report: Report) -> None:
+        """Note how far an attempt is, and show how far all are."""
+        attempt.epochs, attempt.score = report.epochs, report.score
+        attempts = [node.attempt for node in self.nodes]
+        done = sum(each.epochs for each in attempts)
+        best = max((each.score for each in attempts), default=-inf)
+        self.journal.bar.show(attempt.words, done, min(self.budget, done + self._to_come), best)
+
+    @property
+    def _to_come(self) -> float:
+        """Epochs that the attempt that is the furthest still has to go, if it is not stopped."""
+        under_way = [node.attempt.epochs for node in self.nodes if not node.over]
+        return self.terms.epochs - max(under_way, default=0.0)
 
     def begin(self) -> Node:
         """Train the recipe as it was given; raise what that raises."""
