@@ -34,7 +34,7 @@ bench: .venv/ready-rivals
 
 .venv/ready-dev: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt \
-		hypothesis import-linter mypy pre-commit pytest ruff
+		hypothesis import-linter mypy pre-commit pytest ruff triton
 	touch $@
 
 .venv/ready-rivals: .venv/ready-dev

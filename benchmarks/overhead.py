@@ -240,6 +240,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--variants", metavar="A,B", help=f"some of: {', '.join((*OWN, *RIVALS))}")
     parser.add_argument("--no-rivals", action="store_true", help="leave the other tools out")
     parser.add_argument("--long", action="store_true", help="a long run of the mlp, and only that")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: on a GPU")
     parser.add_argument("--steps", type=int, metavar="N", help="of the long run (100,000)")
     given = parser.parse_args(args)
     if given.steps is None:
@@ -252,6 +253,10 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
 
 def check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     """Say what is wrong with the arguments, and find the variants they name."""
+    if given.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda needs a GPU that torch can use; there is none.")
+    if given.device == "cuda" and (given.only or given.variants or given.no_rivals or given.long):
+        parser.error("--device cuda takes no other options than --quick and --json.")
     if given.long and (given.only or given.variants or given.no_rivals):
         parser.error("--long takes no other options than --steps, --quick and --json.")
     if given.steps < 3 * CHUNK or given.steps % CHUNK:
@@ -270,6 +275,8 @@ def check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     given, console = arguments(args), Console()
+    if given.device == "cuda":
+        return on_gpu(given, console)
     torch.set_num_threads(1)
     try:
         report = measure_all(given)
@@ -280,6 +287,16 @@ def main(args: Sequence[str] | None = None) -> int:
         show_long(report["long"], console)
     else:
         show(report, console)
+    if given.json is not None:
+        write(report, given.json)
+    return 0
+
+
+def on_gpu(given: argparse.Namespace, console: Console) -> int:
+    from benchmarks import overhead_gpu  # it needs Triton
+
+    report = overhead_gpu.measure_all(given.quick, Console(stderr=True))
+    overhead_gpu.show(report, console)
     if given.json is not None:
         write(report, given.json)
     return 0

@@ -38,19 +38,26 @@ class GPT(nn.Module):
     """A causal transformer over characters: 1.28 million parameters in 54 tensors."""
 
     def __init__(
-        self, vocabulary: int = 65, length: int = 128, width: int = 160, layers: int = 4
+        self,
+        vocabulary: int = 65,
+        length: int = 128,
+        width: int = 160,
+        layers: int = 4,
+        heads: int = 4,
     ) -> None:
         super().__init__()
         self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
-        self.blocks = nn.Sequential(*(Block(width, heads=4) for _ in range(layers)))
+        self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(layers)))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
         self.register_buffer("order", torch.arange(length), persistent=False)
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Return the logits of every place, or their loss if there are targets."""
         logits: Tensor = self.head(
             self.norm(self.blocks(self.tokens(tokens) + self.places(self.order)))
         )
-        return logits.flatten(0, 1)
+        rows = logits.flatten(0, 1)
+        return rows if targets is None else F.cross_entropy(rows, targets)
 
 
 def cnn() -> nn.Module:

@@ -10,6 +10,8 @@ from sickbay.vitals import scaler
 from sickbay.vitals.probe import Probe
 
 os.environ["SICKBAY_HOME"] = os.devnull  # tests neither use nor change the counts of a user
+if not torch.cuda.is_available():  # Triton's kernels are interpreted then; it asks when imported
+    os.environ["TRITON_INTERPRET"] = "1"
 torch.set_num_threads(1)  # the models are tiny; more threads only wait for each other
 
 

@@ -35,6 +35,7 @@ class Recipe:
         clip_value: The size that each value of the gradients is clipped to, if they are.
         warmup: Steps over which the learning rate rises from nothing.
         patience: Epochs without a better loss after which the learning rate is halved; 0: never.
+        cooldown: Epochs after the planned ones, at a tenth of the learning rate.
         skip_bad_batches: Whether a batch with a gradient that is not finite is left out.
         train_mode: Whether the model is put into training mode before each step.
         rollbacks: Times that the weights may go back to the last healthy ones.
@@ -64,6 +65,7 @@ class Recipe:
     clip_value: float | None = None
     warmup: int = 0
     patience: int = 0
+    cooldown: int = 0
     skip_bad_batches: bool = False
     train_mode: bool = False
     rollbacks: int = 0
@@ -192,7 +194,7 @@ def _settings(recipe: Recipe) -> Mapping[str, str]:
     loss = recipe.loss
     kind = f"nn.{loss}" if type(loss).__module__.startswith("torch.nn") else repr(loss)
     named = {"loss": getattr(loss, "__name__", kind), "optimizer": spoken(recipe.optimizer)}
-    plain = ("batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs")
+    plain = ("batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs", "cooldown")
     flags = ("skip_bad_batches", "train_mode", "rollbacks")
     return named | {name: repr(getattr(recipe, name)) for name in (*plain, *flags)}
 

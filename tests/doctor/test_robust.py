@@ -404,14 +404,17 @@ def test_attention_and_nested_layers_are_read() -> None:
 
 
 PARTS: dict[str, str] = {
-    "statistics": "sickbay.vitals.gradients.measure",
+    "statistics": "sickbay.vitals.meter.measure",
     "norms": "sickbay.vitals.probe.gradient_norms",
     "backward": "sickbay.vitals.gradients.Gradients._take_raw",
-    "gradient tables": "sickbay.vitals.gradients.Gradients.collect",
+    "gradient tables": "sickbay.vitals.gradients.Taken.tables",
     "weights": "sickbay.vitals.weights.Weights.take",
     "updates": "sickbay.vitals.weights.Weights.updated",
     "activations": "sickbay.vitals.activations.Activations.hear",
-    "activation tables": "sickbay.vitals.activations.Activations.collect",
+    "activation tables": "sickbay.vitals.activations.Taken.table",
+    "weight tables": "sickbay.vitals.weights.Taken.table",
+    "releasing": "sickbay.vitals.activations.Activations.release",
+    "batch": "sickbay.vitals.batch.Batch.table",
     "order": "sickbay.vitals.anatomy.Anatomy._note_call",
     "learnt order": "sickbay.vitals.anatomy.Anatomy.learn_order",
     "optimizer step": "sickbay.vitals.probe.Probe._on_step",

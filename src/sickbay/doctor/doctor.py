@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.doctor.governor import Governor
+from sickbay.doctor.mail import Mail
 from sickbay.doctor.numbers import averages, numbers_of
 from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, Record
 from sickbay.doctor.ward import Ward
@@ -22,6 +23,7 @@ from sickbay.problems import Problem
 from sickbay.readings import Vitals
 from sickbay.vitals.alarm import Alarm, RiseAlarm
 from sickbay.vitals.clock import Clock
+from sickbay.vitals.meter import Meter, choose_meter
 from sickbay.vitals.probe import Probe, Reading
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ class Doctor:
         on_cpu = all(parameter.is_cpu for parameter in model.parameters())
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
-        self._probe = Probe(model, optimizers, self._guard, self._clock, activations)
+        meter = Meter() if record.treats else choose_meter(model.parameters())
+        self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
+        self._mail = Mail(self._probe, self._clock) if meter.late else None
         self._nurse = self._call_nurse() if record.treats else None
         # What came since the last optimizer step; bounded, should there never be one.
         self._waiting: deque[dict[str, float]] = deque(maxlen=MICRO)
@@ -67,6 +71,7 @@ class Doctor:
     @property
     def findings(self) -> list[Finding]:
         """Everything found so far, oldest first."""
+        self._guard.run("doctor", self._receive, wait=True)
         return self._record.findings
 
     @property
@@ -83,6 +88,7 @@ class Doctor:
     def history(self) -> History:
         """The readings so far."""
         self._book_passed()
+        self._guard.run("doctor", self._receive, wait=True)
         return self._history
 
     @property
@@ -145,6 +151,7 @@ class Doctor:
         if not self._closed:
             self._closed = True
             self._guard.run("passed steps", self._book_passed)
+            self._guard.run("doctor", self._receive, wait=True)
             self._retire()
             self._record.close()
 
@@ -182,12 +189,19 @@ class Doctor:
         costs = self._clock.read()
         costs["passing"], self._probe.passing_time = self._probe.passing_time, 0.0
         passed = self._book_passed()
-        self._waiting.append(numbers_of(loss, metrics, self._record.notice))
-        reading = self._guard.run("probe", self._probe.collect, self._history.step)
-        if reading is None:
-            self._retire()
-            reading = Reading(steps=1)
-        new = self._take(reading) if reading.steps else []
+        if self._mail is not None:
+            stepped, new = self._mail.post(loss, metrics, self._record.notice), self._receive()
+        else:
+            self._waiting.append(numbers_of(loss, metrics, self._record.notice))
+            reading = self._guard.run("probe", self._probe.collect, self._history.step)
+            if reading is None:
+                self._retire()
+                reading = Reading(steps=1)
+            stepped, new = reading.steps, []
+            if stepped:
+                given, rates = averages(self._waiting), self._probe.learning_rates()
+                self._waiting.clear()
+                new = self._take(reading, {**given, **rates})
         now = perf_counter()
         inside = self._clock.read()
         for what, cost in inside.items():
@@ -195,7 +209,7 @@ class Doctor:
         costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
         self._governor.lap(now - self._last, costs, passed + 1)
         self._last = now
-        if reading.steps:
+        if stepped:
             treating = self._treat()
             self._plan()
             self._clock.add("books", perf_counter() - now - treating)
@@ -213,18 +227,29 @@ class Doctor:
 
     def _plan(self) -> None:
         """Choose what is read at the next step."""
-        due = self._governor.due(self._history.step + 1)
+        due = self._governor.due(self._made + 1) if not self._probe.meter.full else set()
         self._guard.run("probe", self._probe.arm, due)
-        hurried = not due and len(self._probe.optimizers) == 1
+        hurried = not due and len(self._probe.optimizers) == 1 and self._mail is None
         self._uneventful = self._governor.uneventful() if hurried else 0
         if self._nurse is not None:
             self._uneventful = min(self._uneventful, self._nurse.may_pass)
         self._probe.quiet = self._uneventful > 0
 
-    def _take(self, reading: Reading) -> list[Finding]:
+    @property
+    def _made(self) -> int:
+        """The newest step that was made; its reading may still be under way."""
+        return self._history.step if self._mail is None else self._mail.step
+
+    def _receive(self, wait: bool = False) -> list[Finding]:
+        """Take every reading that has arrived, and those on their way if they are waited for."""
+        if self._mail is None:
+            return []
+        arrived = self._mail.arrived(wait)
+        return [finding for each in arrived for finding in self._take(*each)]
+
+    def _take(self, reading: Reading, given: Mapping[str, float]) -> list[Finding]:
         """Add a reading to the history, and judge if there is something to judge."""
-        scalars = {**averages(self._waiting), **reading.scalars, **self._probe.learning_rates()}
-        self._waiting.clear()
+        scalars = {**given, **reading.scalars}
         step = self._history.step + reading.steps
         self._add(Vitals(step, self._history.epoch, time(), scalars, reading.tables))
         if reading.skipped:
@@ -237,7 +262,7 @@ class Doctor:
         self._eval_steps = self._eval_steps + 1 if self._probe.in_eval else 0
         strange = self._jumped(scalars) or reading.strange
         if strange:
-            self._governor.look_closer(step + 1)
+            self._governor.look_closer(self._made + 1)
         restless = strange or reading.alarm or 0 < self._eval_steps < EVAL_STEPS
         return self._judge() if restless or self._governor.judging_due(step) else []
 
@@ -267,6 +292,7 @@ class Doctor:
         if self._closed:
             return []
         self._book_passed()
+        self._receive(wait=True)
         numbers = numbers_of(None, metrics, self._record.notice)
         self._record.end_epoch(numbers)
         self._history.end_epoch(**numbers)

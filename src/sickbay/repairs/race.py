@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import ceil, inf
 
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
@@ -16,6 +16,7 @@ HEAT = 0.05  # of the epochs: the first heat; each further one is twice as long
 SURE, STEEP = 0.9, 0.2  # odds to run alone, and the gain in score to win by that
 CLEAR = 0.3  # lead in score that ends the race
 CLOSE = 1.3  # times the leader's distance from a perfect score: that says nothing yet
+COOLDOWN = 0.2  # of the epochs, more, at a tenth of the rate: what was lost in the race comes back
 DEEP = 5  # problems that are treated one after the other
 
 
@@ -33,7 +34,7 @@ def race(search: Search) -> Outcome:
         if winner is None:
             break
         if winner.report.finding is None:
-            search.advance([winner], search.terms.epochs)
+            search.advance([winner], search.terms.epochs + winner.recipe.cooldown)
         again = winner.report.finding
         same = again is not None and again.problem == finding.problem
         search.count(winner, not same and not winner.report.failed)
@@ -73,6 +74,8 @@ def heats(search: Search, parent: Node, finding: Finding, tried: set[str]) -> No
 def begin(search: Search, parent: Node, finding: Finding, remedy: Remedy, recipe: Recipe) -> Node:
     """Start a candidate, with what was learnt so far if that is of use to it."""
     healthy = parent.weights()[1] if remedy.keeps_weights else None
+    if search.data is not None and not recipe.cooldown:
+        recipe = recipe.but(cooldown=ceil(COOLDOWN * search.terms.epochs))
     return search.start(recipe, parent, finding, remedy, healthy)
 
 
@@ -96,7 +99,8 @@ def run(search: Search, field: Sequence[Node], heat: int) -> Node:
 def in_order(field: Sequence[Node]) -> list[Node]:
     """Return candidates, the best first: so early small leads say less than the odds."""
     missing = [1.0 - node.report.score for node in field]
-    close = [node for node, each in zip(field, missing, strict=True) if each <= CLOSE * min(missing)]
+    far = CLOSE * min(missing)
+    close = [node for node, each in zip(field, missing, strict=True) if each <= far]
     close.sort(key=lambda node: (chances(node), *standing(node)), reverse=True)
     others = [node for node in field if node not in close]
     return close + sorted(others, key=standing, reverse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf, isnan, sqrt
 from typing import Any
 
 import torch
@@ -30,6 +30,16 @@ def key(scores: Mapping[str, float]) -> float:
     """
     values = [sign * scores[name] for name, sign in ORDER if name in scores]
     return values[0] if values and not isnan(values[0]) else -inf
+
+
+def doubt(scores: Mapping[str, float], samples: int | None) -> float:
+    """Return by how much an accuracy may be off by chance (one standard error); 0 for others.
+
+    >>> doubt({"val_accuracy": 0.9}, 100)
+    0.03
+    """
+    right = scores.get("val_accuracy", 1.0)
+    return round(sqrt(right * (1 - right) / samples), 12) if samples else 0.0
 
 
 def evaluate(model: nn.Module, loss: Loss, data: Data) -> dict[str, float]:

@@ -22,12 +22,13 @@ from sickbay.remedies import Fitted
 from sickbay.repairs.chance import Chance
 from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
-from sickbay.repairs.scoring import evaluate, key
+from sickbay.repairs.scoring import doubt, evaluate, key
 
 BUDGET = 0.1  # of the time goes to watching: a sick run costs far more than that
 # What may pass by itself: it ends an attempt only if the score is below its best by this much.
 PASSING = ("gradient_spike", "gradient_collapse", "loss_spike", "overfitting", "plateau")
 SETBACK = 0.05
+COOL = 0.1  # times the learning rate, in the epochs of the cooldown
 GAIN, FALL = 0.02, 0.95  # in score, or of the loss: from there on something is learnt
 WORST = -0.99  # a score of values that says nothing has been learnt, however the loss falls
 
@@ -38,7 +39,7 @@ class Report:
 
     Attributes:
         epochs: Epochs trained, a part of one if it was stopped within.
-        score: The best score so far, to compare attempts by: higher is better.
+        score: The score of the weights that are kept, to compare attempts by: higher is better.
         start: What was evaluated before the first step.
         scores: What was evaluated after each epoch.
         finding: What it was stopped by, if it was.
@@ -117,13 +118,14 @@ class Training:
         placed(self.live, terms.device)
         self.data = data.without_bad_samples() if recipe.clean_data else data
         self._chart = chart
+        self._epochs = terms.epochs + recipe.cooldown
         self._epoch, self._part = 0, 0.0
         self._start: dict[str, float] = {}
         self._scores: list[dict[str, float]] = []
         self._heard: list[Finding] = []  # findings that there is a remedy for
         self._finding: Finding | None = None
         self._failed = ""
-        self.best_score = -torch.inf
+        self.best_score = self._peak = -torch.inf
         self.best = copy.deepcopy(self.live.model.state_dict())
         self.healthy = self.best  # the weights after the last epoch without a finding
         self._regimen = Regimen(self.live)
@@ -135,11 +137,11 @@ class Training:
     def over(self) -> bool:
         """Whether there is nothing more to train."""
         stopped = self._finding is not None or bool(self._failed)
-        return stopped or self.terms.met(self.best_score) or self._epoch >= self.terms.epochs
+        return stopped or self.terms.met(self._peak) or self._epoch >= self._epochs
 
     def advance(self, epochs: int, heed: bool = True) -> Report:
         """Train some more epochs, and stop at a finding unless it is not to be heeded."""
-        end = min(self._epoch + epochs, self.terms.epochs)
+        end = min(self._epoch + epochs, self._epochs)
         if not heed:
             self._finding = None
             self._heard.clear()
@@ -180,6 +182,9 @@ class Training:
 
     def _one_epoch(self, heed: bool) -> None:
         doctor = self._doctor or self._begin()
+        if self.recipe.cooldown and self._epoch == self.terms.epochs:
+            for group in self.live.optimizer.param_groups:
+                group["lr"] *= COOL
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -193,7 +198,7 @@ class Training:
         self._epoch += 1
         scores = evaluate(model, self.live.loss, self.data)
         self._scores.append(scores)
-        self._keep(key(scores))
+        self._keep(scores)
         if self._lowering is not None:
             self._lowering.step(-scores["val_loss"])
         found = doctor.epoch(**scores)
@@ -224,8 +229,11 @@ class Training:
         self._finding = self._heard[0]
         return True
 
-    def _keep(self, score: float) -> None:
-        if score > self.best_score:
+    def _keep(self, scores: Mapping[str, float]) -> None:
+        """Keep the weights of the best epoch; of those that cannot be told apart, the last."""
+        score = key(scores)
+        if score > self._peak or score > self._peak - doubt(scores, self.data.validation.size):
+            self._peak = max(self._peak, score)
             self.best_score = score
             self.best = copy.deepcopy(self.live.model.state_dict())
 

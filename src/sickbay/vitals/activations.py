@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,42 +16,79 @@ from sickbay.vitals.anatomy import Anatomy, computes
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles, Hook, first_tensor, is_transformed
+from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
-from sickbay.vitals.statistics import measure
 
 SMALL = 65_536  # outputs up to this size are kept aside and measured together, which is cheaper
 MANY = 256  # copies that are kept at the most
-SAMPLE = 4_096  # values of an output that a compiled graph hands over
+SAMPLE = 1_024  # values of an output that are measured on a GPU, or in a compiled graph
+RECTIFIERS = (nn.ReLU, nn.ReLU6, nn.Threshold)  # what can be silent on purpose
 LASTING = 3  # readings in a row a unit must be silent in
 
 CHANNELS_SECOND = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 
 
+@dataclass(eq=False)
+class Taken:
+    """What layers put out in one step: a row for each call; some of it may come later."""
+
+    rows: list[tuple[str, Numbers]] = field(default_factory=list)
+    silent: list[tuple[Numbers, Numbers]] = field(default_factory=list)  # shares, and their row
+    sampled: tuple[list[str], Numbers, Numbers] | None = None  # what compiled graphs have left
+
+    def table(self, step: int, order: Iterable[str]) -> Table | None:
+        """Return the table of the step, None if nothing was heard."""
+        for shares, row in self.silent:
+            row[[COLUMN["dead_units"], COLUMN["lasting_dead"]]] = shares
+        rows: dict[str, list[Numbers]] = {}
+        for name, row in (*self.rows, *self._of_graphs()):
+            rows.setdefault(name, []).append(row)
+        names = tuple(name for name in order if name in rows)
+        if not names:
+            return None
+        values = np.stack([merge(np.stack(rows[name])) for name in names])
+        return Table("activation", step, names, values)
+
+    @property
+    def compiled(self) -> bool | None:
+        """Whether compiled graphs have left anything, as far as that was looked for."""
+        return None if self.sampled is None else bool(self.sampled[2].any())
+
+    def _of_graphs(self) -> Iterator[tuple[str, Numbers]]:
+        """Yield the rows of the samples that were filled; what is missing to full ones is NaN."""
+        for name, row, filled in zip(*self.sampled, strict=True) if self.sampled else ():
+            if filled:
+                row[COLUMN["nonfinite"]] -= SAMPLE - filled
+                yield name, row
+
+
 class Activations:
-    """Takes the table of activations of a step."""
+    """Takes the activations of a step."""
 
     kind: Kind = "activation"
 
-    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock) -> None:
-        self._anatomy, self._guard, self._clock = anatomy, guard, clock
+    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock, meter: Meter) -> None:
+        self._anatomy, self._guard, self._clock, self._meter = anatomy, guard, clock, meter
         self._hooks = Handles()
         self._listeners: dict[nn.Module, _Listener] = {}
-        self._rows: dict[str, list[Numbers]] = {}
+        self._taken = Taken()
         self._kept: list[tuple[str, Tensor, int]] = []
         self._calls: Counter[str] = Counter()
         # How many readings each unit was zero in, in a row, by layer and its call in the step.
         self._silent_for: dict[tuple[str, int], Tensor] = {}
         self._channels_second: bool | None = None  # not known before the first layer with weights
-        self._compiled = False  # a graph holds our hooks: it would be compiled anew without them
+        # Whether a graph holds our hooks, and would be compiled anew without them; None: unknown.
+        self.compiled: bool | None = None
+        self._shares: dict[int, Numbers] = {}  # of silent units, by the place of what is kept
         self.due = False
 
     def arm(self, due: bool) -> None:
         """Hook every layer, or unhook them all."""
         self._forget()
         self.due = due and "activation" not in self._guard.off
-        if not self.due and not self._compiled:
+        if not self.due and self.compiled is False:
             self._hooks.remove()
-        elif not self._hooks:
+        elif self.due and not self._hooks:
             known, self._listeners = self._listeners, {}
             for name, module in self._anatomy.modules.items():
                 if computes(module):
@@ -58,23 +97,17 @@ class Activations:
                     self._listeners[module] = listener
                     self._hooks.add(module.register_forward_hook(listener))
 
-    def collect(self, step: int) -> Table | None:
-        """Return the table of the step, None if nothing was heard."""
-        for listener in self._listeners.values():
-            sample = listener.compiled_sample()
-            if sample is not None:
-                self._compiled = True
-                self._kept.append((listener.name, sample, 0))
+    def release(self) -> Taken:
+        """Return what was heard, and begin anew."""
         self._measure_kept()
-        order = [name for name in self._anatomy.modules if name in self._rows]
-        if not order:
-            return None
-        values = np.stack([merge(np.stack(self._rows[name])) for name in order])
+        if self.due and self._hooks and (self.compiled is not False or not self._taken.rows):
+            self._take_samples(list(self._listeners.values()))
+        taken = self._taken
         self._forget()
-        return Table("activation", step, tuple(order), values)
+        return taken
 
     def close(self) -> None:
-        self._compiled = False
+        self.compiled = False
         self.arm(False)
         self._listeners.clear()
 
@@ -84,25 +117,46 @@ class Activations:
             tensor = first_tensor(output)
             if tensor is None or not self.due or not self._in_training():
                 return
-            unit_dim = self._unit_dim(module, tensor)
-            if tensor.numel() <= SMALL:  # a copy, since the next layer may work in place
-                self._kept.append((name, tensor.detach().clone(), unit_dim))
-                if len(self._kept) >= MANY:
-                    self._measure_kept()
+            tensor, unit_dim = tensor.detach(), self._unit_dim(module, tensor)
+            if self._meter.late:
+                self._sample(name, module, tensor, unit_dim)
+            elif tensor.numel() <= SMALL:  # a copy, since the next layer may work in place
+                self._kept.append((name, tensor.clone(), unit_dim))
             else:
-                self._add(name, tensor, unit_dim, measure([tensor.detach()])[0])
+                self._add(name, tensor, unit_dim, self._meter.measure("activation", [tensor])[0])
+            if len(self._kept) >= MANY:
+                self._measure_kept()
+
+    def _sample(self, name: str, module: nn.Module, tensor: Tensor, unit_dim: int) -> None:
+        """Keep a sample of an output on a device, and which units were silent in all of it."""
+        self._kept.append((name, sampled(tensor).clone(), 0))
+        if unit_dim and isinstance(module, RECTIFIERS):
+            silent = all_zero(tensor, unit_dim)
+            shares = torch.stack([silent.float().mean(), self._lasting(name, silent)])
+            self._shares[len(self._kept) - 1] = self._meter.numbers(shares)
 
     def _measure_kept(self) -> None:
-        rows = measure([tensor for _, tensor, _ in self._kept])
-        for (name, tensor, unit_dim), row in zip(self._kept, rows, strict=True):
+        kept, self._kept = self._kept, []
+        rows = self._meter.measure("activation", [tensor for _, tensor, _ in kept])
+        for place, ((name, tensor, unit_dim), row) in enumerate(zip(kept, rows, strict=True)):
             self._add(name, tensor, unit_dim, row)
-        self._kept.clear()
-        for name, parts in self._rows.items():
-            self._rows[name] = [merge(np.stack(parts))]
+            if place in self._shares:
+                self._taken.silent.append((self._shares[place], row))
+        self._shares.clear()
+
+    def _take_samples(self, listeners: list[_Listener]) -> None:
+        """Measure what compiled graphs have left, and mark it as taken."""
+        values = self._meter.measure("sample", [each.buffer for each in listeners])
+        there = listeners[0].filled.device
+        counts = [each.filled.to(there, non_blocking=True) for each in listeners]
+        filled = self._meter.numbers(torch.stack(counts))
+        self._taken.sampled = [each.name for each in listeners], values, filled
+        torch._foreach_zero_([each.filled for each in listeners])
 
     def _forget(self) -> None:
-        self._rows.clear()
+        self._taken = Taken()
         self._kept.clear()
+        self._shares.clear()
         self._calls.clear()
 
     def _in_training(self) -> bool:
@@ -111,23 +165,23 @@ class Activations:
 
     def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
         if unit_dim:
-            silent = silent_units(tensor, unit_dim, row[COLUMN["zeros"]])
-            row[COLUMN["dead_units"]] = 0.0 if silent is None else float(silent.float().mean())
-            row[COLUMN["lasting_dead"]] = self._lasting(name, silent)
-        self._rows.setdefault(name, []).append(row)
+            # Else there is not even one unit's worth of zeros.
+            some = row[COLUMN["zeros"]] * tensor.shape[unit_dim] >= 1
+            silent = all_zero(tensor, unit_dim) if some else torch.zeros(1, dtype=torch.bool)
+            row[COLUMN["dead_units"]] = float(silent.float().mean())
+            row[COLUMN["lasting_dead"]] = float(self._lasting(name, silent))
+        self._taken.rows.append((name, row))
 
-    def _lasting(self, name: str, silent: Tensor | None) -> float:
+    def _lasting(self, name: str, silent: Tensor) -> Tensor:
         """Return the share of units that have been silent for some readings."""
         key = name, self._calls[name]
         self._calls[name] += 1
-        before = self._silent_for.pop(key, None)
-        if silent is None:
-            return 0.0
+        before = self._silent_for.get(key)
         streak = silent.int()
         if before is not None and before.shape == streak.shape:
             streak += before * streak
         self._silent_for[key] = streak
-        return float((streak >= LASTING).float().mean())
+        return (streak >= LASTING).float().mean()
 
     def _unit_dim(self, module: nn.Module, tensor: Tensor) -> int:
         """Return the dimension of the units: channels of images, features of sequences."""
@@ -148,44 +202,45 @@ class _Listener(Hook):
 
     def __init__(self, owner: Activations, module: nn.Module) -> None:
         parameter = next(module.parameters(), None)
-        device = parameter.device if parameter is not None else torch.device("cpu")
+        if parameter is None:
+            parameter = next(owner._anatomy.model.parameters())
+        device = parameter.device
         self.owner = owner
         self.name = ""
-        self.buffer = torch.zeros(SAMPLE, device=device)
-        self.filled = torch.zeros((), dtype=torch.long, device=device)
+        self.buffer = torch.full((SAMPLE,), torch.nan, device=device)
+        self.filled = torch.zeros((), dtype=torch.float32, device=device)
+        for each in (self.buffer, self.filled):  # so that CUDA graphs may write to them
+            each._dynamo_static_input_type = "guarded"  # type: ignore[attr-defined]
 
     def __call__(self, module: nn.Module, _inputs: Any, output: Any) -> None:
         if torch.compiler.is_compiling():
-            self._copy_sample(output)
-        else:
-            if not is_transformed():
-                self.owner._guard.run("activation", self.owner.hear, self.name, module, output)
+            if self.owner.due:  # so there are two graphs, one that listens and one that does not
+                self._copy_sample(output)
+        elif not is_transformed():
+            self.owner._guard.run("activation", self.owner.hear, self.name, module, output)
 
     def _copy_sample(self, output: Any) -> None:
         tensor = first_tensor(output)
         if tensor is None or not torch.is_grad_enabled() or tensor.numel() == 0:
             return
-        values = tensor.detach().reshape(-1)
-        stride = max(1, values.numel() // SAMPLE) | 1  # odd, to meet every column
-        sample = values[::stride][:SAMPLE]
+        sample = sampled(tensor.detach())
         self.buffer[: sample.numel()].copy_(sample)
         self.filled.fill_(sample.numel())
 
-    def compiled_sample(self) -> Tensor | None:
-        """Return the sample a compiled graph has left since the last call, if any."""
-        filled = int(self.filled)
-        self.filled.zero_()
-        return self.buffer[:filled].clone() if filled else None
+
+def sampled(tensor: Tensor) -> Tensor:
+    """Return some values of a tensor, evenly spread."""
+    values = tensor.reshape(-1)
+    stride = max(1, values.numel() // SAMPLE) | 1  # odd, to meet every column
+    return values[::stride][:SAMPLE]
 
 
-def silent_units(tensor: Tensor, dim: int, zeros: float) -> Tensor | None:
-    """Tell for each unit along `dim` whether it is zero in the whole batch; None if none can be.
+def all_zero(tensor: Tensor, dim: int) -> Tensor:
+    """Tell for each unit along `dim` whether it is zero in the whole batch.
 
-    >>> silent_units(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), 1, 0.75)
+    >>> all_zero(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), 1)
     tensor([ True, False])
     """
-    if not zeros * tensor.shape[dim] >= 1:  # not even one unit's worth of zeros
-        return None
     with torch.no_grad():
         others = [other for other in range(tensor.ndim) if other != dim % tensor.ndim]
         return (tensor.amax(others) == 0) & (tensor.amin(others) == 0)

@@ -18,6 +18,7 @@ from sickbay.vitals import graph, losses, recover
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Hook, first_tensor, is_transformed, weakly
+from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
 from sickbay.vitals.replay import Replay
 from sickbay.vitals.statistics import measure
@@ -47,6 +48,45 @@ class Pair:
         return cls(excerpt(outputs), excerpt(targets), shapes, loss, output, value)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of the batch of one step."""
+
+    inputs: Tensor | None
+    tokens: bool  # whether inputs are whole numbers in rows
+    output: Tensor | None
+    shape: tuple[int, ...]  # of the whole output
+    activation: str  # that the output comes from
+    gradient: Tensor | None  # of the loss, with respect to the output
+    pairs: list[Pair]
+    loss: Tensor | None
+    traced: graph.Origin
+    direct: bool  # whether the loss was fed the model's own output
+    strays: int
+
+    def on_cpu(self, meter: Meter) -> Seen:
+        """Return it with tensors of the CPU, which may be filled in later."""
+
+        def moved(tensor: Any) -> Any:
+            return tensor if tensor is None or tensor.is_cpu else meter.copy(tensor)
+
+        pairs = [
+            replace(
+                each, outputs=moved(each.outputs), targets=moved(each.targets),
+                value=moved(each.value),
+            )
+            for each in self.pairs
+        ]  # fmt: skip
+        return replace(
+            self,
+            inputs=moved(None if self.inputs is None else excerpt(self.inputs)),
+            output=moved(self.output),
+            gradient=moved(self.gradient),
+            loss=moved(self.loss),
+            pairs=pairs,
+        )
+
+
 class Batch:
     """Takes the table of the batch of a step, and finds out what the task is."""
 
@@ -59,9 +99,10 @@ class Batch:
         replay: Replay | None,
         guard: Guard,
         clock: Clock,
+        meter: Meter,
     ) -> None:
         self._model, self._optimized, self._replay = model, optimized, replay
-        self._guard, self._clock = guard, clock
+        self._guard, self._clock, self._meter = guard, clock, meter
         self._searched = False
         self._deaf = False  # no output was seen at a whole step: the model is compiled
         self._output: Tensor | None = None
@@ -98,22 +139,41 @@ class Batch:
                 output = graph.activation(outputs.grad_fn)[0]
                 self._pairs = [Pair.of(outputs, targets, output=output)]
 
-    def collect(self, step: int) -> Table | None:
-        """Return the table of the step, None if nothing was seen."""
+    def release(self) -> Seen:
+        """Return what was seen, and begin anew."""
         inputs = self._replay.inputs() if self._replay is not None else []
-        self._learn(tokens=any(each.ndim > 1 and not each.is_floating_point() for each in inputs))
+        traced = graph.Origin() if self._loss is None else graph.origin(self._loss.grad_fn)
+        activation, _, source = graph.activation(self._made_by)
         self._deaf = self._output is None
-        pairs = self._pairs
+        seen = Seen(
+            inputs=first_tensor(inputs),
+            tokens=any(each.ndim > 1 and not each.is_floating_point() for each in inputs),
+            output=self._output,
+            shape=self._shape,
+            activation=activation,
+            gradient=self._gradient,
+            pairs=list(self._pairs),
+            loss=None if self._loss is None else self._loss.detach(),
+            traced=traced,
+            direct=source is traced.source,
+            strays=self._strays(),
+        )
+        self._forget()
+        return seen.on_cpu(self._meter) if self._meter.late else seen
+
+    def table(self, seen: Seen, step: int) -> Table | None:
+        """Learn from what was seen; return its table, None if it was nothing."""
+        pairs = seen.pairs or recovered(seen)
+        self._learn(seen, pairs)
         rows = {
-            "input": _measured([first_tensor(inputs)]),
-            "output": _measured([pair.outputs for pair in pairs] if pairs else [self._output]),
+            "input": _measured([seen.inputs]),
+            "output": _measured([pair.outputs for pair in pairs] if pairs else [seen.output]),
             "target": _measured([pair.targets for pair in pairs]),
         }
         found = {name: row for name, row in rows.items() if row is not None}
-        outputs = pairs[-1].outputs if pairs else self._output
+        outputs = pairs[-1].outputs if pairs else seen.output
         differing = nan if outputs is None else spread(outputs)
         self.scalars = {} if isnan(differing) else {"output_spread": differing}
-        self._forget()
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
     def close(self) -> None:
@@ -161,32 +221,29 @@ class Batch:
             return True
         return graph.leads_to(outputs.grad_fn, self._made_by)
 
-    def _learn(self, tokens: bool) -> None:
+    def _learn(self, seen: Seen, pairs: Sequence[Pair]) -> None:
         """Put together what is known about the task."""
-        traced = graph.Origin() if self._loss is None else graph.origin(self._loss.grad_fn)
-        if not self._pairs:
-            self._recover(traced)
-        pairs = self._pairs
+        traced = seen.traced
         pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
         loss, output, stretched, bare = traced.loss, traced.output, traced.stretched, traced.bare
         if not loss:
-            output = graph.activation(self._made_by)[0]
-        shapes = (self._shape, ()) if pair is None else pair.shapes
+            output = seen.activation
+        shapes = (seen.shape, ()) if pair is None else pair.shapes
         if pair is not None:
             loss, output = loss or pair.loss, output or pair.output
             stretched |= loss in ELEMENTWISE and shapes[0] != shapes[1]
-            same = pair.value is not None and self._loss is not None and not self._loss.ndim
-            bare |= same and bool(torch.isclose(pair.value, self._loss.detach()))  # type: ignore[union-attr]
+            same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
+            bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)
         self._add(
             loss=loss,
             output=output,
-            task=tasks.infer(shapes[0], some, loss=loss, tokens=tokens),
+            task=tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens),
             output_shape=shapes[0],
             target_shape=shapes[1],
             stretched=stretched,
             bare=bare,
-            strays=self._strays(),
+            strays=seen.strays,
             labels=0 if some is None else tasks.labels(some),
         )
 
@@ -197,17 +254,6 @@ class Batch:
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
         return graph.strays(self._loss.grad_fn, own)
-
-    def _recover(self, traced: graph.Origin) -> None:
-        """Work out the targets from the gradient, if the loss was fed the model's output."""
-        output, gradient, loss = self._output, self._gradient, self._loss
-        if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
-            return
-        if graph.activation(self._made_by)[2] is not traced.source:
-            return
-        found = recover.targets(traced.loss, loss.detach(), output, gradient)
-        if found is not None:
-            self._pairs = [Pair.of(output, found, traced.loss, traced.output)]
 
     def _add(self, **facts: Any) -> None:
         """Keep what is new; a task may turn out to be another than one batch made believe."""
@@ -227,6 +273,15 @@ class Batch:
         self._unhook()
         self._output = self._loss = self._gradient = self._made_by = None
         self._pairs.clear()
+
+
+def recovered(seen: Seen) -> list[Pair]:
+    """Return the targets worked out from the gradient, if the loss was fed the model's output."""
+    output, gradient, loss, traced = seen.output, seen.gradient, seen.loss, seen.traced
+    if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
+        return []
+    found = recover.targets(traced.loss, loss, output, gradient) if seen.direct else None
+    return [] if found is None else [Pair.of(output, found, traced.loss, traced.output)]
 
 
 def excerpt(tensor: Tensor) -> Tensor:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import nan, sqrt
 from operator import is_
 
@@ -17,10 +17,7 @@ from sickbay.vitals.anatomy import Anatomy
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import weakly
-from sickbay.vitals.statistics import measure
-
-SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_quartile")]
-SCALED += [COLUMN[name] for name in ("median", "upper_quartile", "maximum", "mean_abs")]
+from sickbay.vitals.meter import Meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +38,37 @@ class Rows:
         )
 
 
+@dataclass(eq=False)
+class Taken:
+    """The gradients of one step."""
+
+    raw: Rows | None = None  # as backward left them
+    final: dict[int, Rows] = field(default_factory=dict)  # as they were used, by who did
+    changed: bool = False
+    started_clean: bool | None = None  # whether any backward of the step began from zero
+
+    def is_finite(self) -> bool:
+        """Tell whether all values that were used are finite."""
+        return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self.final.values())
+
+    def uncleared(self) -> dict[str, float]:
+        """Return whether every backward of the step was added to gradients of the step before."""
+        return {} if self.started_clean is None else {"uncleared": float(not self.started_clean)}
+
+    def tables(self, step: int, scaler: bool, order: Iterable[str]) -> list[Table]:
+        """Return the tables of the step: as used, and as backward left them if that differs.
+
+        Under a gradient scaler what backward left is multiplied by its scale, and not returned.
+        """
+        used = [rows for rows in self.final.values() if rows.names]
+        if self.raw is not None and self.raw.names and self.raw not in used:
+            used.append(self.raw)  # for what no optimizer has used; it comes last, so it yields
+        tables = [joined("gradient", step, used, order)] if used else []
+        if self.changed and self.raw is not None and not scaler:
+            tables.append(joined("raw_gradient", step, [self.raw], order))
+        return tables
+
+
 class Gradients:
     """Takes the tables of gradients of a step.
 
@@ -50,21 +78,21 @@ class Gradients:
 
     kind: Kind = "gradient"
 
-    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock) -> None:
-        self._anatomy, self._guard, self._clock = anatomy, guard, clock
+    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock, meter: Meter) -> None:
+        self._anatomy, self._guard, self._clock, self._meter = anatomy, guard, clock, meter
         self._handles: list[RemovableHandle] = []
         self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
         self._queued = False
-        self._raw: Rows | None = None
-        self._final: dict[int, Rows] = {}  # by who uses them
-        self._changed = False
+        self._taken = Taken()
+        # A late meter reads what backward left only where it is known to be changed before use.
+        self._versions: dict[Tensor, int] = {}
+        self._changes = not meter.late
         self.held: Mapping[str, nn.Parameter] = {}  # the parameters that an optimizer holds
-        self._started_clean: bool | None = None  # whether any backward of the step began from zero
         self.due = False
 
     def arm(self, due: bool) -> None:
         """Be ready for the next backward, or for none."""
-        self.forget()
+        self.release()
         self.due = due and "gradient" not in self._guard.off
         if not self.due:
             self._unhook()
@@ -78,13 +106,18 @@ class Gradients:
             ]
 
     def take(
-        self, user: int, parameters: Mapping[str, nn.Parameter], scale: float, unscaled: bool
+        self,
+        user: int,
+        parameters: Mapping[str, nn.Parameter],
+        scale: Tensor | float,
+        unscaled: bool,
     ) -> None:
         """Take the gradients of these parameters as they are now, just before they are used.
 
         `unscaled` says that a gradient scaler was at work, which raises no version.
         """
-        raw = self._raw
+        taken = self._taken
+        raw = taken.raw
         names, grads = present(parameters)
         if not names:
             return
@@ -92,50 +125,25 @@ class Gradients:
             self._unhook()
             self._sentinel = parameters[names[0]]
         if raw is not None and not unscaled and raw.still_hold(names, grads):
-            self._final[user] = raw
+            taken.final[user] = raw
             return
-        self._changed = raw is not None
-        self._final[user] = Rows(names, scaled(measure(grads), scale), [], [])
+        before = self._versions
+        self._changes |= any(before.get(grad, grad._version) != grad._version for grad in grads)
+        taken.changed = raw is not None
+        taken.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
 
-    def finite(self) -> bool:
+    def is_finite(self) -> bool:
         """Tell whether all values taken so far are finite."""
-        return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self._final.values())
+        return self._taken.is_finite()
 
-    def uncleared(self) -> dict[str, float]:
-        """Return whether every backward of the step was added to gradients of the step before."""
-        return {} if self._started_clean is None else {"uncleared": float(not self._started_clean)}
-
-    def forget(self) -> None:
-        """Drop what was taken."""
-        self._raw, self._final, self._changed = None, {}, False
-        self._queued, self._started_clean = False, None
-
-    def collect(self, step: int, scaler: bool) -> list[Table]:
-        """Return the tables of the step: as used, and as backward left them if that differs.
-
-        Under a gradient scaler what backward left is multiplied by its scale, and not returned.
-        """
-        used = [rows for rows in self._final.values() if rows.names]
-        if self._raw is not None and self._raw.names and self._raw not in used:
-            used.append(self._raw)  # for what no optimizer has used; it comes last, so it yields
-        tables = [self._table("gradient", step, used)] if used else []
-        if self._changed and self._raw is not None and not scaler:
-            tables.append(self._table("raw_gradient", step, [self._raw]))
-        self.forget()
-        return tables
+    def release(self) -> Taken:
+        """Return what was taken, and begin anew."""
+        taken, self._taken, self._queued = self._taken, Taken(), False
+        self._versions = {}
+        return taken
 
     def close(self) -> None:
         self.arm(False)
-
-    def _table(self, kind: Kind, step: int, parts: Sequence[Rows]) -> Table:
-        if len(parts) == 1:
-            return Table(kind, step, parts[0].names, parts[0].values)
-        rows: dict[str, Numbers] = {}
-        for part in parts:
-            for name, row in zip(part.names, part.values, strict=True):
-                rows.setdefault(name, row)
-        order = tuple(name for name in self._anatomy.parameters if name in rows)
-        return Table(kind, step, order, np.stack([rows[name] for name in order]))
 
     def _unhook(self) -> None:
         if self._handles and self._sentinel is not None:
@@ -150,8 +158,9 @@ class Gradients:
 
     def _note_start(self) -> None:
         before = None if self._sentinel is None else self._sentinel.grad
-        clean = before is None or before.is_sparse or not before.any()
-        self._started_clean = clean or bool(self._started_clean)
+        unknown = before is not None and (before.is_sparse or self._meter.late)
+        clean = before is None or unknown or not before.any()
+        self._taken.started_clean = clean or bool(self._taken.started_clean)
 
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
@@ -167,7 +176,22 @@ class Gradients:
         self._anatomy.learn_order()
         names, grads = present(self._anatomy.parameters)
         versions = [grad._version for grad in grads]
-        self._raw = Rows(names, measure(grads), grads, versions)
+        if self._changes:
+            self._taken.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
+        else:
+            self._versions = dict(zip(grads, versions, strict=True))
+
+
+def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -> Table:
+    """Return one table of several parts; where two have a row of a name, the first."""
+    if len(parts) == 1:
+        return Table(kind, step, parts[0].names, parts[0].values)
+    rows: dict[str, Numbers] = {}
+    for part in parts:
+        for name, row in zip(part.names, part.values, strict=True):
+            rows.setdefault(name, row)
+    names = tuple(name for name in order if name in rows)
+    return Table(kind, step, names, np.stack([rows[name] for name in names]))
 
 
 def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], list[Tensor]]:
@@ -181,11 +205,3 @@ def table_norm(table: Table, held: Collection[str]) -> float:
     pairs = zip(table.names, table.column("norm").tolist(), strict=True)
     squares = [norm * norm for name, norm in pairs if not held or name in held]
     return sqrt(sum(squares)) if table.is_finite else nan
-
-
-def scaled(values: Numbers, scale: float) -> Numbers:
-    """Return the statistics as if every value had been multiplied by `scale`."""
-    if scale != 1.0:
-        values[:, SCALED] *= scale
-        values[:, COLUMN["variance"]] *= scale * scale
-    return values

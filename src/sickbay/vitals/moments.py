@@ -12,6 +12,8 @@ from sickbay.readings import COLUMN, STATISTICS, Numbers
 # zero and how many were lost to NaN and Inf; its extremes.
 COUNT, PIVOT, POWER1, POWER2, POWER3, POWER4, ZEROS, LOST, LOW, HIGH, EXPONENT = range(11)
 PARTS = 11
+SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_quartile")]
+SCALED += [COLUMN[name] for name in ("median", "upper_quartile", "maximum", "mean_abs")]
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,14 @@ def merge(rows: Numbers) -> Numbers:
     table[0, COLUMN["nonfinite"]] = lost
     merged: Numbers = table[0]
     return merged
+
+
+def scaled(values: Numbers, scale: float) -> Numbers:
+    """Return the statistics as if every value had been multiplied by `scale`."""
+    if scale != 1.0:
+        values[:, SCALED] *= scale
+        values[:, COLUMN["variance"]] *= scale * scale
+    return values
 
 
 def leave_out_nonfinite(

@@ -8,11 +8,11 @@ from math import hypot, inf, isfinite, isnan, nan
 from time import perf_counter
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.readings import Kind, Setup, Table
-from sickbay.vitals import scaler
+from sickbay.readings import Kind, Numbers, Setup, Table
+from sickbay.vitals import activations, batch, gradients, scaler, weights
 from sickbay.vitals.activations import Activations
 from sickbay.vitals.anatomy import Anatomy, acts_by_mode
 from sickbay.vitals.batch import Batch
@@ -20,6 +20,7 @@ from sickbay.vitals.clock import Clock
 from sickbay.vitals.gradients import Gradients, table_norm
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles
+from sickbay.vitals.meter import Meter
 from sickbay.vitals.pulse import Canary, gradient_norms
 from sickbay.vitals.replay import Replay
 from sickbay.vitals.weights import Weights
@@ -51,6 +52,7 @@ class Turn:
     alarm: bool = False
     strange: bool = False
     scaled: bool = False  # a gradient scaler was at work
+    dropped: Numbers | None = None  # whether a fused optimizer was to skip the step; comes later
 
     @property
     def length(self) -> int:
@@ -63,6 +65,21 @@ class Turn:
         return hypot(*self.norms.values()) if self.norms else nan
 
 
+@dataclass(frozen=True, eq=False)
+class Round:
+    """All that was taken in a turn; of what a late meter measures the numbers come later."""
+
+    turn: Turn
+    step: int
+    gradients: gradients.Taken
+    weights: weights.Taken | None
+    activations: activations.Taken | None
+    batch: batch.Seen | None
+    replayed: Table | None
+    in_eval: bool
+    listened: bool  # whether activations were to be heard
+
+
 class Probe:
     """Watches a model and its optimizers; `arm` says what to read next, `collect` brings it."""
 
@@ -73,14 +90,16 @@ class Probe:
         guard: Guard,
         clock: Clock,
         activations: bool = True,
+        meter: Meter | None = None,
     ) -> None:
         self.optimizers = list(optimizers)
+        self.meter = meter = meter or Meter()
         self.anatomy = Anatomy(model, guard)
-        self.activations = Activations(self.anatomy, guard, clock)
-        self.gradients = Gradients(self.anatomy, guard, clock)
-        self.weights = Weights(self.anatomy, guard)
+        self.activations = Activations(self.anatomy, guard, clock, meter)
+        self.gradients = Gradients(self.anatomy, guard, clock, meter)
+        self.weights = Weights(guard, meter)
         self.replay = Replay(self.anatomy) if activations else None
-        self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock)
+        self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock, meter)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
         self._guard, self._clock = guard, clock
@@ -120,29 +139,56 @@ class Probe:
 
     def collect(self, last: int) -> Reading:
         """Return what was read since step `last`; nothing if no optimizer has made a step since."""
+        taken = self.release(last)
+        return Reading() if taken is None else self.reading(taken)
+
+    def release(self, last: int) -> Round | None:
+        """Return all that was taken since step `last`, None if no optimizer has made a step."""
         turn = self._turn
         if not self.optimizers:
             self._read_without_optimizer()
         if not turn.length:
-            return Reading()
-        step = last + turn.length
-        ratio, facts = self.weights.update_ratio(), self.batch.facts
+            return None
+        closer, replay = turn.alarm or turn.strange, self.replay
+        taken = Round(
+            turn=turn,
+            step=last + turn.length,
+            gradients=self.gradients.release(),
+            weights=self._released(self.weights, closer),
+            activations=self._released(self.activations, closer),
+            batch=self._released(self.batch, closer),
+            replayed=replay.collect(last + turn.length) if replay is not None and closer else None,
+            in_eval=self.in_eval,
+            listened=self.activations.due and self.anatomy.model.training,
+        )
+        self._turn = Turn()
+        return taken
+
+    def reading(self, taken: Round) -> Reading:
+        """Make a reading of what was taken, once all of it is there."""
+        turn, step = taken.turn, taken.step
+        ratio = nan if taken.weights is None else taken.weights.update_ratio()
         scalars = {} if isnan(ratio) else {"update_ratio": ratio}
-        scalars |= self.gradients.uncleared()
+        scalars |= taken.gradients.uncleared()
         if self._has_modes:
-            scalars["in_eval"] = float(self.in_eval)
-        tables = self._gradient_tables(step)
-        for part in (self.weights, self.activations, self.batch, self.replay):
-            if part is not None and (part.due or turn.alarm or turn.strange):
-                with self._clock.timing(part.kind):
-                    table = self._guard.run(part.kind, part.collect, step)
-                tables += [] if table is None else [table]
-        if self.batch.due:
+            scalars["in_eval"] = float(taken.in_eval)
+        if turn.dropped is not None and turn.dropped.any():
+            turn.skipped += 1
+        tables, facts = self._gradient_tables(taken), self.batch.facts
+        names = (self.anatomy.parameters, self.anatomy.modules)
+        if taken.weights is not None:
+            tables += self._made("weight", taken.weights.table, step, names[0])
+        if taken.activations is not None:
+            tables += self._made("activation", taken.activations.table, step, names[1])
+            if taken.activations.compiled is not None:
+                self.activations.compiled = taken.activations.compiled
+        if taken.batch is not None:
+            tables += self._made("batch", self.batch.table, taken.batch, step)
             scalars |= self.batch.scalars
+        tables += [] if taken.replayed is None else [taken.replayed]
         if turn.norms:
             scalars["grad_norm"] = turn.norm
         self._alarmed = turn.alarm or (self._alarmed and not isfinite(turn.norm))
-        self._turn = Turn()
         return Reading(
             steps=turn.length,
             skipped=turn.skipped,
@@ -150,11 +196,21 @@ class Probe:
             tables=tables,
             alarm=turn.alarm,
             strange=turn.strange,
-            unheard=self.activations.due
-            and self.anatomy.model.training
-            and not any(each.kind == "activation" for each in tables),
+            unheard=taken.listened and not any(each.kind == "activation" for each in tables),
             news=self.batch.facts != facts,
         )
+
+    def _released(self, part: Any, closer: bool) -> Any:
+        """Return what a part has taken, None if it was not to take anything."""
+        if not (part.due or closer):
+            return None
+        with self._clock.timing(part.kind):
+            return self._guard.run(part.kind, part.release)
+
+    def _made(self, kind: Kind, make: Any, *args: Any) -> list[Table]:
+        with self._clock.timing(kind):
+            table = self._guard.run(kind, make, *args)
+        return [] if table is None else [table]
 
     def learning_rates(self) -> dict[str, float]:
         """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
@@ -288,26 +344,30 @@ class Probe:
         updated: bool = False,
     ) -> None:
         """Read the gradients that the optimizer is about to use, or has just used."""
-        scale = 1.0
+        scale: Tensor | float = 1.0
         if self._turn.scaled:  # a fused optimizer unscales, and skips, by itself
             found_inf = getattr(optimizer, "found_inf", None)
-            if found_inf is not None and float(found_inf) > 0:
+            if found_inf is not None and self.meter.late:
+                self._turn.dropped = self.meter.numbers(found_inf)
+            elif found_inf is not None and float(found_inf) > 0:
                 self._turn.skipped += 1
                 return
             if (grad_scale := getattr(optimizer, "grad_scale", None)) is not None:
-                scale = 1.0 / float(grad_scale)
+                scale = grad_scale.double().reciprocal()
+        if self.meter.late and not self.gradients.due:
+            return
         if not self.gradients.due:
             norms = self._guard.run("pulse", gradient_norms, parameters)
             if norms is None:
                 return
-            norm = self._turn.norms[id(optimizer)] = scale * hypot(*norms)
+            norm = self._turn.norms[id(optimizer)] = float(scale) * hypot(*norms)
             self._turn.strange |= self._fell_silent(optimizer, norms.count(0.0))
             if (isfinite(norm) or self._alarmed) and not self._turn.strange:
                 return  # else look closer, once
         with self._clock.timing("gradient"):
             take, key = self.gradients.take, id(optimizer)
             self._guard.run("gradient", take, key, parameters, scale, self._turn.scaled)
-        if not self._alarmed and not self.gradients.finite():
+        if not self.meter.late and not self._alarmed and not self.gradients.is_finite():
             self._turn.alarm = True
             # Once the weights are updated a second pass would only show what they have become.
             if self.replay is not None and not self.activations.due and not updated:
@@ -319,15 +379,17 @@ class Probe:
         before, self._silent[id(optimizer)] = self._silent.get(id(optimizer), silent), silent
         return silent > before
 
-    def _gradient_tables(self, step: int) -> list[Table]:
-        turn = self._turn
+    def _gradient_tables(self, taken: Round) -> list[Table]:
+        turn = taken.turn
         if turn.skipped:  # what was read belongs to a step that did not happen
-            self.gradients.forget()
-        if not (self.gradients.due or turn.alarm or turn.strange):
             return []
         with self._clock.timing("gradient"):
-            tables = self._guard.run("gradient", self.gradients.collect, step, turn.scaled) or []
-            if tables:
-                held = {name for each in self._held.values() for name in each}
-                turn.norms = {0: table_norm(tables[0], held)}
+            make = taken.gradients.tables
+            order = self.anatomy.parameters
+            tables = self._guard.run("gradient", make, taken.step, turn.scaled, order) or []
+        if tables:
+            held = {name for each in self._held.values() for name in each}
+            turn.norms = {0: table_norm(tables[0], held)}
+            if self.meter.late and not self._alarmed:
+                turn.alarm = not taken.gradients.is_finite()
         return tables

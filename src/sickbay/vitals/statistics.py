@@ -61,27 +61,27 @@ def measure(tensors: Sequence[Tensor]) -> Numbers:
     if not tensors:
         return np.empty((0, len(STATISTICS)))
     with torch.no_grad(), _lock, np.errstate(all="ignore"):
-        plain = [
+        ready = [
             tensor
             if type(tensor) is Tensor and tensor.dtype in NARROW and tensor.layout is DENSE
-            else _plain(tensor)
+            else plain(tensor)
             for tensor in tensors
         ]
-        wide = [index for index, tensor in enumerate(plain) if tensor.dtype is torch.float64]
+        wide = [index for index, tensor in enumerate(ready) if tensor.dtype is torch.float64]
         if not wide:
-            return _plan(tuple([tensor.shape for tensor in plain]), "float32").measure(plain)
-        result = np.empty((len(plain), len(STATISTICS)))
-        narrow = [index for index in range(len(plain)) if index not in set(wide)]
+            return _plan(tuple([tensor.shape for tensor in ready]), "float32").measure(ready)
+        result = np.empty((len(ready), len(STATISTICS)))
+        narrow = [index for index in range(len(ready)) if index not in set(wide)]
         for where, precision in ((narrow, "float32"), (wide, "float64")):
             if not where:
                 continue
-            chosen = [plain[index] for index in where]
+            chosen = [ready[index] for index in where]
             plan = _plan(tuple([tensor.shape for tensor in chosen]), precision)
             result[where] = plan.measure(chosen)
         return result
 
 
-def _plain(tensor: Tensor) -> Tensor:
+def plain(tensor: Tensor) -> Tensor:
     """Return the values to measure as an ordinary dense tensor of floats."""
     if hasattr(tensor, "to_local"):  # a shard of a distributed tensor
         tensor = tensor.to_local()

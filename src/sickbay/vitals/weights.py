@@ -2,82 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import nan, sqrt
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from sickbay.readings import COLUMN, Kind, Numbers, Table
-from sickbay.vitals.anatomy import Anatomy
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.statistics import measure
+from sickbay.vitals.meter import Held, Meter
 
-SAMPLE = 65_536  # values of a weight that its update is measured on; bounds the memory of the copy
+
+@dataclass(eq=False)
+class Taken:
+    """The weights of one step, before the update, and how far that has moved them."""
+
+    names: list[str] = field(default_factory=list)
+    values: list[Numbers] = field(default_factory=list)
+    moved: list[Numbers] = field(default_factory=list)
+
+    def update_ratio(self) -> float:
+        """Return the norm of the whole update over the norm of all weights, NaN if unknown."""
+        if not self.moved:
+            return nan
+        _, away, length = np.concatenate(self.moved).sum(0).tolist()
+        return sqrt(away / length) if length else nan
+
+    def table(self, step: int, order: Iterable[str]) -> Table | None:
+        """Return the table of the step, None if nothing was taken."""
+        if not self.values:
+            return None
+        values = np.concatenate(self.values)
+        if self.moved:
+            ratios = np.concatenate(self.moved)[:, 0]
+            values[: len(ratios), COLUMN["update_ratio"]] = ratios
+        rows = dict(zip(self.names, values, strict=True))
+        names = tuple(name for name in order if name in rows)
+        return Table("weight", step, names, np.stack([rows[name] for name in names]))
 
 
 class Weights:
-    """Takes the table of weights of a step: before the update, with the size of the update."""
+    """Takes the weights of a step: before the update, and how far that moves them."""
 
     kind: Kind = "weight"
 
-    def __init__(self, anatomy: Anatomy, guard: Guard) -> None:
-        self._anatomy, self._guard = anatomy, guard
-        self._rows: dict[str, Numbers] = {}
-        self._before: dict[str, Tensor] = {}
-        self._moved = self._length = 0.0
+    def __init__(self, guard: Guard, meter: Meter) -> None:
+        self._guard, self._meter = guard, meter
+        self._taken = Taken()
+        self._held: Held | None = None
         self.due = False
 
     def arm(self, due: bool) -> None:
         """Be ready for the next step, or for none."""
-        self._forget()
+        self.release()
         self.due = due and "weight" not in self._guard.off
 
     def take(self, parameters: Mapping[str, nn.Parameter]) -> None:
         """Measure these weights as they are now, just before they are updated."""
-        chosen = {name: parameter.detach() for name, parameter in parameters.items()}
-        self._rows.update(zip(chosen, measure(list(chosen.values())), strict=True))
-        self._before = {name: sample(weight).clone() for name, weight in chosen.items()}
+        weights = [parameter.detach() for parameter in parameters.values()]
+        self._held = self._meter.hold("weight", weights)
+        self._taken.names += parameters
+        self._taken.values.append(self._held.values)
 
     def updated(self) -> None:
         """Measure how far the weights taken last have moved since."""
-        parameters = self._anatomy.parameters
-        for name, before in self._before.items():
-            moved = float(torch.linalg.vector_norm(sample(parameters[name].detach()) - before))
-            length = float(torch.linalg.vector_norm(before))
-            self._rows[name][COLUMN["update_ratio"]] = moved / length if length else nan
-            self._moved += moved**2
-            self._length += length**2
-        self._before.clear()
+        if self._held is not None:
+            self._taken.moved.append(self._held.moved())
+            self._held = None
+
+    def release(self) -> Taken:
+        """Return what was taken, and begin anew."""
+        taken, self._taken, self._held = self._taken, Taken(), None
+        return taken
 
     def close(self) -> None:
         self.arm(False)
-
-    def update_ratio(self) -> float:
-        """Return the norm of the whole update over the norm of all weights, NaN if unknown."""
-        return sqrt(self._moved / self._length) if self._length else nan
-
-    def collect(self, step: int) -> Table | None:
-        """Return the table of the step, None if nothing was taken."""
-        order = tuple(name for name in self._anatomy.parameters if name in self._rows)
-        if not order:
-            return None
-        table = Table("weight", step, order, np.stack([self._rows[name] for name in order]))
-        self._forget()
-        return table
-
-    def _forget(self) -> None:
-        self._rows.clear()
-        self._before.clear()
-        self._moved = self._length = 0.0
-
-
-def sample(weight: nn.Parameter | Tensor) -> Tensor:
-    """Return up to `SAMPLE` values of a weight, evenly spread."""
-    if hasattr(weight, "to_local"):
-        weight = weight.to_local()
-    values = weight.reshape(-1)
-    return (
-        values[:: max(1, -(-values.numel() // SAMPLE)) | 1] if values.numel() > SAMPLE else values
-    )

@@ -1,0 +1,63 @@
+"""The kernels as operators of torch, so that they can stand in a compiled graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sickbay.vitals.gpu import kernels
+
+READ = (
+    "read(Tensor addresses, Tensor sizes, Tensor kinds, Tensor owners, Tensor firsts, "
+    "Tensor(a!) parts, int chunk, bool aligned) -> ()"
+)
+MERGE = (
+    "merge(Tensor addresses, Tensor sizes, Tensor kinds, Tensor begins, Tensor parts, "
+    "Tensor jitter, Tensor scale, Tensor(a!) kept, Tensor(b!) table, bool keep) -> ()"
+)
+MOVED = (
+    "moved(Tensor addresses, Tensor sizes, Tensor kinds, Tensor jitter, Tensor kept, "
+    "Tensor(a!) table) -> ()"
+)
+
+
+def _read(
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, owners: Tensor, firsts: Tensor, parts: Tensor,
+    chunk: int, aligned: bool,
+) -> None:  # fmt: skip
+    kernels.read[(len(owners),)](
+        addresses, sizes, kinds, owners, firsts, parts, chunk,
+        block=kernels.BLOCK, unroll=kernels.UNROLL, aligned=aligned, num_warps=2,
+    )  # fmt: skip
+
+
+def _merge(
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, begins: Tensor, parts: Tensor, jitter: Tensor,
+    scale: Tensor, kept: Tensor, table: Tensor, keep: bool,
+) -> None:  # fmt: skip
+    kernels.merge[(len(sizes),)](
+        addresses, sizes, kinds, begins, parts, jitter, scale, kept, table,
+        several=kernels.SEVERAL, keep=keep, num_warps=4,
+    )  # fmt: skip
+
+
+def _moved(
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, jitter: Tensor, kept: Tensor, table: Tensor
+) -> None:
+    kernels.moved[(len(sizes),)](addresses, sizes, kinds, jitter, kept, table, num_warps=4)
+
+
+def _nothing(*_: Any) -> None:
+    """Stand for an operator where there are no values, as in a trace."""
+
+
+library = torch.library.Library("sickbay", "FRAGMENT")  # it must live as long as the operators
+for schema, run in ((READ, _read), (MERGE, _merge), (MOVED, _moved)):
+    library.define(schema)
+    name = schema.partition("(")[0]
+    library.impl(name, run, "CUDA")
+    library.impl(name, run, "CPU")  # by Triton's interpreter
+    library.impl(name, _nothing, "Meta")
+operators = torch.ops.sickbay

@@ -1,0 +1,133 @@
+"""One pass over many tensors: what is known beforehand, and where they lie this time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sickbay.vitals.gpu.kernels import COLUMNS, PARTS, SAMPLE
+from sickbay.vitals.gpu.operators import operators
+
+KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
+CHUNK = 32_768  # values a program reads, more if there would be too many chunks
+CHUNKS = 16_384  # the sums of more would take too much memory
+UPLOADS = 8  # lists of addresses that may be on their way at a time
+ALIGNED = 16  # bytes: what is aligned so is read by four values at a time
+
+Layout = tuple[tuple[int, ...], tuple[torch.dtype, ...]]  # sizes and kinds
+
+
+class Pass:
+    """Measures tensors of given sizes and kinds on one device; made once, used at every reading."""
+
+    def __init__(self, layout: Layout, device: torch.device) -> None:
+        sizes, dtypes = layout
+        self.device = device
+        self.chunk = max(CHUNK, 1024 * -(-sum(sizes) // (1024 * CHUNKS)))
+        counts = [max(1, -(-size // self.chunk)) for size in sizes]
+        owners = np.repeat(np.arange(len(sizes), dtype=np.int32), counts)
+        begins = np.cumsum([0, *counts], dtype=np.int32)
+        firsts = (np.arange(len(owners)) - begins[owners]) * self.chunk
+        self.sizes = sent(np.array(sizes, np.int64), device)
+        self.kinds = sent(np.array([KINDS[each] for each in dtypes], np.int32), device)
+        self.owners, self.firsts = sent(owners, device), sent(firsts.astype(np.int64), device)
+        self.begins = sent(begins, device)
+        self.parts = torch.empty(len(owners) * PARTS, device=device)
+        self.one = torch.ones(1, dtype=torch.float64, device=device)
+        self.begin()
+
+    def begin(self) -> None:
+        """Make what is of this pass alone."""
+        count, device = len(self.sizes), self.device
+        self.table = torch.empty(count, COLUMNS, dtype=torch.float64, device=device)
+        self.kept = torch.empty(0, device=device)
+        self.shifts = torch.empty(0, 3, dtype=torch.float64, device=device)
+        self.addresses = Addresses(count, device)
+
+    def again(self) -> Pass:
+        """Return another pass over tensors like these, with the same work space."""
+        other = copy.copy(self)
+        other.begin()
+        return other
+
+    def read(self, tensors: Sequence[Tensor], scale: Tensor | None, keep: bool) -> Tensor:
+        """Return the statistics of tensors of this layout, on the device: valid until the next."""
+        addresses = self.addresses.of(tensors)
+        if keep and not len(self.kept):
+            self.kept = torch.empty(len(tensors), SAMPLE, device=self.device)
+            self.shifts = torch.empty(len(tensors), 3, dtype=torch.float64, device=self.device)
+        operators.read(
+            addresses, self.sizes, self.kinds, self.owners, self.firsts, self.parts, self.chunk,
+            self.addresses.aligned,
+        )  # fmt: skip
+        operators.merge(
+            addresses, self.sizes, self.kinds, self.begins, self.parts, jitter(self.device),
+            self.one if scale is None else scale, self.kept, self.table, keep,
+        )  # fmt: skip
+        return self.table
+
+    def moved(self, tensors: Sequence[Tensor]) -> Tensor:
+        """Return how far each has moved since it was read and kept: share, square, length."""
+        operators.moved(
+            self.addresses.of(tensors), self.sizes, self.kinds, jitter(self.device), self.kept,
+            self.shifts,
+        )  # fmt: skip
+        return self.shifts
+
+
+class Addresses:
+    """Where tensors lie, on the device; sent there only when that has changed."""
+
+    def __init__(self, count: int, device: torch.device) -> None:
+        self.aligned = True
+        self._there = torch.zeros(count, dtype=torch.int64, device=device)
+        self._known: list[int] = []
+        pinned = device.type == "cuda"
+        self._pages = torch.zeros(UPLOADS, count, dtype=torch.int64, pin_memory=pinned)
+        self._sent = [torch.cuda.Event() if pinned else None for _ in range(UPLOADS)]
+        self._page = 0
+
+    def of(self, tensors: Sequence[Tensor]) -> Tensor:
+        """Return the addresses of these."""
+        found = [each.data_ptr() for each in tensors]
+        if found != self._known:
+            self._send(found)
+        return self._there
+
+    def _send(self, found: list[int]) -> None:
+        page = self._free_page()
+        self._pages[page].numpy()[:] = found
+        self._there.copy_(self._pages[page], non_blocking=True)
+        if (event := self._sent[page]) is not None:
+            event.record()
+        self._known = found
+        self.aligned = not any(address % ALIGNED for address in found)
+
+    def _free_page(self) -> int:
+        """Return a page whose last list has arrived; the device is never that far behind."""
+        self._page = (self._page + 1) % UPLOADS
+        event = self._sent[self._page]
+        if event is not None and not event.query():
+            event.synchronize()
+        return self._page
+
+
+def sent(values: NDArray[Any], device: torch.device) -> Tensor:
+    """Return an array as a tensor on a device, without waiting for it."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+@lru_cache(maxsize=16)
+def jitter(device: torch.device) -> Tensor:
+    """Return where in its stratum each value of a sample is taken."""
+    return sent(np.random.default_rng(0).random(SAMPLE).astype(np.float32), device)

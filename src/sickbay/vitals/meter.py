@@ -1,0 +1,92 @@
+"""Who measures: at once on the CPU, or later on a GPU, which must never be waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sickbay.readings import Numbers
+from sickbay.vitals.moments import scaled
+from sickbay.vitals.statistics import measure
+
+if TYPE_CHECKING:
+    from sickbay.vitals.gpu.post import Ticket
+
+SAMPLE = 65_536  # values of a tensor that its way is measured on; bounds the memory of the copy
+
+
+class Meter:
+    """Measures at once.
+
+    One that is `late` fills what it returns only when its ticket has arrived.
+    """
+
+    late = False
+    full = False  # so much is under way that nothing more should be read
+
+    def measure(
+        self,
+        what: str,  # noqa: ARG002 - for those that prepare for what comes again
+        tensors: Sequence[Tensor],
+        scale: Tensor | float = 1.0,
+    ) -> Numbers:
+        """Return a row of statistics for each tensor; `what` says which these are."""
+        return scaled(measure(tensors), float(scale))
+
+    def numbers(self, values: Tensor) -> Numbers:
+        """Return the numbers in a tensor, in a row."""
+        row: Numbers = values.detach().reshape(-1).double().cpu().numpy()
+        return row
+
+    def copy(self, tensor: Tensor) -> Tensor:
+        """Return a tensor as one of the CPU."""
+        return tensor.cpu()
+
+    def hold(self, what: str, tensors: Sequence[Tensor]) -> Held:
+        """Measure tensors, and remember enough of them to tell how far they move."""
+        return Held(self, what, tensors)
+
+    def ticket(self) -> Ticket | None:
+        """Return what tells when everything asked for until now is there; None if it is."""
+        return None
+
+
+class Held:
+    """Tensors that were measured before they are changed."""
+
+    def __init__(self, meter: Meter, what: str, tensors: Sequence[Tensor]) -> None:
+        self._tensors = tensors
+        self._before = [sample(each).clone() for each in tensors]
+        self.values = meter.measure(what, tensors)
+
+    def moved(self) -> Numbers:
+        """Return for each how far it has moved since: over its length, and both squared."""
+        rows = np.empty((len(self._tensors), 3))
+        for row, tensor, before in zip(rows, self._tensors, self._before, strict=True):
+            away = float(torch.linalg.vector_norm(sample(tensor) - before))
+            length = float(torch.linalg.vector_norm(before))
+            row[:] = away / length if length else np.nan, away**2, length**2
+        return rows
+
+
+def sample(tensor: Tensor) -> Tensor:
+    """Return up to `SAMPLE` values of a tensor, evenly spread."""
+    if hasattr(tensor, "to_local"):
+        tensor = tensor.to_local()
+    values = tensor.reshape(-1)
+    count = values.numel()
+    return values if count <= SAMPLE else values[:: -(-count // SAMPLE) | 1]
+
+
+def choose_meter(tensors: Iterable[Tensor]) -> Meter:
+    """Return the one for a model with these parameters: late if all are on GPUs."""
+    if all(each.is_cuda for each in tensors) and find_spec("triton") is not None:
+        from sickbay.vitals.gpu.post import LateMeter
+
+        return LateMeter()
+    return Meter()

@@ -1,0 +1,200 @@
+"""The GPU's way of measuring, run on the CPU by Triton's interpreter: same numbers, only later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+import sickbay
+from sickbay.doctor import doctor as clinic
+from sickbay.readings import COLUMN, STATISTICS, Kind
+from sickbay.vitals.meter import Meter, choose_meter
+from sickbay.vitals.statistics import measure
+
+triton = pytest.importorskip("triton")
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="tests/gpu are for this")
+SHORT = 32  # values a tensor is sampled by here: the interpreter is slow
+SAMPLED = ("lower_quartile", "median", "upper_quartile", "mean_abs")
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the module of the late meter, with a short sample."""
+    from sickbay.vitals.gpu import kernels, passes, post
+
+    monkeypatch.setattr(kernels, "SAMPLE_", triton.language.constexpr(SHORT))
+    monkeypatch.setattr(passes, "SAMPLE", SHORT)
+    passes.jitter.cache_clear()
+    return post
+
+
+def check(got: Any, expected: Any, left_out: tuple[str, ...] = SAMPLED) -> None:
+    for name, column in COLUMN.items():
+        if name not in left_out:
+            np.testing.assert_allclose(
+                got[:, column], expected[:, column], rtol=1e-4, atol=1e-7, err_msg=name
+            )
+
+
+def test_the_numbers_are_those_of_the_cpu(late: Any) -> None:
+    torch.manual_seed(0)
+    odd = torch.randn(2500) * 1e-10
+    odd[7], odd[2100] = torch.nan, torch.inf
+    tensors = [
+        torch.randn(5000) ** 3,  # more than whole blocks
+        1 + 1e-3 * torch.randn(9, 9),  # a mean that is far larger than the spread
+        odd,
+        torch.randn(60).bfloat16(),
+        torch.randn(30).half(),
+        torch.zeros(40),
+        torch.full((3,), 2.5),
+        torch.empty(0),
+        torch.randn(20, 30).t(),
+    ]
+    meter = late.LateMeter()
+    got = meter.measure("some", tensors)
+    assert np.isnan(got).all()  # nothing is there before the ticket has arrived
+    meter.ticket().take()
+    check(got, measure(tensors))
+    small = measure([tensors[4]])[0]
+    for name in SAMPLED:  # of a small tensor the sample is all of it
+        assert got[4, COLUMN[name]] == pytest.approx(small[COLUMN[name]], rel=1e-5)
+
+
+def test_a_scale_is_divided_out(late: Any) -> None:
+    meter, values = late.LateMeter(), torch.randn(30)
+    got = meter.measure("some", [1024 * values], torch.tensor(1 / 1024))
+    meter.ticket().take()
+    check(got, measure([values]), left_out=())
+
+
+def test_a_pass_is_used_again_and_finds_tensors_that_have_moved(late: Any) -> None:
+    meter = late.LateMeter()
+    for step in range(3):
+        value = torch.full((20,), float(step))
+        got = meter.measure("some", [value])
+        meter.ticket().take()
+        assert got[0, COLUMN["mean"]] == step
+    assert len(meter._passes) == 1
+
+
+def test_how_far_weights_move(late: Any) -> None:
+    meter, weights = late.LateMeter(), [torch.ones(30), torch.zeros(5)]
+    held = meter.hold("weight", weights)
+    weights[0] += 0.1
+    moved = held.moved()
+    meter.ticket().take()
+    np.testing.assert_allclose(moved[0], [0.1, 30 * 0.01, 30], rtol=1e-5)
+    assert np.isnan(moved[1, 0])
+
+
+def test_when_too_much_is_under_way_nothing_more_is_asked_for(late: Any) -> None:
+    meter = late.LateMeter()
+    tickets = [meter.ticket() for _ in range(late.MOST)]
+    assert meter.full
+    tickets[0].take()
+    assert not meter.full
+
+
+def train(steps: int = 2, every: Any = 1) -> sickbay.Doctor:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 5), nn.ReLU())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, every=every, on_finding="silent")
+    for _ in range(steps):
+        x, y = torch.randn(4, 6), torch.randint(5, (4,))
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        doctor.step(loss)
+    return doctor
+
+
+def use(monkeypatch: pytest.MonkeyPatch, meter: Meter) -> None:
+    def chosen(_parameters: Any) -> Meter:
+        return meter
+
+    monkeypatch.setattr(clinic, "choose_meter", chosen)
+
+
+def test_a_loop_is_read_in_the_same_way(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = train().history
+    use(monkeypatch, late.LateMeter())
+    later = train().history
+    assert later.step == at_once.step
+    assert later.setup == at_once.setup
+    assert later.recent("loss", 9) == at_once.recent("loss", 9)
+    np.testing.assert_allclose(
+        later.recent("update_ratio", 9), at_once.recent("update_ratio", 9), rtol=1e-4
+    )
+    kinds: tuple[Kind, ...] = ("gradient", "raw_gradient", "weight", "activation", "batch")
+    for kind in kinds:
+        one, other = later.table(kind), at_once.table(kind)
+        assert one is not None
+        assert other is not None
+        assert (one.step, one.names) == (other.step, other.names)
+        left_out = () if kind == "batch" else (*SAMPLED, "dead_units", "lasting_dead")
+        check(one.values, other.values, left_out)
+
+
+class Slow:
+    """A ticket that is not there for some steps."""
+
+    def __init__(self, ticket: Any, looks: int) -> None:
+        self.ticket, self.looks = ticket, looks
+
+    def is_there(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+    def take(self) -> None:
+        self.ticket.take()
+
+    def costs(self) -> dict[str, float]:
+        return {}
+
+
+def test_what_is_under_way_comes_in_order_and_nothing_is_lost(
+    late: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Delayed(late.LateMeter):  # type: ignore[misc, name-defined]
+        def ticket(self) -> Any:
+            return Slow(super().ticket(), looks=2)
+
+    use(monkeypatch, Delayed())
+    doctor = train(4, every={"gradient": 1})
+    assert doctor._history.step < 3  # some is still under way
+    tables = doctor.history.tables("gradient", 9)  # whoever looks waits
+    assert [table.step for table in tables] == [0, 1, 2, 3]
+    assert len(doctor.history.recent("loss", 9)) == 4
+
+
+def test_a_nan_is_found_with_its_layer(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, late.LateMeter())
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, every={"gradient": 1}, on_finding="silent")
+
+    def spoil(grad: Tensor) -> Tensor:
+        return grad.clone().index_fill_(0, torch.tensor([1]), torch.nan)
+
+    weight: Any = model[0].weight
+    weight.register_hook(spoil)
+    model(torch.randn(4, 3)).square().mean().backward()
+    optimizer.step()
+    (found,) = doctor.step(0.5)
+    assert (found.problem, found.step) == ("non_finite", 0)
+    assert "0" in found.layers
+
+
+def test_who_measures() -> None:
+    assert type(choose_meter([torch.zeros(2)])) is Meter
+    assert len(STATISTICS) == 18  # what the kernel writes
