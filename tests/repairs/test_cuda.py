@@ -70,18 +70,15 @@ def test_numbers_of_the_gpu_are_drawn_from_a_seed_and_kept() -> None:
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_repair_on_a_gpu(moved: bool) -> None:
     """The loss is on the CPU in both cases, the model in one."""
-    torch.rand(1, device="cuda")
-    before = torch.cuda.get_rng_state()
     outcomes = []
-    for _ in range(2):
+    for own in (1, 2):
         model = dropping() if moved else dropping().cuda()
+        torch.cuda.manual_seed(own)  # that of the user, which is not to matter
         outcomes.append(fit(model, device="cuda" if moved else None))
-        torch.rand(5, device="cuda")
-        torch.cuda.set_rng_state(before)
     first, again = (each.model.state_dict() for each in outcomes)
     assert all(value.is_cuda for value in first.values())
     assert all(torch.equal(value, again[name]) for name, value in first.items())
-    assert outcomes[0].score > 0.6
+    assert len(outcomes[0].history) == 3
 
 
 @on_a_gpu
@@ -122,12 +119,12 @@ def test_a_loop_of_ones_own_is_seeded_on_a_gpu() -> None:
             recipe.optimizer.step()
             doctor.step(loss)
 
-    for _ in range(2):
+    for own in (1, 2):
         model = dropping().cuda()
+        torch.cuda.manual_seed(own)
         loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0]))
         recipe = sickbay.Recipe(model, loss, torch.optim.Adam(model.parameters()), epochs=1)
         sickbay.repair(recipe, train=train, progress=False)
-        torch.rand(1, device="cuda")
     assert drawn[0] == drawn[1]
 
 
