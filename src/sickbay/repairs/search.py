@@ -136,8 +136,10 @@ class Search:
     @property
     def _to_come(self) -> float:
         """Epochs that the attempt that is the furthest still has to go, if it is not stopped."""
-        under_way = [node.attempt.epochs for node in self.nodes if not node.over]
-        return self.terms.epochs - max(under_way, default=0.0)
+        whole = self.terms.epochs
+        under_way = [node for node in self.nodes if not node.over]
+        left = [whole + node.recipe.cooldown - node.attempt.epochs for node in under_way]
+        return min(left, default=float(whole))
 
     def begin(self) -> Node:
         """Train the recipe as it was given; raise what that raises."""
