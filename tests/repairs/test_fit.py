@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import sickbay
 from sickbay.demo.circles import circles
 from sickbay.demo.patients import PATIENTS, layers
-from sickbay.remedies import ReplaceActivation
+from tests.repairs.unsteady import Poison
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -256,7 +256,7 @@ def test_heats_on_a_ray_cluster() -> None:
     ray = pytest.importorskip("ray")
     recipe, data, validation = PATIENTS["dying_relu"].make()
     # Each starts a process, which takes its time.
-    some: list[str | sickbay.Remedy] = ["insert_normalisation", ReplaceActivation(to="elu")]
+    some: list[str | sickbay.Remedy] = ["insert_normalisation", Poison()]
     try:
         outcome = sickbay.repair(
             replace(recipe, epochs=15),
@@ -271,3 +271,5 @@ def test_heats_on_a_ray_cluster() -> None:
     assert outcome.solved
     assert outcome.score > 0.9
     assert len(outcome.attempts) == 3
+    died = next(each for each in outcome.attempts if each.remedy.startswith("poison"))
+    assert died.result.startswith("failed: its worker on the Ray cluster ended: ")

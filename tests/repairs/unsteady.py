@@ -40,7 +40,7 @@ class Mortal(nn.Sequential):
 class Poison(Remedy):
     """Use a model that ends its process."""
 
-    treats = ("vanishing_gradient",)
+    treats = ("vanishing_gradient", "dead_units")
 
     def prescribe(self, _finding: sickbay.Finding, recipe: sickbay.Recipe) -> sickbay.Recipe:
         model = Mortal(*healthy(), epoch=1)
