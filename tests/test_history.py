@@ -52,6 +52,24 @@ def test_the_newest_oldest_first(count: int, expected: list[float]) -> None:
     assert [each.step for each in history.tables("gradient", count)] == expected
 
 
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        pytest.param(1, 5.0, id="one"),
+        pytest.param(3, 4.0, id="the-median-of-some"),
+        pytest.param(99, 3.5, id="of-fewer"),
+    ],
+)
+def test_the_first_values(count: int, expected: float) -> None:
+    assert History(loss=[nan, 5.0, 1.0, inf, 4.0, 3.0]).first("loss", count) == expected
+
+
+def test_the_first_values_are_bounded() -> None:
+    history = History(loss=range(100))
+    assert len(history._first["loss"]) == 32
+    assert history.first("loss", 99) == 15.5
+
+
 def test_windows_are_bounded() -> None:
     history = History(window=3, tables=2, loss=range(10))
     for step in range(10):

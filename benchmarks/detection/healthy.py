@@ -225,4 +225,24 @@ SEQUENCES = [
     well(plan("waves", "transformer", 2, 16, lr=0.005, schedule="warm_up", steps=300), "waves"),
     well(plan("mnist", "gru", 1, 32, lr=0.01), "rows"),
 ]
-HEALTHY: list[Variant] = [*ACTIVATIONS, *OPTIMIZERS, *SHAPES, *LOSSES, *INPUTS, *SEQUENCES]
+# One or two samples a step: units are silent, losses and gradients jump, and nothing is wrong.
+MOMENTUM: Settings = {"optimizer": "sgd", "lr": 0.003, "momentum": 0.9}
+BOLD: Settings = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9}
+SAMPLE_BY_SAMPLE = [
+    well(plan("blobs", depth=1, width=48, size=1, steps=1200, **BOLD), "batch1"),
+    well(plan("blobs", depth=2, size=2, steps=1200, **BOLD), "batch2"),
+    well(plan("digits", depth=1, size=1, steps=1200, optimizer="sgd", lr=0.01), "batch1"),
+    well(plan("digits", depth=2, size=2, steps=1200, **MOMENTUM), "batch2"),
+    well(plan("digits", "cnn", 2, 8, size=1, steps=1200, lr=0.001), "batch1"),
+    well(plan("digits", "cnn", 2, 8, size=2, steps=1200, **MOMENTUM), "batch2"),
+    well(plan("digits", activation="tanh", depth=2, size=1, steps=1200, lr=0.001), "batch1"),
+    well(plan("circles", depth=2, size=1, steps=1200, lr=0.002), "batch1"),
+    well(plan("circles", depth=2, size=2, steps=1200, lr=0.002, **BINARY), "batch2-bce"),
+    well(plan("friedman", depth=2, size=1, steps=1200, lr=0.002), "batch1"),
+    well(plan("friedman", depth=1, size=2, steps=1200, lr=0.003, objective="l1"), "batch2-l1"),
+    well(plan("friedman", activation="gelu", size=2, steps=1200, **PLAIN), "batch2"),
+]
+HEALTHY: list[Variant] = [
+    *(*ACTIVATIONS, *OPTIMIZERS, *SHAPES, *LOSSES, *INPUTS, *SEQUENCES),
+    *SAMPLE_BY_SAMPLE,  # last, as a variant's place makes its seed
+]

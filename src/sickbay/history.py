@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from math import inf, isfinite, nan
+from statistics import median
 from typing import TypeAlias
 
 from sickbay.readings import Kind, Setup, Table, Vitals
 
 Series: TypeAlias = "deque[tuple[int, float]]"
+FIRST = 32  # values of a scalar that are kept from the start
 
 
 class History:
@@ -41,7 +43,7 @@ class History:
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._epochs: dict[str, list[float]] = defaultdict(list)
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
-        self._first: dict[str, float] = {}
+        self._first: dict[str, list[float]] = defaultdict(list)
         self._best: dict[str, float] = {}
         self._sums: dict[str, tuple[float, int]] = {}
         self._known_rows: dict[object, tuple[Setup | None, tuple[str, ...], list[int]]] = {}
@@ -92,9 +94,13 @@ class History:
         """Return the newest value of a scalar by step, NaN if there is none."""
         return next(iter(self.recent(name, 1)), nan)
 
-    def first(self, name: str) -> float:
-        """Return the first finite value a scalar ever had, NaN if there is none."""
-        return self._first.get(name, nan)
+    def first(self, name: str, count: int = 1) -> float:
+        """Return the first finite value a scalar ever had, or the median of the first `count`.
+
+        NaN if there is none; of fewer if there are fewer, and of 32 at most.
+        """
+        values = self._first.get(name, ())[:count]
+        return median(values) if values else nan
 
     def best(self, name: str) -> float:
         """Return the highest value a scalar ever had on either clock, -inf if there is none."""
@@ -138,8 +144,8 @@ class History:
         return {name: pairs[-1][1] for name, pairs in self._steps.items()}
 
     def _note(self, name: str, value: float) -> None:
-        if name not in self._first and isfinite(value):
-            self._first[name] = value
+        if len(self._first[name]) < FIRST and isfinite(value):
+            self._first[name].append(value)
         if value > self._best.get(name, -inf):
             self._best[name] = value
 

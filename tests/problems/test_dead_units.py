@@ -87,6 +87,23 @@ def test_a_layer_that_puts_out_nothing_counts_at_once(share: float, expected: bo
 
 
 @pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        pytest.param([nan, nan, 0.8, 0.8], True, id="all-four"),
+        pytest.param([nan, nan, 0.7, 0.8], False, id="not-in-the-first-three"),
+        pytest.param([nan, nan, 0.8, 0.7], False, id="not-in-the-last-three"),
+        pytest.param([0.8, 0.8, 0.8], False, id="too-few"),
+    ],
+)
+def test_what_lasts_over_small_batches(readings: Sequence[float], expected: bool) -> None:
+    made = History(Setup(layers=LAYERS, output_shape=(4, 3)), loss=BAD)
+    for step, share in enumerate(readings):
+        rows = {"1": {"dead_units": 0.9, "lasting_dead": share}, "4": {}}
+        made.append(Vitals(step=step, tables=[Table.of("activation", step, rows)]))
+    assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(
     ("kind", "expected"),
     [
         ("ReLU", True), ("ReLU6", True), ("GELU", True), ("Hardswish", True), ("Linear", False),

@@ -41,10 +41,12 @@ def test_the_autotrainer_profile_is_as_published() -> None:
         ImproperOutput(strict=1, accuracy=0.7),
         ImproperLoss(strict=1, accuracy=0.7),
         VanishingGradient(
-            checks=1, loss_drop=0, ratio=1e-3, norm=1e-4, floor=0, spread=0, accuracy=0.7
+            checks=1, samples=1, loss_drop=0, ratio=1e-3, norm=1e-4, floor=0, spread=0, accuracy=0.7
         ),
-        ExplodingGradient(checks=1, loss_drop=0, relative=inf, ratio=70, nonfinite=1, accuracy=0.7),
-        DyingRelu(checks=1, loss_drop=0, share=0.7, accuracy=0.7),
+        ExplodingGradient(
+            checks=1, samples=1, loss_drop=0, relative=inf, ratio=70, nonfinite=1, accuracy=0.7
+        ),
+        DyingRelu(checks=1, samples=1, loss_drop=0, share=0.7, accuracy=0.7),
         OscillatingLoss(size=0.03, share=0.2, after=0.3),
         SlowConvergence(change=0.01, accuracy=0.7, after=0.3),
     )

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -6,6 +7,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import GRADIENTS, RATES, STANDSTILL
 from sickbay.problems.learning import LearningProblem
+from sickbay.readings import Numbers, Table
 from sickbay.thresholds import threshold
 
 SILENCED = (
@@ -31,7 +33,7 @@ class DeadUnits(LearningProblem):
     How it is judged:
         The share of units of one layer that were zero for the whole batch in each of the last three
         readings, while the model learns badly; a layer that puts out nothing but 0 counts always,
-        and at once.
+        and at once. Where batches are small, in each of the readings that make up `samples`.
 
     Example:
         >>> from sickbay.readings import Setup, Table, Vitals
@@ -60,15 +62,15 @@ class DeadUnits(LearningProblem):
 
     def check(self, history: History) -> Finding | None:
         table = history.table("activation")
-        if table is None:
+        if table is None or not np.fmax.reduce(shares([table])[:-1], initial=0) >= self.share:
             return None
-        whole = table.column("dead_units") == 1
-        shares = np.where(whole, 1.0, table.column("lasting_dead"))
-        if not np.fmax.reduce(shares[:-1], initial=0.0) >= self.share:
+        tables = self.readings(history, "activation")
+        if not tables or any(each.names != table.names for each in tables):
             return None
+        silent = shares(tables)
         dead = {
             name: float(share)
-            for name, share in zip(table.names[:-1], shares, strict=False)
+            for name, share in zip(table.names[:-1], silent, strict=False)
             if share >= self.share and history.setup.layers.get(name) in SILENCED
         }
         worst = max(dead.values(), default=0.0)
@@ -78,3 +80,11 @@ class DeadUnits(LearningProblem):
         message = f"{100 * dead[first]:.3g} % of the units of {first} give nothing but 0"
         message += f" (limit {100 * self.share:g} %)"
         return self.found(history, message, step=table.step, layers=tuple(dead), share=dead[first])
+
+
+def shares(tables: Sequence[Table]) -> Numbers:
+    """Return for each layer the share of units that were zero in all these readings."""
+    whole = np.all([table.column("dead_units") == 1 for table in tables], 0)
+    # What lasts for three readings says it of the first two as well.
+    lasting = [table.column("lasting_dead") for table in tables[2:] or tables[-1:]]
+    return np.where(whole, 1.0, np.min(lasting, 0))

@@ -31,8 +31,8 @@ class GradientProblem(LearningProblem):
         newest = history.table("gradient")
         if newest is None or not self.shows(history, newest) or not self.learns_badly(history):
             return None
-        tables = history.tables("gradient", self.checks)
-        if len(tables) < self.checks or not all(self.shows(history, table) for table in tables):
+        tables = self.readings(history, "gradient", self.checks)
+        if not tables or not all(self.shows(history, table) for table in tables):
             return None
         return self.describe(history, newest)
 

@@ -2,13 +2,13 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
 from sickbay.problems.norms import lately
+from sickbay.problems.sampled import SampledProblem, typical
 from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradientCollapse(Problem):
+class GradientCollapse(SampledProblem):
     """The gradient norm drops far below all that it was lately.
 
     Why it matters:
@@ -38,9 +38,10 @@ class GradientCollapse(Problem):
     window: int = threshold(100, "Steps before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        now, before = lately(history, self.window)
-        losses = history.recent("loss", self.window + 1)
-        solved = len(losses) > 1 and 0 <= losses[-1] < 0.5 * min(losses[:-1])
+        steps = self.steps(history)
+        now, before = lately(history, self.window, steps)
+        losses = history.recent("loss", self.window * steps + 1)
+        solved = len(losses) > steps and 0 <= typical(losses[-steps:]) < 0.5 * min(losses[:-steps])
         if not before or not now < self.factor * min(before) or solved:
             return None
         low = min(before)

@@ -2,13 +2,13 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
 from sickbay.problems.norms import lately
+from sickbay.problems.sampled import SampledProblem
 from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradientSpike(Problem):
+class GradientSpike(SampledProblem):
     """The gradient norm jumps far above all that it was lately.
 
     Why it matters:
@@ -33,7 +33,8 @@ class GradientSpike(Problem):
     window: int = threshold(100, "Steps before the newest that set it.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        now, before = lately(history, self.window)
+        steps = self.steps(history)
+        now, before = lately(history, self.window, steps)
         high = max(before, default=0.0)
         if not now > self.factor * high > 0:
             return None

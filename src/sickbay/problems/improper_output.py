@@ -3,9 +3,9 @@ from math import inf
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
 from sickbay.problems.learning import best_accuracy
+from sickbay.problems.sampled import SampledProblem, pooled
 from sickbay.thresholds import threshold
 
 REACHES = {
@@ -26,7 +26,7 @@ RECOMMENDED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImproperOutput(Problem):
+class ImproperOutput(SampledProblem):
     """The activation of the last layer does not fit the targets or the loss.
 
     Why it matters:
@@ -58,6 +58,9 @@ class ImproperOutput(Problem):
     reads = ("batch", "epoch")
     explains = ("improper_loss", *EVERYTHING)
 
+    samples: int = threshold(
+        8, "Samples that are judged together, over several readings if batches are small.", least=1
+    )
     margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
     strict: int = threshold(0, "1: judge by the recommended activations, as published.", least=0)
     accuracy: float = threshold(0.7, "With `strict`: above it the model is left alone.", least=0)
@@ -75,11 +78,13 @@ class ImproperOutput(Problem):
             return "softmax over a single unit is always 1"
         if setup.loss in TAKES_LOGITS and setup.output in (*REACHES, "clamp"):
             return f"{setup.output} before {setup.loss}, which takes any number"
-        target, output = history.batch("target"), history.batch("output")
+        tables, output = self.readings(history, "batch"), history.batch("output")
+        target = pooled(tables, "target")
         if not target:
             return ""
         low, high = REACHES.get(setup.output, (-inf, inf))
-        if setup.output == "clamp" and output:  # a bound is where many outputs are the same
+        if setup.output == "clamp" and output and len(tables) == 1:
+            # A bound is where many outputs are the same.
             if output["lower_quartile"] == output["minimum"]:
                 low = output["minimum"]
             if output["upper_quartile"] == output["maximum"]:

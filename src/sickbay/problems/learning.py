@@ -4,16 +4,19 @@ from dataclasses import dataclass
 from math import inf, isnan, nan
 
 from sickbay.history import History
-from sickbay.problems.base import Problem
+from sickbay.problems.sampled import SampledProblem, typical
 from sickbay.thresholds import threshold
+
+RECENT = 10  # steps whose mean is the newest value
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningProblem(Problem):
+class LearningProblem(SampledProblem):
     """A problem that only counts while the model learns badly.
 
     Badly means an accuracy that never rose above `accuracy`, or, where no accuracy is given, a loss
-    that has not fallen by `loss_drop` of its first value.
+    that has not fallen by `loss_drop` of its first value. Where batches are small, these are means
+    over several steps.
     """
 
     accuracy: float = threshold(
@@ -27,27 +30,40 @@ class LearningProblem(Problem):
     )
 
     def learns_badly(self, history: History) -> bool:
-        accuracy = best_accuracy(history)
+        steps = self.steps(history)
+        accuracy = best_accuracy(history, steps)
         if accuracy > -inf:
             return accuracy <= self.accuracy
         if not self.loss_drop:
             return False
-        return not fall(history) > self.loss_drop
+        return not fall(history, steps) > self.loss_drop
 
 
-def best_accuracy(history: History) -> float:
-    """Return the best accuracy in training or validation so far, -inf if none was given."""
-    return max(history.best("accuracy"), history.best("val_accuracy"))
+def best_accuracy(history: History, steps: int = 1) -> float:
+    """Return the best accuracy in training or validation so far, -inf if none was given.
+
+    With `steps`, no single step counts, but the mean of that many times the last ten: of one
+    sample, all is right every now and then.
+    """
+    if steps == 1:
+        return max(history.best("accuracy"), history.best("val_accuracy"))
+    lately = history.recent("accuracy", RECENT * steps)
+    trained = sum(lately) / len(lately) if len(lately) >= steps else -inf
+    return max([trained, history.best("val_accuracy"), *history.epochs("accuracy")])
 
 
-def fall(history: History) -> float:
+def fall(history: History, steps: int = 1) -> float:
     """Return how far the loss has fallen, as a fraction of its first value; NaN if not known.
+
+    With `steps`, from the median of the first so many to that of the last, ten times as many: one
+    sample that is far off says little.
 
     >>> fall(History(loss=[2.0, 1.0, 1.5]))
     0.25
     """
-    first = history.first("loss")
-    losses = history.recent("loss", 10) or history.epochs("loss")[-1:]
+    first = history.first("loss", steps)
+    losses = history.recent("loss", RECENT * steps) or history.epochs("loss")[-1:]
     if isnan(first) or not losses or not first:
         return nan
-    return (first - sum(losses) / len(losses)) / abs(first)
+    now = typical(losses) if steps > 1 else sum(losses) / len(losses)
+    return (first - now) / abs(first)

@@ -42,11 +42,12 @@ class LearningRateTooLow(LearningProblem):
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
-        tables = history.tables("weight", self.checks)
-        if len(tables) < self.checks:
-            return None
+        newest = history.table("weight")
         limit = self.certain if history.step < self.after else self.ratio
-        if not usual_update(history, tables[-1]) < limit:
+        if newest is None or not usual_update(history, newest) < limit:
+            return None
+        tables = self.readings(history, "weight", self.checks)
+        if not tables:
             return None
         ratios = [usual_update(history, table) for table in tables]
         rates = history.recent("lr", 20)

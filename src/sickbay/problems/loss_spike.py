@@ -1,15 +1,18 @@
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
 from sickbay.problems.groups import AFTERMATH, GRADIENTS
+from sickbay.problems.sampled import SampledProblem, typical
 from sickbay.thresholds import threshold
+
+MOST = 512  # losses that a history keeps
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSpike(Problem):
+class LossSpike(SampledProblem):
     """The loss jumps far above all that it was lately.
 
     Why it matters:
@@ -17,7 +20,8 @@ class LossSpike(Problem):
 
     How it is judged:
         The newest loss lies above the highest of the `window` before it by more than `factor` times
-        the range of these, and by more than `least` of its first value.
+        the range of these, and by more than `least` of its first value. Where batches are small,
+        the median of the newest that make up `samples`, against the means of as many each.
 
     Example:
         >>> history = History(loss=[2.3] + 20 * [1.0, 1.1] + [4.0])
@@ -32,19 +36,32 @@ class LossSpike(Problem):
     reads = ("step",)
     explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTERMATH)
 
+    samples: int = threshold(
+        32, "Samples that are judged together, over several steps if batches are small.", least=1
+    )
     factor: float = threshold(6.0, "Times the recent range above it that is too much.", above=0)
     least: float = threshold(0.1, "Jump over the first loss that counts.", least=0)
     window: int = threshold(30, "Steps before the newest that set the range.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        losses = history.recent("loss", self.window + 1)
-        if len(losses) <= self.window or not all(map(isfinite, losses[:-1])):
+        steps = max(1, min(self.steps(history), MOST // (self.window + 1)))
+        losses = history.recent("loss", steps * (self.window + 1))
+        if len(losses) < steps * (self.window + 1) or not all(map(isfinite, losses[:-1])):
             return None
-        now, low, high = losses[-1], min(losses[:-1]), max(losses[:-1])
-        jump = max(self.factor * (high - low), self.least * abs(history.first("loss")))
+        now, before = typical(losses[-steps:]), means(losses[:-steps], steps)
+        low, high = min(before), max(before)
+        jump = max(self.factor * (high - low), self.least * abs(self.first_loss(history)))
         if not high + jump < now < inf:
             return None
-        message = (
-            f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {self.window} steps before"
-        )
+        span = steps * self.window
+        message = f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {span} steps before"
         return self.found(history, message, loss=now, low=low, high=high)
+
+
+def means(values: Sequence[float], size: int) -> list[float]:
+    """Return the mean of each group of so many values.
+
+    >>> means([1.0, 3.0, 5.0, 7.0], 2)
+    [2.0, 6.0]
+    """
+    return [sum(values[i : i + size]) / size for i in range(0, len(values), size)]

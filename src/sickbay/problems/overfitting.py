@@ -2,12 +2,12 @@ from dataclasses import dataclass, replace
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
+from sickbay.problems.sampled import SampledProblem
 from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overfitting(Problem):
+class Overfitting(SampledProblem):
     """The model gets better on its examples and worse on others.
 
     Why it matters:
@@ -55,7 +55,7 @@ class Overfitting(Problem):
             return None
         if not min(newest) > (1 + self.rise) * best or not training[-1] < 0.9 * training[place]:
             return None
-        if not min(newest) - best > self.least * history.first("loss"):
+        if not min(newest) - best > self.least * self.first_loss(history):
             return None
         if not validation[-1] > training[-1]:
             return None

@@ -73,14 +73,17 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         GradientCollapse(),
         Overfitting(),
     ),
-    # As published: one reading is enough, accuracy is needed, NaN is an exploding gradient.
+    # As published: one reading is enough, of however few samples, accuracy is needed, NaN is an
+    # exploding gradient.
     "autotrainer": (
         AbnormalData(),
         ImproperOutput(strict=1),
         ImproperLoss(strict=1),
-        VanishingGradient(checks=1, loss_drop=0, ratio=1e-3, norm=1e-4, floor=0, spread=0),
-        ExplodingGradient(checks=1, loss_drop=0, relative=inf, ratio=70, nonfinite=1),
-        DyingRelu(checks=1, loss_drop=0),
+        VanishingGradient(
+            checks=1, samples=1, loss_drop=0, ratio=1e-3, norm=1e-4, floor=0, spread=0
+        ),
+        ExplodingGradient(checks=1, samples=1, loss_drop=0, relative=inf, ratio=70, nonfinite=1),
+        DyingRelu(checks=1, samples=1, loss_drop=0),
         OscillatingLoss(),
         SlowConvergence(),
     ),

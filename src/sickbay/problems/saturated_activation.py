@@ -47,13 +47,15 @@ class SaturatedActivation(LearningProblem):
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
-        tables = history.tables("activation", self.checks)
-        if len(tables) < self.checks:
+        newest = history.table("activation")
+        if newest is None:
             return None
-        newest = tables[-1]
         slopes = self._slopes(history, newest)
         flat = slopes < self.slope
         if not flat.any() or not self.learns_badly(history):
+            return None
+        tables = self.readings(history, "activation", self.checks)
+        if not tables:
             return None
         for table in tables[:-1]:
             if table.names != newest.names:

@@ -4,7 +4,7 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
+from sickbay.problems.sampled import SampledProblem
 from sickbay.readings import Kind
 from sickbay.thresholds import threshold
 
@@ -13,7 +13,7 @@ IDLE: dict[Kind, tuple[str, float]] = {"weight": ("update_ratio", 0.0), "gradien
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnchangedWeights(Problem):
+class UnchangedWeights(SampledProblem):
     """Some layers do not change at all, though the optimizer holds them and others do change.
 
     Why it matters:
@@ -50,8 +50,8 @@ class UnchangedWeights(Problem):
             newest = history.table(kind)
             if newest is None or not (newest.column(column) == idle).any():
                 continue
-            tables = history.tables(kind, self.checks)
-            if len(tables) < self.checks or any(each.names != newest.names for each in tables):
+            tables = self.readings(history, kind, self.checks)
+            if not tables or any(each.names != newest.names for each in tables):
                 continue
             layers, unused = newest.layers, history.setup.uncalled
             rows = [row for row in history.kernels(newest) if layers[row] not in unused]
@@ -60,6 +60,6 @@ class UnchangedWeights(Problem):
             if still.any() and (values != idle).any(1).all():
                 where = tuple(layers[row] for row in np.array(rows)[still])
                 what = "did not change" if kind == "weight" else "had a gradient of 0"
-                message = f"{still.sum()} of {len(rows)} kernels {what} in {self.checks} readings"
+                message = f"{still.sum()} of {len(rows)} kernels {what} in {len(tables)} readings"
                 return self.found(history, message, step=tables[0].step, layers=where)
         return None

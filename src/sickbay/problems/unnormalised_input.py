@@ -2,14 +2,16 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
+from sickbay.problems.sampled import SampledProblem, pooled
 from sickbay.readings import rms
 from sickbay.thresholds import threshold
 
+FAR = 10  # times the limits
+
 
 @dataclass(frozen=True, kw_only=True)
-class UnnormalisedInput(Problem):
+class UnnormalisedInput(SampledProblem):
     """The inputs are large, and the first layer passes that on.
 
     Why it matters:
@@ -18,7 +20,9 @@ class UnnormalisedInput(Problem):
 
     How it is judged:
         The root mean square of the input batch is above `size`, and so is that of the first layer's
-        output above `passed`: a first layer that normalises is fine.
+        output above `passed`: a first layer that normalises is fine. Where batches are small, that
+        of the newest one, and of those together that make up `samples`, unless it is ten times as
+        large.
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -47,7 +51,12 @@ class UnnormalisedInput(Problem):
             return None
         first = layers.names[0]
         size, passed = rms(given), rms(layers.row(first))
-        if not (size > self.size and passed > self.passed):
+        if not self._is_large(size, passed):
+            return None
+        if not self._is_large(size / FAR, passed / FAR):  # else one sample is enough
+            size = rms(pooled(self.readings(history, "batch"), "input"))
+            passed = rms(pooled(self.readings(history, "activation"), first))
+        if not self._is_large(size, passed):
             return None
         message = (
             f"inputs are around {size:.3g} (limit {self.size:g}), "
@@ -55,3 +64,6 @@ class UnnormalisedInput(Problem):
         )
         where = (first,)
         return self.found(history, message, step=batch.step, layers=where, size=size, passed=passed)
+
+    def _is_large(self, size: float, passed: float) -> bool:
+        return size > self.size and passed > self.passed

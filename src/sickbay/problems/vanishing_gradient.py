@@ -49,7 +49,8 @@ class VanishingGradient(GradientProblem):
         return first <= self.ratio * last or 0 < first <= self.floor
 
     def learns_badly(self, history: History) -> bool:
-        spreads = history.recent("output_spread", self.checks) if self.spread else []
+        count = max(self.checks, self.steps(history))
+        spreads = history.recent("output_spread", count) if self.spread else []
         return max(spreads) <= self.spread if spreads else super().learns_badly(history)
 
     def describe(self, history: History, table: Table) -> Finding:

@@ -1,0 +1,359 @@
+"""How many samples are behind a reading, and what problems make of few."""
+
+from collections.abc import Mapping, Sequence
+from math import inf, isnan, nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import (
+    DeadUnits,
+    DyingRelu,
+    GradientCollapse,
+    GradientSpike,
+    ImproperOutput,
+    LearningRateTooHigh,
+    LearningRateTooLow,
+    LossSpike,
+    Overfitting,
+    Problem,
+    SaturatedActivation,
+    UnchangedWeights,
+    UnnormalisedInput,
+    VanishingGradient,
+)
+from sickbay.problems.learning import best_accuracy, fall
+from sickbay.problems.sampled import batch_size, pooled
+from sickbay.readings import Kind, Setup, Table, Vitals
+
+Rows = Mapping[str, Mapping[str, float]]
+LAYERS = {"1": "ReLU", "2": "Tanh", "3": "Linear"}
+problem = DeadUnits(samples=8)
+
+
+def setup(size: int, **more: object) -> Setup:
+    return Setup(output_shape=(size, 3), layers=LAYERS, **more)  # type: ignore[arg-type]
+
+
+def history(size: int, kind: Kind, readings: Sequence[Rows], loss: Sequence[float] = ()) -> History:
+    made = History(setup(size), loss=loss)
+    for step, rows in enumerate(readings):
+        made.append(Vitals(step=step, tables=[Table.of(kind, step, rows)]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("shape", "loss", "expected"),
+    [
+        pytest.param((32, 10), "cross_entropy", 32, id="batch"),
+        pytest.param((1, 10), "cross_entropy", 1, id="of-one"),
+        pytest.param((10,), "cross_entropy", 1, id="no-batch"),
+        pytest.param((10,), "nll", 1, id="no-batch-of-logarithms"),
+        pytest.param((10,), "mse", 10, id="one-value-a-sample"),
+        pytest.param((4, 7, 65), "", 4, id="sequences"),
+        pytest.param((), "mse", 0, id="not-known"),
+    ],
+)
+def test_batch_size(shape: tuple[int, ...], loss: str, expected: int) -> None:
+    assert batch_size(Setup(output_shape=shape, loss=loss)) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(1, 8), (2, 4), (3, 3), (7, 2), (8, 1), (64, 1), (0, 1)]
+)
+def test_steps_that_make_up_the_samples(size: int, expected: int) -> None:
+    made = History(setup(size) if size else Setup())
+    assert problem.steps(made) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "readings", "least", "expected"),
+    [
+        pytest.param(8, 5, 1, [4], id="enough-in-one"),
+        pytest.param(8, 5, 3, [2, 3, 4], id="at-least"),
+        pytest.param(8, 2, 3, [], id="too-few-readings"),
+        pytest.param(2, 5, 1, [1, 2, 3, 4], id="several"),
+        pytest.param(2, 5, 5, [0, 1, 2, 3, 4], id="several-and-at-least"),
+        pytest.param(2, 3, 1, [], id="too-few-samples"),
+        pytest.param(0, 5, 2, [3, 4], id="size-not-known"),
+        pytest.param(8, 0, 1, [], id="no-reading"),
+    ],
+)
+def test_readings(size: int, readings: int, least: int, expected: list[int]) -> None:
+    made = history(size, "activation", [{}] * readings)
+    made.setup = setup(size) if size else Setup()
+    assert [each.step for each in problem.readings(made, "activation", least)] == expected
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        pytest.param([24, 24, 24], [2], id="whole-batches"),
+        pytest.param([24, 24, 3], [1, 2], id="the-last-is-small"),
+        pytest.param([24, 3, 3], [0, 1, 2], id="two-are-small"),
+        pytest.param([24, 24, nan], [2], id="not-measured"),
+        pytest.param([24, 24, inf], [2], id="inf"),
+        pytest.param([0, 0, 0], [2], id="nothing"),
+    ],
+)
+def test_a_batch_may_be_smaller_than_the_others(counts: list[float], expected: list[int]) -> None:
+    made = History(setup(8))
+    for step, count in enumerate(counts):
+        batch = Table.of("batch", step, {"output": {"count": count}})
+        made.append(Vitals(step=step, tables=[batch, Table.of("activation", step, {})]))
+    assert [each.step for each in problem.readings(made, "activation")] == expected
+
+
+def test_pooled() -> None:
+    values = [[1.0, 5.0], [9.0, -3.0]]
+    tables = [
+        Table.of(
+            "batch",
+            step,
+            {
+                "target": {
+                    "count": 2,
+                    "mean": sum(pair) / 2,
+                    "variance": (pair[0] - pair[1]) ** 2 / 4,
+                    "norm": (pair[0] ** 2 + pair[1] ** 2) ** 0.5,
+                    "minimum": min(pair),
+                    "maximum": max(pair),
+                }
+            },
+        )
+        for step, pair in enumerate(values)
+    ]
+    assert pooled(tables, "target") == pytest.approx(
+        {"count": 4, "mean": 3, "variance": 20, "norm": 116**0.5, "minimum": -3, "maximum": 9}
+    )
+    assert str(pooled(tables[:1], "target")) == str(tables[0].row("target"))
+    assert pooled(tables, "input") == pooled([], "target") == {}
+
+
+SILENT = {"1": {"dead_units": 1.0}, "3": {}}
+AWAKE = {"1": {"dead_units": 0.5, "lasting_dead": 0.4}, "3": {}}
+FLAT = {"2": {"mean": 0.0, "variance": 1.0}, "3": {}}
+STEEP = {"2": {"mean": 0.0, "variance": 0.2}, "3": {}}
+DYING = {"a.weight": {"zeros": 1.0, "count": 9}, "b.weight": {"zeros": 0.9, "count": 9}}
+LIVING = {"a.weight": {"zeros": 0.5, "count": 9}, "b.weight": {"zeros": 0.0, "count": 9}}
+FADED = {"a.weight": {"norm": 1e-9}, "b.weight": {"norm": 0.5}}
+STRONG = {"a.weight": {"norm": 0.4}, "b.weight": {"norm": 0.5}}
+STILL = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 1e-3}}
+MOVING = {"a.weight": {"update_ratio": 1e-3}, "b.weight": {"update_ratio": 1e-3}}
+TINY = {"a.weight": {"update_ratio": 1e-9}, "b.weight": {"update_ratio": 1e-9}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "sick", "well"),
+    [
+        pytest.param(DeadUnits(), "activation", SILENT, AWAKE, id="dead_units"),
+        pytest.param(SaturatedActivation(), "activation", FLAT, STEEP, id="saturated_activation"),
+        pytest.param(DyingRelu(), "gradient", DYING, LIVING, id="dying_relu"),
+        pytest.param(VanishingGradient(), "gradient", FADED, STRONG, id="vanishing_gradient"),
+        pytest.param(UnchangedWeights(), "weight", STILL, MOVING, id="unchanged_weights"),
+        pytest.param(LearningRateTooLow(), "weight", TINY, MOVING, id="learning_rate_too_low"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("size", "needed"),
+    [pytest.param(1, 16, id="batch-of-1"), pytest.param(4, 4, id="batch-of-4")],
+)
+def test_what_shows_in_single_samples_must_show_in_many(
+    asked: Problem, kind: Kind, sick: Rows, well: Rows, size: int, needed: int
+) -> None:
+    def found(*readings: Rows) -> bool:
+        return asked.check(history(size, kind, readings, loss=[1.0] * 20)) is not None
+
+    assert found(*[sick] * needed)
+    assert not found(*[sick] * (needed - 1))
+    assert found(well, *[sick] * needed)
+    assert not found(sick, well, *[sick] * (needed - 1))
+
+
+@pytest.mark.parametrize(
+    ("spreads", "expected"),
+    [
+        pytest.param([1e-5] * 4, True, id="all-alike"),
+        pytest.param([0.5, *[1e-5] * 3], False, id="not-in-one-of-four"),
+        pytest.param([0.5, *[1e-5] * 4], True, id="long-ago"),
+    ],
+)
+def test_outputs_that_are_alike_in_few_samples(spreads: list[float], expected: bool) -> None:
+    made = History(setup(4), loss=[1.0] * 9, output_spread=spreads)
+    for step in range(4):
+        made.append(Vitals(step=step, tables=[Table.of("gradient", step, FADED)]))
+    assert bool(VanishingGradient().check(made)) is expected
+
+
+def losses(size: int, *values: Sequence[float]) -> History:
+    return History(setup(size), loss=[each for part in values for each in part])
+
+
+QUIET = [0.0, 0.2] * 240  # in groups of 16 the mean is always 0.1
+
+
+@pytest.mark.parametrize(
+    ("size", "newest", "expected"),
+    [
+        pytest.param(1, [9.0], False, id="one-hard-sample"),
+        pytest.param(1, [9.0, 0.0] * 3, False, id="some-hard-samples"),
+        pytest.param(1, [9.0] * 7, False, id="not-yet-most"),
+        pytest.param(1, [9.0] * 9, True, id="most-samples"),
+        pytest.param(1, [9.0] * 8 + [nan], False, id="nan"),
+        pytest.param(64, [9.0], True, id="a-batch"),
+        pytest.param(16, [9.0], True, id="half-enough-at-once"),
+    ],
+)
+def test_loss_spike(size: int, newest: list[float], expected: bool) -> None:
+    made = losses(size, [1.0] * 16, QUIET, newest)
+    assert bool(LossSpike().check(made)) is expected
+
+
+def test_loss_spike_says_what_it_has_compared() -> None:
+    finding = LossSpike().check(losses(1, [1.0] * 16, QUIET, [9.0] * 16))
+    assert finding is not None
+    assert finding.message == "loss 9, between 0.1 and 0.1 in the 480 steps before"
+
+
+def test_loss_spike_with_a_window_that_no_history_holds() -> None:
+    assert LossSpike(window=600).check(losses(1, QUIET, [9.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("size", "newest", "spike", "collapse"),
+    [
+        pytest.param(1, [90.0], False, False, id="one-large"),
+        pytest.param(1, [1e-9], False, False, id="one-small"),
+        pytest.param(1, [90.0] * 9, True, False, id="most-large"),
+        pytest.param(1, [1e-9] * 9, False, True, id="most-small"),
+        pytest.param(1, [90.0] * 8 + [nan], False, False, id="nan"),
+        pytest.param(64, [90.0], True, False, id="a-large-batch"),
+        pytest.param(64, [1e-9], False, True, id="a-small-batch"),
+    ],
+)
+def test_gradient_norms(size: int, newest: list[float], spike: bool, collapse: bool) -> None:
+    made = History(setup(size), grad_norm=[0.5, 2.0] * 100 + newest)
+    assert bool(GradientSpike().check(made)) is spike
+    assert bool(GradientCollapse().check(made)) is collapse
+
+
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        pytest.param([1.0] * 16, True, id="the-loss-stands"),
+        pytest.param([0.1] * 16, False, id="solved"),
+        pytest.param([9.0] + [0.1] * 15, False, id="solved-but-for-one"),
+    ],
+)
+def test_gradients_that_are_small_as_the_samples_are_solved(
+    newest: list[float], expected: bool
+) -> None:
+    made = History(
+        setup(1), grad_norm=[0.5, 2.0] * 100 + [1e-9] * 16, loss=[0.5, 2.0] * 100 + newest
+    )
+    assert bool(GradientCollapse().check(made)) is expected
+
+
+def inputs(sizes: Sequence[float], size: int = 1) -> History:
+    made = History(setup(size))
+    for step, each in enumerate(sizes):
+        row = {"norm": each * 2, "count": 4.0, "mean": each, "variance": 0.0}
+        batch = Table.of("batch", step, {"input": row})
+        layer = Table.of("activation", step, {"0": row})
+        made.append(Vitals(step=step, tables=[batch, layer]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        pytest.param([3.0] * 15 + [14.0], False, id="one-large-sample"),
+        pytest.param([14.0] * 15 + [3.0], False, id="not-this-one"),
+        pytest.param([14.0] * 15, False, id="too-early"),
+        pytest.param([14.0] * 16, True, id="all-are-large"),
+        pytest.param([14.0, 9.0] * 7 + [9.0, 14.0], True, id="on-average"),
+        pytest.param([140.0], True, id="far-too-large"),
+    ],
+)
+def test_unnormalised_input(sizes: list[float], expected: bool) -> None:
+    assert bool(UnnormalisedInput().check(inputs(sizes))) is expected
+
+
+def test_unnormalised_input_in_one_batch_is_enough_if_it_is_large() -> None:
+    assert UnnormalisedInput().check(inputs([3.0, 14.0], size=16)) is not None
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([-0.9, 0.5, 1.1, -0.2, 0.3, -1.05, 0.8, 0.1], False, id="a-little-out"),
+        pytest.param([-0.9, 0.5, 3.0, -0.2, 0.3, -1.05, 0.8, 0.1], True, id="far-out"),
+        pytest.param([3.0], False, id="one-tells-no-deviation"),
+    ],
+)
+def test_targets_out_of_reach(values: list[float], expected: bool) -> None:
+    made = History(Setup(output_shape=(1, 1), loss="mse", output="tanh", task="regression"))
+    for step, value in enumerate(values):
+        row = {"count": 1, "norm": abs(value), "mean": value, "variance": 0.0}
+        row |= {"minimum": value, "maximum": value}
+        made.append(Vitals(step=step, tables=[Table.of("batch", step, {"target": row})]))
+    assert bool(ImproperOutput().check(made)) is expected
+
+
+def test_a_clamp_is_not_told_from_one_output() -> None:
+    made = History(Setup(output_shape=(1, 1), loss="mse", output="clamp", task="regression"))
+    target = {"count": 1, "norm": 0.9, "mean": 0.9, "variance": 0.0, "minimum": 0.9, "maximum": 0.9}
+    output = {"minimum": 0.2, "maximum": 0.2, "lower_quartile": 0.2, "upper_quartile": 0.2}
+    for step in range(20):
+        rows = {"output": {"count": 1, **output}, "target": target}
+        made.append(Vitals(step=step, tables=[Table.of("batch", step, rows)]))
+    assert ImproperOutput().check(made) is None
+    made.setup = Setup(output_shape=(64, 1), loss="mse", output="clamp", task="regression")
+    assert ImproperOutput().check(made) is not None
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        pytest.param([0.001, *[1.0] * 15], False, id="a-lucky-first-sample"),
+        pytest.param([0.1] * 16, True, id="really-lower-at-first"),
+    ],
+)
+def test_learning_rate_too_high(first: list[float], expected: bool) -> None:
+    rows = {"a.weight": {"update_ratio": 0.2}, "b.weight": {"update_ratio": 0.2}}
+    made = history(1, "weight", [rows] * 3, loss=[*first, *[1.0] * 16])
+    assert bool(LearningRateTooHigh().check(made)) is expected
+
+
+def test_overfitting_against_the_start_of_many() -> None:
+    made = History(setup(1), loss=[0.001, *[3.0] * 15])
+    for loss, val_loss in [(0.6, 0.5), (0.4, 0.7), (0.3, 0.75), (0.2, 0.75), (0.2, 0.75)]:
+        made.end_epoch(loss=loss, val_loss=val_loss)
+    assert Overfitting().check(made) is None  # a rise of 0.2, a tenth of 3.0 would count
+    assert Overfitting(samples=1).check(made) is not None
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "epochs", "steps", "expected"),
+    [
+        pytest.param([0.0, 1.0, 0.0, 0.0], [], 1, 1.0, id="the-best-batch"),
+        pytest.param([0.0, 1.0, 0.0, 0.0], [], 4, 0.25, id="the-mean-of-single-samples"),
+        pytest.param([0.0, 1.0, 0.0], [], 4, -inf, id="too-early"),
+        pytest.param([0.0, 0.0, 0.0, 0.0], [0.6, 0.5], 4, 0.6, id="the-best-epoch"),
+        pytest.param([], [], 4, -inf, id="not-given"),
+    ],
+)
+def test_best_accuracy(
+    accuracy: list[float], epochs: list[float], steps: int, expected: float
+) -> None:
+    made = History(accuracy=accuracy)
+    for each in epochs:
+        made.end_epoch(accuracy=each)
+    assert best_accuracy(made, steps) == expected
+
+
+def test_fall() -> None:
+    made = History(loss=[0.01, 2.0, 2.0, 2.0, *[1.0] * 38, 99.0])
+    assert fall(made, 4) == 0.5
+    assert fall(made) < 0
+    assert isnan(fall(History(), 4))
