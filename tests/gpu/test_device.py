@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,16 +103,16 @@ def test_the_loop_never_waits(every: Any, compiled: bool) -> None:
     optimizer = torch.optim.AdamW(net.parameters(), fused=True)
     doctor = sickbay.watch(net, optimizer, every=every)
     run = torch.compile(net, fullgraph=True) if compiled else net
-    train(run, optimizer, doctor, 3)
+    train(run, optimizer, doctor, 12)  # both graphs are compiled by then, which does wait
     with never_waiting():
-        train(run, optimizer, doctor, 30, first=3)
+        train(run, optimizer, doctor, 30, first=12)
     history = doctor.history
-    assert history.step == 32
-    assert len(history.timed("loss", 99)) == 33
+    assert history.step == 41
+    assert len(history.timed("loss", 99)) == 42
     assert history.tables("gradient", 99)
     assert not doctor.events
     if every == 1:
-        assert [table.step for table in history.tables("gradient", 99)][-20:] == list(range(13, 33))
+        assert [table.step for table in history.tables("gradient", 99)][-20:] == list(range(22, 42))
         assert table_of(doctor, "activation").names
         assert table_of(doctor, "weight").row("0.weight")["update_ratio"] > 0
 
@@ -278,6 +279,49 @@ def test_hooks_that_a_reused_graph_does_not_call_are_told_of() -> None:
     train(run, optimizer, doctor, 5)
     assert doctor.history.table("activation") is None
     assert any("compiled before it was watched" in event.text for event in doctor.events)
+
+
+def test_a_captured_step_is_left_alone() -> None:
+    net, (x, y) = model(), batches[0]
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    doctor = sickbay.watch(net, optimizer, every=1)
+    train(net, optimizer, doctor, 3)
+    graph: Any = torch.cuda.CUDAGraph()
+    optimizer.zero_grad(set_to_none=True)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    first = float(loss)
+    for _ in range(20):
+        graph.replay()
+        doctor.step(loss)
+    assert float(loss) < first or first == 0
+    assert not [event for event in doctor.events if event.kind == "trouble"]
+
+
+def test_shards_of_a_distributed_model(tmp_path: Path) -> None:
+    from torch.distributed import destroy_process_group, init_process_group
+    from torch.distributed.fsdp import fully_shard
+
+    init_process_group("nccl", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        net = model()
+        for layer in (net[0], net[2], net[5]):
+            fully_shard(layer)
+        fully_shard(net)
+        optimizer = torch.optim.AdamW(net.parameters())
+        doctor = sickbay.watch(net, optimizer, every=1)
+        train(net, optimizer, doctor, 6)
+        table = table_of(doctor, "gradient")
+        assert len(doctor.history.tables("gradient", 9)) == 6
+        assert {"0.weight", "5.bias"} <= set(table.names)
+        assert (table.column("norm") > 0).all()
+        assert table_of(doctor, "weight").row("0.weight")["update_ratio"] > 0
+        assert not [event for event in doctor.events if event.kind == "trouble"]
+    finally:
+        destroy_process_group()
 
 
 def test_little_memory() -> None:

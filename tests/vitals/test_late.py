@@ -28,7 +28,9 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Any:
     from sickbay.vitals.gpu import kernels, passes, post
 
     monkeypatch.setattr(kernels, "SAMPLE_", triton.language.constexpr(SHORT))
+    monkeypatch.setattr(kernels, "KEPT_", triton.language.constexpr(SHORT))
     monkeypatch.setattr(passes, "SAMPLE", SHORT)
+    monkeypatch.setattr(passes, "KEPT", SHORT)
     passes.jitter.cache_clear()
     return post
 
@@ -164,7 +166,7 @@ class Slow:
 def test_what_is_under_way_comes_in_order_and_nothing_is_lost(
     late: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Delayed(late.LateMeter):  # type: ignore[misc, name-defined]
+    class Delayed(late.LateMeter):  # type: ignore[misc]
         def ticket(self) -> Any:
             return Slow(super().ticket(), looks=2)
 

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from sickbay.doctor.governor import Governor
 from sickbay.doctor.mail import Mail
 from sickbay.doctor.numbers import averages, numbers_of
-from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, Record
+from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, WAITING, Record
 from sickbay.doctor.ward import Ward
 from sickbay.findings import Event, Finding
 from sickbay.history import History
@@ -55,6 +55,8 @@ class Doctor:
         meter = Meter() if record.treats else choose_meter(model.parameters())
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
         self._mail = Mail(self._probe, self._clock) if meter.late else None
+        if not on_cpu and not meter.late and not record.treats:
+            record.notice(WAITING)
         self._nurse = self._call_nurse() if record.treats else None
         # What came since the last optimizer step; bounded, should there never be one.
         self._waiting: deque[dict[str, float]] = deque(maxlen=MICRO)

@@ -21,6 +21,10 @@ OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[
 
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
 UNMOVED = f"{UNSTEPPED} calls of step(), but the watched optimizer made none."
+WAITING = (
+    "every reading waits for the device: reading without waiting needs Triton, and the whole model "
+    "on CUDA devices."
+)
 UNHEARD = (
     "no layer's output could be read at this step: the model was not called, or is in eval mode, "
     "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."

@@ -21,7 +21,7 @@ from sickbay.vitals.moments import merge
 
 SMALL = 65_536  # outputs up to this size are kept aside and measured together, which is cheaper
 MANY = 256  # copies that are kept at the most
-SAMPLE = 1_024  # values of an output that are measured on a GPU, or in a compiled graph
+SAMPLE = 512  # values of an output that are measured on a GPU, or in a compiled graph
 RECTIFIERS = (nn.ReLU, nn.ReLU6, nn.Threshold)  # what can be silent on purpose
 LASTING = 3  # readings in a row a unit must be silent in
 
@@ -115,7 +115,7 @@ class Activations:
         """Measure one output, or keep a copy of it for later."""
         with self._clock.timing("activation"):
             tensor = first_tensor(output)
-            if tensor is None or not self.due or not self._in_training():
+            if tensor is None or not self.due or not self._in_training() or self._meter.blocked:
                 return
             tensor, unit_dim = tensor.detach(), self._unit_dim(module, tensor)
             if self._meter.late:

@@ -20,12 +20,11 @@ from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Hook, first_tensor, is_transformed, weakly
 from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
-from sickbay.vitals.replay import Replay
+from sickbay.vitals.replay import LARGE, Replay, excerpt
 from sickbay.vitals.statistics import measure
 
 SAMPLE = 64  # samples of a batch that the task is told from
 PAIRS = 16  # outputs with their targets that are kept of one step, at the most
-LARGE = 65_536  # values above which only the first samples are kept
 ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these stretch what does not fit
 
 
@@ -123,6 +122,8 @@ class Batch:
         """Be ready for the next step, or for none."""
         self._forget()
         self.due = due and "batch" not in self._guard.off
+        if self._replay is not None:
+            self._replay.wanted = self.due
 
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         """Note what a loss module has compared."""
@@ -282,14 +283,6 @@ def recovered(seen: Seen) -> list[Pair]:
         return []
     found = recover.targets(traced.loss, loss, output, gradient) if seen.direct else None
     return [] if found is None else [Pair.of(output, found, traced.loss, traced.output)]
-
-
-def excerpt(tensor: Tensor) -> Tensor:
-    """Return the values of a tensor; of a large one a copy of the first samples."""
-    tensor = tensor.detach()
-    if tensor.numel() <= LARGE or not tensor.ndim:
-        return tensor
-    return tensor[: max(2, LARGE * len(tensor) // tensor.numel())].clone()
 
 
 def spread(outputs: Tensor) -> float:

@@ -85,7 +85,7 @@ class Gradients:
         self._queued = False
         self._taken = Taken()
         # A late meter reads what backward left only where it is known to be changed before use.
-        self._versions: dict[Tensor, int] = {}
+        self._left: tuple[list[Tensor], list[int]] = ([], [])  # by backward, and their versions
         self._changes = not meter.late
         self.held: Mapping[str, nn.Parameter] = {}  # the parameters that an optimizer holds
         self.due = False
@@ -127,8 +127,9 @@ class Gradients:
         if raw is not None and not unscaled and raw.still_hold(names, grads):
             taken.final[user] = raw
             return
-        before = self._versions
-        self._changes |= any(before.get(grad, grad._version) != grad._version for grad in grads)
+        if not self._changes:
+            left, versions = self._left
+            self._changes = [grad._version for grad in left] != versions
         taken.changed = raw is not None
         taken.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
 
@@ -139,7 +140,7 @@ class Gradients:
     def release(self) -> Taken:
         """Return what was taken, and begin anew."""
         taken, self._taken, self._queued = self._taken, Taken(), False
-        self._versions = {}
+        self._left = [], []
         return taken
 
     def close(self) -> None:
@@ -169,6 +170,8 @@ class Gradients:
 
     def _backward_ended(self) -> None:
         self._queued = False
+        if self._meter.blocked:
+            return
         with self._clock.timing("gradient"):
             self._guard.run("gradient", self._take_raw)
 
@@ -179,7 +182,7 @@ class Gradients:
         if self._changes:
             self._taken.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
         else:
-            self._versions = dict(zip(grads, versions, strict=True))
+            self._left = grads, versions
 
 
 def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -> Table:

@@ -28,6 +28,7 @@ class Meter:
 
     late = False
     full = False  # so much is under way that nothing more should be read
+    blocked = False  # a device is recording what it is to do later, and must not be disturbed
 
     def measure(
         self,

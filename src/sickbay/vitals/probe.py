@@ -98,7 +98,7 @@ class Probe:
         self.activations = Activations(self.anatomy, guard, clock, meter)
         self.gradients = Gradients(self.anatomy, guard, clock, meter)
         self.weights = Weights(guard, meter)
-        self.replay = Replay(self.anatomy) if activations else None
+        self.replay = Replay(self.anatomy, brief=meter.late) if activations else None
         self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock, meter)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
@@ -288,6 +288,8 @@ class Probe:
             self.gradients.held = self._held[optimizer]
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if self.meter.late and self.meter.blocked:
+            return
         start = perf_counter()
         turn, key = self._turn, id(optimizer)
         turn.steps[key] = turn.steps.get(key, 0) + 1

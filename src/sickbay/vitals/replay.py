@@ -18,6 +18,8 @@ from sickbay.vitals.hooks import Handles, Hook, first_tensor
 from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
+LARGE = 65_536  # values of a tensor above which only the first samples are kept
+
 
 class Replay:
     """Keeps the newest training batch at hand, and can say what it makes of each layer.
@@ -30,8 +32,10 @@ class Replay:
     kind: Kind = "activation"
     due = False  # it is never planned
 
-    def __init__(self, anatomy: Anatomy) -> None:
+    def __init__(self, anatomy: Anatomy, brief: bool = False) -> None:
         self._anatomy = anatomy
+        self._brief = brief  # keep some samples of a batch, and only when that is wanted
+        self.wanted = True
         self._inputs: tuple[Any, Any] | None = None
         self._rows: dict[str, Numbers] = {}
         self._in_batch = False  # what is not finite came with the batch
@@ -77,12 +81,31 @@ class Replay:
         self._inputs = None
 
     def _keep(self, model: nn.Module, args: Any, kwargs: Any) -> None:
-        if not torch.compiler.is_compiling() and model.training and torch.is_grad_enabled():
+        if torch.compiler.is_compiling() or not model.training or not torch.is_grad_enabled():
+            return
+        if self._brief and self.wanted:
+            self._inputs = shortened(args), shortened(kwargs)
+        elif not self._brief:
             self._inputs = args, kwargs
-            if torch.is_autocast_enabled(self._device):
-                self._autocast = torch.autocast(
-                    self._device, torch.get_autocast_dtype(self._device)
-                )
+        if torch.is_autocast_enabled(self._device):
+            self._autocast = torch.autocast(self._device, torch.get_autocast_dtype(self._device))
+
+
+def excerpt(tensor: Tensor) -> Tensor:
+    """Return the values of a tensor; of a large one a copy of the first samples."""
+    tensor = tensor.detach()
+    if tensor.numel() <= LARGE or not tensor.ndim:
+        return tensor
+    return tensor[: max(2, LARGE * len(tensor) // tensor.numel())].clone()
+
+
+def shortened(values: Any) -> Any:
+    """Return arguments with excerpts of their tensors."""
+    if isinstance(values, dict):
+        return {name: shortened(value) for name, value in values.items()}
+    if isinstance(values, tuple):
+        return tuple(map(shortened, values))
+    return excerpt(values) if isinstance(values, Tensor) else values
 
 
 class _Found(Exception):  # noqa: N818 - no error: it ends the replay

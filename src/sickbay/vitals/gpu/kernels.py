@@ -15,11 +15,13 @@ UNROLL = 4  # of them in a row, so that more is on its way
 PROBE = 256  # values of a chunk that its pivot and its unit are taken from
 PARTS = 11  # numbers that are left of a chunk
 SAMPLE = 512  # values of a tensor that its quartiles are taken from
+KEPT = 256  # values of a tensor that are kept, to tell how far it moves
 SEVERAL = 128  # chunks that are merged at a time
 COLUMNS = 18  # statistics of a tensor
 COLUMNS_ = tl.constexpr(COLUMNS)
 PARTS_ = tl.constexpr(PARTS)
 SAMPLE_ = tl.constexpr(SAMPLE)
+KEPT_ = tl.constexpr(KEPT)
 PROBE_ = tl.constexpr(PROBE)
 INF = tl.constexpr(float("inf"))
 EXPONENT = tl.constexpr(0x7F800000)
@@ -163,13 +165,13 @@ def sums(
 
 @triton.jit
 def read(
-    addresses, sizes, kinds, owners, firsts, parts, chunk, block: tl.constexpr,
+    addresses, sizes, kinds, owners, begins, parts, chunk, block: tl.constexpr,
     unroll: tl.constexpr, aligned: tl.constexpr,
 ):  # fmt: skip
     """Leave sums of one chunk of one tensor."""
     program = tl.program_id(0)
     tensor = tl.load(owners + program)
-    first = tl.load(firsts + program)
+    first = (program - tl.load(begins + tensor)).to(tl.int64) * chunk
     address = tl.load(addresses + tensor)
     kind = tl.load(kinds + tensor)
     last = tl.minimum(first + chunk, tl.load(sizes + tensor))
@@ -204,11 +206,11 @@ def read(
 
 
 @triton.jit
-def sample_places(size, jitter):
+def sample_places(size, jitter, count: tl.constexpr):
     """Return where a tensor is sampled: one place in each of equal strata; all if it is small."""
-    lanes = tl.arange(0, SAMPLE_)
-    spread = (lanes.to(tl.float64) + tl.load(jitter + lanes).to(tl.float64)) * (size / SAMPLE_)
-    return tl.where(size > SAMPLE_, spread.to(tl.int64), lanes.to(tl.int64))
+    lanes = tl.arange(0, count)
+    spread = (lanes.to(tl.float64) + tl.load(jitter + lanes).to(tl.float64)) * (size / count)
+    return tl.where(size > count, spread.to(tl.int64), lanes.to(tl.int64))
 
 
 @triton.jit
@@ -291,9 +293,12 @@ def merge(
     size = tl.load(sizes + tensor)
     within = tl.arange(0, SAMPLE_) < size
     address = tl.load(addresses + tensor)
-    x = values_at(address, tl.load(kinds + tensor), sample_places(size, jitter), within)
+    kind = tl.load(kinds + tensor)
+    x = values_at(address, kind, sample_places(size, jitter, SAMPLE_), within)
     if keep:
-        tl.store(kept + tensor * SAMPLE_ + tl.arange(0, SAMPLE_), x, within)
+        row = tl.arange(0, KEPT_)
+        few = values_at(address, kind, sample_places(size, jitter, KEPT_), row < size)
+        tl.store(kept + tensor * KEPT_ + row, few, row < size)
     sound = within & is_number(x)
     there = tl.sum(sound.to(tl.float64))
     mean_abs = tl.sum(tl.where(sound, tl.abs(x).to(tl.float64), 0.0)) / tl.maximum(there, 1.0)
@@ -330,16 +335,16 @@ def moved(addresses, sizes, kinds, jitter, kept, table):
     """Write how far a tensor has moved since its sample was kept, as a share of its length."""
     tensor = tl.program_id(0)
     size = tl.load(sizes + tensor)
-    lanes = tl.arange(0, SAMPLE_)
+    lanes = tl.arange(0, KEPT_)
     within = lanes < size
     address = tl.load(addresses + tensor)
-    x = values_at(address, tl.load(kinds + tensor), sample_places(size, jitter), within)
+    x = values_at(address, tl.load(kinds + tensor), sample_places(size, jitter, KEPT_), within)
     x = x.to(tl.float64)
-    before = tl.load(kept + tensor * SAMPLE_ + lanes, within, other=0.0).to(tl.float64)
+    before = tl.load(kept + tensor * KEPT_ + lanes, within, other=0.0).to(tl.float64)
     away = tl.sum(tl.where(within, (x - before) * (x - before), 0.0))
     length = tl.sum(tl.where(within, before * before, 0.0))
     some = tl.where(length > 0, length, 1.0)
-    share = size / tl.maximum(tl.minimum(size, SAMPLE_), 1).to(tl.float64)
+    share = size / tl.maximum(tl.minimum(size, KEPT_), 1).to(tl.float64)
     tl.store(table + tensor * 3, tl.where(length > 0, tl.sqrt(away / some), INF - INF))
     tl.store(table + tensor * 3 + 1, away * share)
     tl.store(table + tensor * 3 + 2, length * share)

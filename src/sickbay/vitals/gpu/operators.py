@@ -10,7 +10,7 @@ from torch import Tensor
 from sickbay.vitals.gpu import kernels
 
 READ = (
-    "read(Tensor addresses, Tensor sizes, Tensor kinds, Tensor owners, Tensor firsts, "
+    "read(Tensor addresses, Tensor sizes, Tensor kinds, Tensor owners, Tensor begins, "
     "Tensor(a!) parts, int chunk, bool aligned) -> ()"
 )
 MERGE = (
@@ -24,11 +24,11 @@ MOVED = (
 
 
 def _read(
-    addresses: Tensor, sizes: Tensor, kinds: Tensor, owners: Tensor, firsts: Tensor, parts: Tensor,
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, owners: Tensor, begins: Tensor, parts: Tensor,
     chunk: int, aligned: bool,
 ) -> None:  # fmt: skip
     kernels.read[(len(owners),)](
-        addresses, sizes, kinds, owners, firsts, parts, chunk,
+        addresses, sizes, kinds, owners, begins, parts, chunk,
         block=kernels.BLOCK, unroll=kernels.UNROLL, aligned=aligned, num_warps=2,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sickbay.vitals.gpu.kernels import COLUMNS, PARTS, SAMPLE
+from sickbay.vitals.gpu.kernels import COLUMNS, KEPT, PARTS, SAMPLE
 from sickbay.vitals.gpu.operators import operators
 
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
@@ -34,11 +34,9 @@ class Pass:
         counts = [max(1, -(-size // self.chunk)) for size in sizes]
         owners = np.repeat(np.arange(len(sizes), dtype=np.int32), counts)
         begins = np.cumsum([0, *counts], dtype=np.int32)
-        firsts = (np.arange(len(owners)) - begins[owners]) * self.chunk
         self.sizes = sent(np.array(sizes, np.int64), device)
         self.kinds = sent(np.array([KINDS[each] for each in dtypes], np.int32), device)
-        self.owners, self.firsts = sent(owners, device), sent(firsts.astype(np.int64), device)
-        self.begins = sent(begins, device)
+        self.owners, self.begins = sent(owners, device), sent(begins, device)
         self.parts = torch.empty(len(owners) * PARTS, device=device)
         self.one = torch.ones(1, dtype=torch.float64, device=device)
         self.begin()
@@ -61,10 +59,10 @@ class Pass:
         """Return the statistics of tensors of this layout, on the device: valid until the next."""
         addresses = self.addresses.of(tensors)
         if keep and not len(self.kept):
-            self.kept = torch.empty(len(tensors), SAMPLE, device=self.device)
+            self.kept = torch.empty(len(tensors), KEPT, device=self.device)
             self.shifts = torch.empty(len(tensors), 3, dtype=torch.float64, device=self.device)
         operators.read(
-            addresses, self.sizes, self.kinds, self.owners, self.firsts, self.parts, self.chunk,
+            addresses, self.sizes, self.kinds, self.owners, self.begins, self.parts, self.chunk,
             self.addresses.aligned,
         )  # fmt: skip
         operators.merge(

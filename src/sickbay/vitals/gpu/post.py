@@ -89,6 +89,11 @@ class LateMeter(Meter):
         """Whether the device is so far behind that nothing more should be asked for."""
         return self._out >= MOST
 
+    @property
+    def blocked(self) -> bool:  # type: ignore[override]
+        """Whether a CUDA graph is being captured, which our copies and events would break."""
+        return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+
     def measure(self, what: str, tensors: Sequence[Tensor], scale: Tensor | float = 1.0) -> Numbers:
         result = np.full((len(tensors), len(STATISTICS)), np.nan)
         for device, places, some in by_device(tensors):
