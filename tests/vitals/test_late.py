@@ -163,14 +163,18 @@ class Slow:
         return {}
 
 
-def test_what_is_under_way_comes_in_order_and_nothing_is_lost(
-    late: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def delayed(late: Any) -> Meter:
     class Delayed(late.LateMeter):  # type: ignore[misc]
         def ticket(self) -> Any:
             return Slow(super().ticket(), looks=2)
 
-    use(monkeypatch, Delayed())
+    return Delayed()
+
+
+def test_what_is_under_way_comes_in_order_and_nothing_is_lost(
+    late: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, delayed(late))
     doctor = train(4, every={"gradient": 1})
     assert doctor._history.step < 3  # some is still under way
     tables = doctor.history.tables("gradient", 9)  # whoever looks waits
@@ -178,8 +182,11 @@ def test_what_is_under_way_comes_in_order_and_nothing_is_lost(
     assert len(doctor.history.recent("loss", 9)) == 4
 
 
-def test_a_nan_is_found_with_its_layer(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, late.LateMeter())
+@pytest.mark.parametrize("looked", [True, False])
+def test_a_nan_is_found_with_its_layer(
+    late: Any, monkeypatch: pytest.MonkeyPatch, looked: bool
+) -> None:
+    use(monkeypatch, delayed(late))
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -192,9 +199,11 @@ def test_a_nan_is_found_with_its_layer(late: Any, monkeypatch: pytest.MonkeyPatc
     weight.register_hook(spoil)
     model(torch.randn(4, 3)).square().mean().backward()
     optimizer.step()
-    (found,) = doctor.step(0.5)
+    assert doctor.step(0.5) == []
+    (found,) = doctor.findings if looked else doctor.epoch()
     assert (found.problem, found.step) == ("non_finite", 0)
     assert "0" in found.layers
+    assert doctor.epoch() == ([found] if looked else [])  # everything is told once
 
 
 def test_who_measures() -> None:

@@ -66,6 +66,7 @@ class Doctor:
         self._loss_alarm, self._norm_alarm = RiseAlarm(), Alarm()
         self._eval_steps = 0  # made in evaluation mode, in a row
         self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
+        self._untold: list[Finding] = []  # found while somebody looked
         self._closed = self._retired = False
         self._plan()
         self._last = perf_counter()
@@ -73,7 +74,7 @@ class Doctor:
     @property
     def findings(self) -> list[Finding]:
         """Everything found so far, oldest first."""
-        self._guard.run("doctor", self._receive, wait=True)
+        self._guard.run("doctor", self._wait)
         return self._record.findings
 
     @property
@@ -90,7 +91,7 @@ class Doctor:
     def history(self) -> History:
         """The readings so far."""
         self._book_passed()
-        self._guard.run("doctor", self._receive, wait=True)
+        self._guard.run("doctor", self._wait)
         return self._history
 
     @property
@@ -153,7 +154,7 @@ class Doctor:
         if not self._closed:
             self._closed = True
             self._guard.run("passed steps", self._book_passed)
-            self._guard.run("doctor", self._receive, wait=True)
+            self._guard.run("doctor", self._wait)
             self._retire()
             self._record.close()
 
@@ -246,8 +247,14 @@ class Doctor:
         """Take every reading that has arrived, and those on their way if they are waited for."""
         if self._mail is None:
             return []
-        arrived = self._mail.arrived(wait)
-        return [finding for each in arrived for finding in self._take(*each)]
+        new, self._untold = self._untold, []
+        for reading, given in self._mail.arrived(wait):
+            new += self._take(reading, given)
+        return new
+
+    def _wait(self) -> None:
+        """Wait for what is on its way; what is found is told at the next step or epoch."""
+        self._untold = self._receive(wait=True)
 
     def _take(self, reading: Reading, given: Mapping[str, float]) -> list[Finding]:
         """Add a reading to the history, and judge if there is something to judge."""
@@ -294,12 +301,12 @@ class Doctor:
         if self._closed:
             return []
         self._book_passed()
-        self._receive(wait=True)
+        new = self._receive(wait=True)
         numbers = numbers_of(None, metrics, self._record.notice)
         self._record.end_epoch(numbers)
         self._history.end_epoch(**numbers)
         self._guard.run("probe", self._look_again)
-        new = self._judge()
+        new += self._judge()
         self._treat()
         return new
 

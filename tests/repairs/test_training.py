@@ -1,0 +1,88 @@
+"""One attempt: which epoch's weights are kept, and the epochs at the end that cool down."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import sickbay
+from sickbay.recipe import Recipe
+from sickbay.repairs.data import Data
+from sickbay.repairs.training import COOL, Terms, Training
+
+
+def patient(cooldown: int = 0, epochs: int = 3) -> Training:
+    torch.manual_seed(0)
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    recipe = Recipe(model, nn.CrossEntropyLoss(), optimizer, epochs=epochs, cooldown=cooldown)
+    x = torch.randn(400, 2)
+    data = Data.of(
+        (x[:300], (x[:300, 0] > 0).long()), (x[300:], (x[300:, 0] > 0).long()), batch_size=32
+    )
+    return Training(recipe, data, Terms(problems=(), treatable=(), epochs=epochs))
+
+
+def kept_after(training: Training, *accuracies: float) -> float:
+    """Return what the bias was at the epoch whose weights are kept; it is the accuracy then."""
+    (_, bias) = training.live.model.parameters()
+    for each in accuracies:
+        with torch.no_grad():
+            bias.fill_(each)
+        training._keep({"val_accuracy": each})
+    return float(training.best["bias"][0])
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "kept"),
+    [
+        ((0.5, 0.9, 0.88), 0.88),  # of 100 samples that is chance
+        ((0.5, 0.9, 0.8), 0.9),  # that is not
+        ((0.9, 0.88, 0.86), 0.88),  # the best one is what counts, not the last that was kept
+        ((0.9, 0.8, 0.95), 0.95),
+    ],
+)
+def test_of_epochs_that_cannot_be_told_apart_the_last_is_kept(
+    accuracies: tuple[float, ...], kept: float
+) -> None:
+    training = patient()
+    assert kept_after(training, *accuracies) == pytest.approx(kept)
+    assert training.report().score == kept
+
+
+def test_after_the_planned_epochs_it_cools_down() -> None:
+    training = patient(cooldown=2)
+    rates = []
+    while not training.over:
+        training.advance(1)
+        rates.append(training.live.optimizer.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.5] * 3 + [0.5 * COOL] * 2)
+    assert training.report().epochs == 5
+
+
+def test_a_cure_cools_down_and_says_so() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(300, 2)
+    y = (x[:, 0] > 0).long()
+    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2), nn.Softmax(1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    outcome = sickbay.fit(
+        model, (x, y), loss=nn.CrossEntropyLoss(), optimizer=optimizer, epochs=10, progress=False
+    )
+    assert outcome.solved
+    assert outcome.recipe.cooldown == 2
+    assert "+ cooldown = 2" in outcome.diff
+    assert len(outcome.history) == 12
+
+
+def test_what_is_healthy_does_not() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(300, 2)
+    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
+    recipe = Recipe(
+        model, nn.CrossEntropyLoss(), torch.optim.Adam(model.parameters(), lr=0.01), epochs=10
+    )
+    outcome = sickbay.repair(recipe, (x, (x[:, 0] > 0).long()), progress=False)
+    assert outcome.diff == "no change"
+    assert len(outcome.history) == 10
