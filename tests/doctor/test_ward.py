@@ -194,6 +194,52 @@ def test_a_cause_explains_only_so_long_after_it_is_gone(
     assert (told[1], told[6], told[-1]) == ("flu", "-flu", expected)
 
 
+class Hiccup(Scripted):
+    explains = ("fever",)
+
+    def lasts(self, _finding: Finding) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("problems", "expected"),
+    [
+        pytest.param([Hiccup("x"), Fever("x")], ["hiccup(fever)"], id="at-once"),
+        pytest.param([Hiccup("xx"), Fever(".x")], ["hiccup", "fever<hiccup"], id="still-there"),
+        pytest.param([Hiccup("x."), Fever(".x")], ["hiccup", "fever"], id="over"),
+        pytest.param(
+            [Hiccup("x.x"), Fever("..x")], ["hiccup", "", "fever<hiccup"], id="there-again"
+        ),
+    ],
+)
+def test_what_leaves_no_damage_explains_only_while_it_is_there(
+    problems: list[Problem], expected: list[str]
+) -> None:
+    assert account(*problems, times=len(expected)) == expected
+
+
+def test_a_batch_that_was_skipped_explains_nothing_later() -> None:
+    torch.manual_seed(0)
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="treat")
+    for step in range(40):
+        x = features()
+        y = x[:, :4].clone()
+        if step == 20:
+            x[0, 0] = torch.nan
+        if step == 23:
+            optimizer.param_groups[0]["lr"] = 1e3
+        optimizer.zero_grad()
+        loss = (model(x) - y).square().mean()
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss)
+    found = [(finding.problem, finding.step) for finding in doctor.findings]
+    assert found[:2] == [("non_finite", 20), ("learning_rate_too_high", 23)]
+    assert {each.problem for each in doctor.treatments} >= {"non_finite", "learning_rate_too_high"}
+
+
 def test_what_is_explained_does_not_stand_by_itself() -> None:
     ward = Ward([Flu("xx"), Fever("xx"), Cut(".x")], Guard(Log().report))
     ward.judge(History(loss=[1.0]))

@@ -131,3 +131,19 @@ def test_the_finding_names_the_step_and_the_numbers(
     assert (finding.step, finding.epoch, finding.layers) == (2, 2, ())
     assert finding.evidence == evidence
     assert finding.message == message
+
+
+@pytest.mark.parametrize(
+    ("rows", "loss", "expected"),
+    [
+        pytest.param([{**LABELS, "nonfinite": 1}], "", False, id="nan"),
+        pytest.param([labels(0, 9)], "bce", True, id="out-of-range"),
+        pytest.param([SAME] * 3, "", True, id="constant"),
+    ],
+)
+def test_only_what_is_finite_leaves_damage(
+    rows: list[Mapping[str, float]], loss: str, expected: bool
+) -> None:
+    finding = problem.check(history(rows, loss))
+    assert finding is not None
+    assert problem.lasts(finding) is expected

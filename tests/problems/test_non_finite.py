@@ -166,3 +166,9 @@ def test_what_was_read_long_ago_does_not_count() -> None:
     made = history(table("activation", 2, SICK))
     made.append(Vitals(step=3, scalars={"grad_norm": 1.0}))
     assert problem.check(made) is None
+
+
+def test_it_leaves_no_damage_when_it_is_gone() -> None:
+    finding = problem.check(history(table("gradient", 0, SICK)))
+    assert finding is not None
+    assert not problem.lasts(finding)

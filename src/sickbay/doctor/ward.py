@@ -40,7 +40,7 @@ class Ward:
         self._guard = guard
         self._absent: dict[str, int] = {}  # standing problems, and how long they were not seen
         self._said: Counter[str] = Counter()  # how often each was a finding
-        self._last_seen: dict[str, int] = {}  # the step at which each finding was last there
+        self._until: dict[str, int] = {}  # the last step at which each explains others
         self._explained: set[str] = set()  # standing problems that another one explains
         self._seen: dict[Source, int] = {}  # the step, or epoch, of what was judged last
 
@@ -62,7 +62,9 @@ class Ward:
                 found[name] = finding
             elif name in self._absent:
                 gone += self._note_absence(name)
-        self._last_seen.update(dict.fromkeys(found, history.step))
+        for name, finding in found.items():
+            lasts = self.problems[name].lasts(finding)
+            self._until[name] = history.step + (AFTERMATH if lasts else 0)
         new = {name: finding for name, finding in found.items() if name not in self._absent}
         self._absent.update(dict.fromkeys(found, 0))
         return self._by_cause(new, gone, history.step) if new or gone else Verdict()
@@ -90,7 +92,7 @@ class Ward:
 
     def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
         """Sort new findings into those to be said, with what they explain, and the others."""
-        lately = [name for name in self._said if step - self._last_seen[name] <= AFTERMATH]
+        lately = [name for name in self._said if step <= self._until[name]]
         causes = {name: self._cause(name, list(new), lately) for name in new}
         own = [name for name, cause in causes.items() if cause == name]
         self._explained |= new.keys() - set(own)

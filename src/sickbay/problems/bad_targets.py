@@ -56,6 +56,9 @@ class BadTargets(Problem):
             return self.found(history, message, step=step, minimum=low, maximum=high)
         return self._constant(history, low) if low == high else None
 
+    def lasts(self, finding: Finding) -> bool:
+        return "nonfinite" not in finding.evidence  # else it would still be in the weights
+
     def _constant(self, history: History, value: float) -> Finding | None:
         tables = history.tables("batch", LOOK_BACK)
         rows = [table.row("target") for table in tables if "target" in table.names]

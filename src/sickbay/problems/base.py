@@ -27,6 +27,10 @@ class Problem(Tunable, ABC):
         Pure: it only reads `history`, so any recorded run can be replayed through it.
         """
 
+    def lasts(self, _finding: Finding) -> bool:
+        """Tell whether the damage may outlast the problem, which then explains what comes later."""
+        return True
+
     def found(
         self,
         history: History,

@@ -16,7 +16,8 @@ class GradientCollapse(SampledProblem):
 
     How it is judged:
         The newest norm is below `factor` times the lowest of the `window` steps before it, unless
-        the loss has fallen to less than half of its lowest with it.
+        the loss has fallen to less than half of its lowest with it. Where batches are small, the
+        medians of the newest that make up `samples`.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [1e-8])

@@ -15,7 +15,8 @@ class GradientSpike(SampledProblem):
         One step of that size can undo thousands of good ones.
 
     How it is judged:
-        The newest norm is above `factor` times the highest of the `window` steps before it.
+        The newest norm is above `factor` times the highest of the `window` steps before it. Where
+        batches are small, the median of the newest that make up `samples`.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])

@@ -70,6 +70,9 @@ class NonFinite(Problem):
         message = f"{origin} is {history.latest(origin)}"
         return self.found(history, message, step=steps[origin], value=history.latest(origin))
 
+    def lasts(self, _finding: Finding) -> bool:
+        return False  # had it reached the weights, it would still be there
+
     def _in_table(self, history: History, table: Table) -> Finding:
         where = [name for name, bad in zip(table.names, spoilt(table), strict=True) if bad]
         kind = table.kind.removeprefix("raw_")
