@@ -293,3 +293,13 @@ def test_a_skipped_batch_keeps_no_other_treatment_away() -> None:
     assert remedies(doctor)[:2] == ["skip_bad_batches", "halve_learning_rate"]
     back = doctor.treatments[-1]
     assert "the weights of step 12" in back.text  # after the bad batch, though it still stood
+
+
+def test_layers_that_are_left_out_keep_no_healthy_weights_from_being_copied() -> None:
+    model = regression()
+    head = list(model.children())[-1]
+    doctor = treated(model, SGD(head.parameters(), lr=0.02))
+    learn(model, doctor._probe.optimizers[0], doctor, steps=60)
+    assert [each.problem for each in doctor.findings] == ["frozen_by_accident"]
+    assert doctor._nurse is not None
+    assert doctor._nurse._keeper.healthy is not None

@@ -1,10 +1,14 @@
 from collections.abc import Sequence
 
 import pytest
+import torch
+from torch import nn
 
+import sickbay
 from sickbay.history import History
 from sickbay.problems import FrozenByAccident
 from sickbay.readings import Setup, Table, Vitals
+from tests.models import features, mlp
 
 problem = FrozenByAccident(checks=2)
 KERNELS = ("a.weight", "b.weight", "c.weight")
@@ -33,7 +37,7 @@ def history(
         pytest.param(("b.weight", "c.weight"), (), ("b", "c"), id="all-but-the-first"),
         pytest.param(("a.weight", "c.weight"), (), ("a", "c"), id="all-but-the-middle"),
         pytest.param(("a.weight",), (), ("a",), id="at-the-start"),
-        pytest.param(("a.weight", "b.weight"), (), (), id="all-but-the-head"),
+        pytest.param(("a.weight", "b.weight"), (), ("a", "b"), id="all-but-the-head"),
         pytest.param(("b.bias", "n.weight"), (), (), id="no-kernel"),
         pytest.param(KERNELS, (), (), id="none-held"),
         pytest.param(("c.weight",), ("c",), (), id="not-called"),
@@ -48,20 +52,57 @@ def test_missing_in_the_optimizer(
 
 
 @pytest.mark.parametrize(
-    ("held", "expected"),
+    ("count", "held", "expected"),
     [
-        pytest.param([7], False, id="one"),
-        pytest.param([6, 7], False, id="a-quarter"),
-        pytest.param([5, 6, 7], True, id="more-than-a-quarter"),
-        pytest.param([0, 1], True, id="not-at-the-end"),
-        pytest.param([5, 7], True, id="with-a-gap"),
+        pytest.param(8, [7], "info", id="one"),
+        pytest.param(8, [6, 7], "info", id="a-quarter"),
+        pytest.param(8, [5, 6, 7], "warning", id="more-than-a-quarter"),
+        pytest.param(8, [0, 1], "warning", id="not-at-the-end"),
+        pytest.param(8, [5, 7], "warning", id="with-a-gap"),
+        pytest.param(3, [2], "info", id="one-of-three"),
+        pytest.param(2, [1], "warning", id="one-of-two"),
     ],
 )
-def test_fine_tuning_a_head(held: list[int], expected: bool) -> None:
-    names = [f"{index}.weight" for index in range(8)]
+def test_fine_tuning_a_head_is_only_an_info(count: int, held: list[int], expected: str) -> None:
+    names = [f"{index}.weight" for index in range(count)]
     unheld = tuple(name for index, name in enumerate(names) if index not in held)
     made = History(Setup(shapes=dict.fromkeys(names, (4, 4)), unheld=unheld), loss=[1.0])
-    assert bool(problem.check(made)) is expected
+    finding = problem.check(made)
+    assert finding is not None
+    assert finding.severity == expected
+    assert ("to train a head only, freeze them" in finding.message) is (expected == "info")
+
+
+def watched(depth: int, *, frozen: bool, head_only: bool) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return what is found where the head trains, and the rest is frozen or just not held."""
+    torch.manual_seed(0)
+    model = mlp(depth)
+    *rest, head = [each for each in model.children() if isinstance(each, nn.Linear)]
+    for layer in rest if frozen else ():
+        layer.requires_grad_(False)
+    optimizer = torch.optim.SGD((head if head_only else model).parameters(), lr=1e-2)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    for _ in range(12):
+        x = features()
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), x[:, :4])
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        doctor.step(loss)
+    return [(each.problem, each.severity, each.layers) for each in doctor.findings]
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("head_only", [False, True])
+def test_what_is_frozen_on_purpose_is_no_accident(depth: int, head_only: bool) -> None:
+    assert watched(depth, frozen=True, head_only=head_only) == []
+
+
+def test_what_the_optimizer_lacks_is_found_in_any_loop() -> None:
+    assert watched(1, frozen=False, head_only=True) == [("frozen_by_accident", "warning", ("0",))]
+    where = ("0", "2", "4")
+    assert watched(3, frozen=False, head_only=True) == [("frozen_by_accident", "info", where)]
+    assert watched(3, frozen=False, head_only=False) == []
 
 
 @pytest.mark.parametrize(
@@ -79,7 +120,7 @@ def test_fine_tuning_a_head(held: list[int], expected: bool) -> None:
         ),
         pytest.param([()] * 2, (), (), (), id="nothing-reached"),
         pytest.param([KERNELS[1:]] * 2, (), ("a",), (), id="not-called"),
-        pytest.param([KERNELS[2:]] * 2, KERNELS[:2], (), (), id="frozen-on-purpose"),
+        pytest.param([KERNELS[2:]] * 2, KERNELS[:2], (), ("a", "b"), id="not-held"),
         pytest.param([KERNELS] * 2, ("b.bias",), (), (), id="a-bias-not-reached"),
     ],
 )

@@ -24,6 +24,7 @@ JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not 
 PATIENCE = 3  # losses after a jump that tell whether it lasts
 SAID = 10  # skipped batches that are printed; further ones are written down only
 PASSING = ("loss_spike", "loss_explosion")  # may be over as soon as they are seen
+HARMLESS = ("non_finite", "frozen_by_accident")  # while they stand, the weights may well be healthy
 SKIP = "skip_bad_batches"
 ALONE = "an optimizer that is stepped with a closure is not treated."
 SICK = (
@@ -111,7 +112,7 @@ class Nurse:
     def act(self, standing: Sequence[str]) -> float:
         """Do what is to be done after a step, where these problems stand; return the seconds."""
         start = perf_counter()
-        ill = any(problem != "non_finite" for problem in standing) or self._dosing.alarmed
+        ill = any(problem not in HARMLESS for problem in standing) or self._dosing.alarmed
         calm = not (ill or self._jumps or self._planned)
         self._guard.run("treatment", self._act)
         self._guard.run("snapshot", self._keeper.look, calm)

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -16,10 +16,11 @@ class FrozenByAccident(Problem):
         They stay as they were drawn at random, and nobody asked for that.
 
     How it is judged:
-        Kernels that require a gradient and are called, but are missing in the optimizer, unless it
-        holds a quarter or less of all, at the end, as in fine-tuning a head; or that the optimizer
-        holds but that have had no gradient in `checks` readings in a row; or that the model uses
-        without holding them, as in a plain list of layers.
+        Kernels that require a gradient and are called, but are missing in the optimizer; or that
+        it holds but that have had no gradient in `checks` readings in a row; or that the model uses
+        without holding them, as in a plain list of layers. What is frozen on purpose requires no
+        gradient. Where the optimizer holds a quarter or less of three or more kernels, at the end,
+        a head may be fine-tuned that way: that is said as an `info`.
 
     Example:
         >>> from sickbay.readings import Setup
@@ -56,11 +57,8 @@ class FrozenByAccident(Problem):
         called = [name for name in kernels if layer_of(name) not in setup.uncalled]
         held = [name for name in kernels if name not in setup.unheld]
         missing = [name for name in called if name in setup.unheld]
-        head = missing and held and kernels.index(missing[-1]) < kernels.index(held[0])
-        if missing and held and not (head and len(held) <= max(1, len(kernels) // 4)):
-            where = tuple(map(layer_of, missing))
-            message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
-            return self.found(history, message, layers=where)
+        if missing and held:
+            return self._missing(history, kernels, missing, held)
         if setup.strays:
             message = f"layers in use that the model does not hold: {setup.strays}"
             return self.found(history, f"{message}, so model.parameters() leaves them out")
@@ -73,3 +71,14 @@ class FrozenByAccident(Problem):
             return None
         message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
         return self.found(history, message, layers=tuple(map(layer_of, lost)))
+
+    def _missing(
+        self, history: History, kernels: list[str], missing: list[str], held: list[str]
+    ) -> Finding:
+        message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
+        layers = tuple(map(layer_of, missing))
+        few = len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
+        if not few or kernels.index(missing[-1]) > kernels.index(held[0]):
+            return self.found(history, message, layers=layers)
+        message += "; to train a head only, freeze them: requires_grad_(False)"
+        return replace(self.found(history, message, layers=layers), severity="info")
