@@ -24,7 +24,7 @@ from sickbay.errors import UsageError
 from sickbay.readings import Kind
 
 ALL: list[Kind] = ["gradient", "weight", "activation"]
-EVERY = "every must be a whole number of steps from 1 on, 'auto', or such numbers by kind"
+EVERY = "every must be a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
 
 
 def lap(
@@ -277,3 +277,10 @@ def test_wrong_budget(budget: Any) -> None:
     rule = "budget must be a fraction of the loop's time above 0 and up to 1"
     assert str(caught.value) == f"{rule}, got {budget!r}."
     assert Governor("auto", 1, ALL).budget == 1
+
+
+def test_every_by_a_function() -> None:
+    governor = Governor(lambda step: step < 2 or step == 7, 0.01, ["gradient", "weight"])
+    read = [step for step in range(10) if governor.due(step) == {"gradient", "weight"}]
+    assert read == [0, 1, 7]
+    assert [step for step in range(10) if governor.judging_due(step)] == read

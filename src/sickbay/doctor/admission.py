@@ -38,7 +38,7 @@ def watch(
         optimizer: Its optimizer, or several; without one, gradients are read as backward left them.
         every: How often statistics are read: "auto" (as often as `budget` pays for), a number of
             steps, or such a number for each kind, as in `{"gradient": 1}`; a kind not named there
-            is never read.
+            is never read. Or a function that is given the number of a step and says whether to.
         budget: With "auto": the fraction of the loop's time that watching may take.
         profile: The list of problems to look for: "default", or as published: "autotrainer",
             "bttackler", "training_doctor".

@@ -1,12 +1,12 @@
 """How often to look: as often as the budget pays for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from sickbay.errors import UsageError
 from sickbay.readings import Kind
 
-Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int]
+Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int] | Callable[[int], bool]
 
 # What a reading is worth, as its share of what the budget leaves.
 SHARES: Mapping[str, float] = {
@@ -33,7 +33,8 @@ UNPAID = ("voice", "replay")
 class Governor:
     """Decides what is read at the next step.
 
-    With a number for `every` it is that: every so many steps, for all kinds or for each. With
+    With a number for `every` it is that: every so many steps, for all kinds or for each; with a
+    function, those that it says yes to, and only these are judged if nothing strange happens. With
     "auto" each kind has a purse: every step pays a share of the budget in, and a kind is read when
     its purse holds the price of a reading, so the cost stays within the budget on any model.
 
@@ -80,7 +81,8 @@ class Governor:
         if isinstance(self.every, Mapping):
             every = self.every
             return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
-        return set() if step % self.every else set(self.kinds)
+        read = self.every(step) if callable(self.every) else step % self.every == 0
+        return set(self.kinds) if read else set()
 
     def look_closer(self, step: int) -> None:
         """Read everything in the steps from `step` on, but what is deep in debt already."""
@@ -90,6 +92,8 @@ class Governor:
 
     def judging_due(self, step: int) -> bool:
         """Tell whether the problems may be asked at `step`."""
+        if callable(self.every):
+            return self.every(step)
         affordable = self._purses["judging"] >= self._prices["judging"]
         always = max(ALWAYS_JUDGED, self._closer_until["judging"])
         return self.every != "auto" or step < always or affordable
@@ -143,7 +147,9 @@ def running_mean(mean: float, value: float) -> float:
 
 def check_every(every: Every) -> Every:
     """Return `every`, or say what is wrong with it."""
-    possible = "a whole number of steps from 1 on, 'auto', or such numbers by kind"
+    if callable(every):
+        return every
+    possible = "a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
     values = every.values() if isinstance(every, Mapping) else [every]
     for value in values:
         least = 0 if isinstance(every, Mapping) else 1

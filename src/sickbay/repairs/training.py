@@ -24,7 +24,7 @@ from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.scoring import doubt, evaluate, key
 
-BUDGET = 0.1  # of the time goes to watching: a sick run costs far more than that
+CLOSELY, THEN = 20, 10  # steps that are all read, and how many then make up one that is
 # What may pass by itself: it ends an attempt only if the score is below its best by this much.
 PASSING = ("gradient_spike", "gradient_collapse", "loss_spike", "overfitting", "plateau")
 SETBACK = 0.05
@@ -238,13 +238,18 @@ class Training:
             self.best = copy.deepcopy(self.live.model.state_dict())
 
 
+def is_read(step: int) -> bool:
+    """Tell whether a step is read. Always the same ones, so that attempts can be repeated."""
+    return step < CLOSELY or step % THEN == 0
+
+
 def watched(live: Recipe, terms: Terms, chart: str | os.PathLike[str] | None) -> Doctor:
     """Return a doctor for a recipe in training."""
     return watch(
         live.model,
         live.optimizer,
         problems=terms.problems,
-        budget=BUDGET,
+        every=is_read,
         epochs=terms.epochs,
         chart=chart,
         on_finding="silent",
