@@ -42,7 +42,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"every": 0},
-        "every must be a whole number of steps from 1 on, 'auto', such numbers by kind, or a function, got 0.",
+        "every must be a whole number of steps from 1 on, 'auto', such numbers by kind, "
+        "or a function, got 0.",
     ),
     ({"every": "often"}, "got 'often'."),
     ({"every": {"gradients": 1}}, "gradient, weight, activation"),

@@ -24,7 +24,9 @@ from sickbay.errors import UsageError
 from sickbay.readings import Kind
 
 ALL: list[Kind] = ["gradient", "weight", "activation"]
-EVERY = "every must be a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
+EVERY = (
+    "every must be a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
+)
 
 
 def lap(
