@@ -97,7 +97,8 @@ class Recipe:
 
     def on(self, device: Any) -> Recipe:
         """Return it on a device: itself if it is there already, else a copy."""
-        if all(each.device == torch.device(device) for each in self.model.parameters()):
+        wanted = torch.empty(0, device=device).device  # "cuda" is the current one of them
+        if all(each.device == wanted for each in self.model.parameters()):
             return self
         moved = self.copy()
         moved.model.to(device)

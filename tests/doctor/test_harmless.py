@@ -16,7 +16,7 @@ from torch.amp import GradScaler
 
 import sickbay
 from sickbay.vitals import scaler
-from tests.models import FAMILIES, compiled, mlp, train
+from tests.models import FAMILIES, compiled, features, mlp, train
 
 # Said by torch itself while it compiles, watched or not.
 compiling = pytest.mark.filterwarnings("ignore:The .grad attribute", "ignore:.*torch.jit")
@@ -93,6 +93,24 @@ def test_hooks_make_a_compiled_model_compile_once_more_at_most() -> None:
 
     train("mlp", watching(every=2), prepare=lambda model: compiled(model, backend=count))
     assert graphs == 2  # one that hands over samples and one that does not
+
+
+@compiling
+def test_batches_of_other_sizes_in_a_compiled_model_are_read_right() -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    run = compiled(model)
+    for rows in (64, 2, 64, 3):
+        optimizer.zero_grad()
+        loss = run(features(rows)).square().mean()
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss)
+        table = doctor.history.table("activation")
+        assert table is not None
+        assert not table.column("nonfinite").any()
+        assert table.column("count").max() <= rows * 8
 
 
 @every_family

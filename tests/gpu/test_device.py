@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.checkpoint import checkpoint
 
 import sickbay
-from sickbay.readings import COLUMN, STATISTICS, Kind, Table
+from sickbay.readings import COLUMN, Kind, Table
 from sickbay.vitals.statistics import measure
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -265,8 +266,8 @@ def test_activation_checkpointing() -> None:
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         doctor.step(loss)
-    table = doctor.history.table("activation")
-    assert table is None or set(table.names) <= {"0", "1", "2", "3", "4", "5"}
+    table = table_of(doctor, "activation")  # what is computed again in backward is not heard twice
+    assert table.row("0")["count"] == 512
     assert len(doctor.history.tables("gradient", 9)) == 6
 
 
@@ -293,11 +294,12 @@ def test_a_captured_step_is_left_alone() -> None:
         loss = F.cross_entropy(net(x), y)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+    graph.replay()
     first = float(loss)
     for _ in range(20):
         graph.replay()
         doctor.step(loss)
-    assert float(loss) < first or first == 0
+    assert float(loss) < first
     assert not [event for event in doctor.events if event.kind == "trouble"]
 
 
@@ -339,7 +341,28 @@ def test_little_memory() -> None:
     assert added <= 2**20 + 1024 * len(list(net.parameters()))
 
 
-def test_statistics_have_the_order_of_the_kernel() -> None:
-    from sickbay.vitals.gpu.kernels import COLUMNS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_quartiles_of_a_small_tensor_are_exact(dtype: torch.dtype) -> None:
+    from sickbay.vitals.gpu.post import LateMeter
 
-    assert len(STATISTICS) == COLUMNS
+    values = torch.randperm(101).to(dtype).cuda()
+    meter = LateMeter()
+    got = meter.measure("x", [values])
+    meter.ticket().take()
+    expected = measure([values.cpu()])
+    np.testing.assert_allclose(got[:, : COLUMN["dead_units"]], expected[:, : COLUMN["dead_units"]])
+
+
+def test_a_loop_that_is_far_ahead_does_not_wait() -> None:
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    doctor = sickbay.watch(net, optimizer, every=1)
+    train(net, optimizer, doctor, 5)
+    torch.cuda.synchronize()
+    sleep: Any = torch.cuda._sleep
+    sleep(int(5e9))  # some seconds
+    start = perf_counter()
+    train(net, optimizer, doctor, 30, first=5)
+    assert perf_counter() - start < 1.5
+    assert doctor._history.step < 34  # it is still under way
+    assert doctor.history.step == 34

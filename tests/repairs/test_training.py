@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -74,6 +76,18 @@ def test_a_cure_cools_down_and_says_so() -> None:
     assert outcome.recipe.cooldown == 2
     assert "+ cooldown = 2" in outcome.diff
     assert len(outcome.history) == 12
+
+
+@pytest.mark.parametrize("strategy", ["race", "autotrainer"])
+def test_a_recipe_that_cools_down_is_trained_whole(strategy: Any) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(300, 2)
+    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    recipe = Recipe(model, nn.CrossEntropyLoss(), optimizer, epochs=6, cooldown=3)
+    data = (x, (x[:, 0] > 0).long())
+    outcome = sickbay.repair(recipe, data, strategy=strategy, progress=False)
+    assert len(outcome.history) == 9
 
 
 def test_what_is_healthy_does_not() -> None:

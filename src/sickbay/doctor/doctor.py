@@ -24,7 +24,8 @@ from sickbay.readings import Vitals
 from sickbay.vitals.alarm import Alarm, RiseAlarm
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.meter import Meter, choose_meter
-from sickbay.vitals.probe import Probe, Reading
+from sickbay.vitals.probe import Probe
+from sickbay.vitals.round import Reading
 
 if TYPE_CHECKING:
     from sickbay.doctor.treatment import Nurse, Treatment
@@ -54,7 +55,7 @@ class Doctor:
         activations = "activation" in governor.kinds
         meter = Meter() if record.treats else choose_meter(model.parameters())
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
-        self._mail = Mail(self._probe, self._clock) if meter.late else None
+        self._mail = Mail(self._probe) if meter.late else None
         if not on_cpu and not meter.late and not record.treats:
             record.notice(WAITING)
         self._nurse = self._call_nurse() if record.treats else None
@@ -80,6 +81,7 @@ class Doctor:
     @property
     def events(self) -> list[Event]:
         """Findings, what became of them, skipped steps and trouble of our own, oldest first."""
+        self._guard.run("doctor", self._wait)
         return self._record.events
 
     @property
@@ -210,13 +212,15 @@ class Doctor:
         for what, cost in inside.items():
             costs[what] = costs.get(what, 0.0) + cost
         costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
+        for what, cost in self._mail.costs().items() if self._mail is not None else ():
+            costs[what] = costs.get(what, 0.0) + cost
         self._governor.lap(now - self._last, costs, passed + 1)
         self._last = now
         if stepped:
             treating = self._treat()
             self._plan()
             self._clock.add("books", perf_counter() - now - treating)
-        elif len(self._waiting) == UNSTEPPED and self._history.step < 0:
+        elif self._calls_waiting == UNSTEPPED and self._made < 0:
             self._record.notice(UNMOVED)
         return new
 
@@ -237,6 +241,11 @@ class Doctor:
         if self._nurse is not None:
             self._uneventful = min(self._uneventful, self._nurse.may_pass)
         self._probe.quiet = self._uneventful > 0
+
+    @property
+    def _calls_waiting(self) -> int:
+        """Calls of `step` since the newest step of an optimizer."""
+        return len(self._waiting) if self._mail is None else self._mail.waiting
 
     @property
     def _made(self) -> int:
@@ -268,7 +277,7 @@ class Doctor:
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
-        self._eval_steps = self._eval_steps + 1 if self._probe.in_eval else 0
+        self._eval_steps = self._eval_steps + 1 if reading.scalars.get("in_eval") else 0
         strange = self._jumped(scalars) or reading.strange
         if strange:
             self._governor.look_closer(self._made + 1)

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from sickbay.doctor.numbers import averages, numbers_of
 from sickbay.readings import Numbers
-from sickbay.vitals.clock import Clock
-from sickbay.vitals.probe import Probe, Reading, Round
+from sickbay.vitals.probe import Probe
+from sickbay.vitals.round import Reading, Round
 
 if TYPE_CHECKING:
     from sickbay.vitals.gpu.post import Ticket
 
-MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
+MICRO = 256  # calls between two steps of the optimizer that are kept at the most
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,13 @@ class Letter:
 class Mail:
     """Sends what a loop hands over and what the probe has taken, and brings it back in order."""
 
-    def __init__(self, probe: Probe, clock: Clock) -> None:
-        self._probe, self._clock = probe, clock
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
         self._out: deque[Letter] = deque()
-        self._given: deque[dict[str, float]] = deque(maxlen=MICRO)
-        self._late: deque[dict[str, Numbers]] = deque(maxlen=MICRO)
+        self._given: list[dict[str, float]] = []
+        self._late: list[dict[str, Numbers]] = []
+        self._costs: dict[str, float] = {}
+        self.waiting = 0  # calls since the newest step
         self.step = -1  # the newest that was made
 
     def post(self, loss: Any, metrics: Mapping[str, Any], notice: Callable[[str], object]) -> int:
@@ -53,20 +55,20 @@ class Mail:
         all_ = metrics if loss is None else {"loss": loss, **metrics}
         there = {name: value for name, value in all_.items() if is_on_device(value)}
         here = {name: value for name, value in all_.items() if name not in there}
-        self._given.append(numbers_of(None, here, notice))
-        if not meter.full:
-            means = {name: mean(value) for name, value in there.items()}
-            self._late.append({name: meter.numbers(value) for name, value in means.items()})
+        self.waiting += 1
+        if self.waiting <= MICRO:
+            self._given.append(numbers_of(None, here, notice))
+            if not meter.full and not meter.blocked:
+                means = {name: mean(value) for name, value in there.items()}
+                self._late.append({name: meter.numbers(value) for name, value in means.items()})
         taken = self._probe.release(self.step)
         if taken is None:
             return 0
-        self.step = taken.step
-        given, late = list(self._given), list(self._late)
-        self._given.clear()
-        self._late.clear()
+        ticket = meter.ticket()
+        assert ticket is not None
         rates = self._probe.learning_rates()
-        if (ticket := meter.ticket()) is not None:
-            self._out.append(Letter(ticket, taken, given, late, rates))
+        self._out.append(Letter(ticket, taken, self._given, self._late, rates))
+        self._given, self._late, self.waiting, self.step = [], [], 0, taken.step
         return taken.turn.length
 
     def arrived(self, wait: bool) -> Iterator[tuple[Reading, dict[str, float]]]:
@@ -75,8 +77,13 @@ class Mail:
             letter = self._out.popleft()
             opened = letter.open(self._probe)
             for what, seconds in letter.ticket.costs().items():
-                self._clock.add(what, seconds)
+                self._costs[what] = self._costs.get(what, 0.0) + seconds
             yield opened
+
+    def costs(self) -> dict[str, float]:
+        """Return the seconds that devices have spent on what has arrived since the last call."""
+        costs, self._costs = self._costs, {}
+        return costs
 
 
 def is_on_device(value: Any) -> bool:

@@ -39,7 +39,7 @@ def next_one(search: Search, base: Node, last: Node, waiting: list[tuple[Remedy,
     while waiting and finding is not None:
         remedy, recipe = waiting.pop(0)
         node = search.start(recipe, base, finding, remedy)
-        search.advance([node], search.terms.epochs)
+        search.advance([node], search.whole(node))
         if not node.report.failed:
             return node
         search.finish(node, f"failed: {node.report.failed}")

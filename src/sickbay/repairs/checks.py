@@ -63,6 +63,13 @@ def check_device(device: Any) -> torch.device | None:
 
 
 def said(error: BaseException) -> str:
-    """Return the last line of what an error says, as the end of a sentence."""
+    r"""Return the line of an error that says most, as the end of a sentence.
+
+    That is the last one; CUDA ends its errors with advice.
+
+    >>> said(RuntimeError("CUDA error: out of paper\nCompile with `DSA`."))
+    'CUDA error: out of paper.'
+    """
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[-1].strip().rstrip(".") + "."
+    line = lines[0] if lines[0].startswith("CUDA error") else lines[-1]
+    return line.strip().rstrip(".") + "."

@@ -146,7 +146,8 @@ class Processes(Crew):
                 each = waiting.pop(0)
                 each.advance(epochs)
                 busy += [each] if isinstance(each, Elsewhere) else []
-            listen(busy)
+            if busy:
+                listen(busy)
             busy = [each for each in busy if each.busy]
         return [each.report() for each in trainees]
 

@@ -34,7 +34,7 @@ def race(search: Search) -> Outcome:
         if winner is None:
             break
         if winner.report.finding is None:
-            search.advance([winner], search.terms.epochs + winner.recipe.cooldown)
+            search.advance([winner], search.whole(winner))
         again = winner.report.finding
         same = again is not None and again.problem == finding.problem
         search.count(winner, not same and not winner.report.failed)

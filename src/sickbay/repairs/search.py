@@ -144,10 +144,14 @@ class Search:
     def begin(self) -> Node:
         """Train the recipe as it was given; raise what that raises."""
         node = self.start(self.original)
-        self.advance([node], self.terms.epochs)
+        self.advance([node], self.whole(node))
         if node.report.failed:
             raise SickbayError(f"The model as given could not be trained: {node.report.failed}")
         return node
+
+    def whole(self, node: Node) -> int:
+        """Return the epochs of an attempt, those that it cools down in among them."""
+        return self.terms.epochs + node.recipe.cooldown
 
     def is_whole(self, node: Node) -> bool:
         """Tell whether an attempt had all its epochs, or needed no more."""
@@ -165,7 +169,7 @@ class Search:
         if not self.affords():
             return
         node = self.start(self.original)
-        node.trainee.advance(min(self.terms.epochs, int(self.budget - self.spent)), heed=False)
+        node.trainee.advance(min(self.whole(node), int(self.budget - self.spent)), heed=False)
         self.take(node, node.trainee.report())
         self.finish(node, "taken to its end")
 

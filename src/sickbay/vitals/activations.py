@@ -224,12 +224,17 @@ class _Listener(Hook):
         if tensor is None or not torch.is_grad_enabled() or tensor.numel() == 0:
             return
         sample = sampled(tensor.detach())
-        self.buffer[: sample.numel()].copy_(sample)
-        self.filled.fill_(sample.numel())
+        count = sample.numel()
+        self.buffer[:count].copy_(sample)
+        if count < SAMPLE:
+            self.buffer[count:].fill_(torch.nan)
+        self.filled.fill_(count)
 
 
 def sampled(tensor: Tensor) -> Tensor:
     """Return some values of a tensor, evenly spread."""
+    if tensor.ndim == 4 and not tensor.is_contiguous():  # channels last would be copied else
+        tensor = tensor.permute(0, 2, 3, 1)
     values = tensor.reshape(-1)
     stride = max(1, values.numel() // SAMPLE) | 1  # odd, to meet every column
     return values[::stride][:SAMPLE]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan, nan
 from typing import Any
 
@@ -14,76 +14,19 @@ from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
 from sickbay.readings import Kind, Numbers, Setup, Table
-from sickbay.vitals import graph, losses, recover
+from sickbay.vitals import graph, losses
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Hook, first_tensor, is_transformed, weakly
 from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
 from sickbay.vitals.replay import LARGE, Replay, excerpt
+from sickbay.vitals.seen import Pair, Seen, recovered
 from sickbay.vitals.statistics import measure
 
 SAMPLE = 64  # samples of a batch that the task is told from
 PAIRS = 16  # outputs with their targets that are kept of one step, at the most
 ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these stretch what does not fit
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What one loss has compared, or the first samples of it."""
-
-    outputs: Tensor
-    targets: Tensor
-    shapes: tuple[tuple[int, ...], tuple[int, ...]]
-    loss: str = ""
-    output: str = ""
-    value: Any = None
-
-    @classmethod
-    def of(
-        cls, outputs: Tensor, targets: Tensor, loss: str = "", output: str = "", value: Any = None
-    ) -> Pair:
-        shapes = tuple(outputs.shape), tuple(targets.shape)
-        return cls(excerpt(outputs), excerpt(targets), shapes, loss, output, value)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was seen of the batch of one step."""
-
-    inputs: Tensor | None
-    tokens: bool  # whether inputs are whole numbers in rows
-    output: Tensor | None
-    shape: tuple[int, ...]  # of the whole output
-    activation: str  # that the output comes from
-    gradient: Tensor | None  # of the loss, with respect to the output
-    pairs: list[Pair]
-    loss: Tensor | None
-    traced: graph.Origin
-    direct: bool  # whether the loss was fed the model's own output
-    strays: int
-
-    def on_cpu(self, meter: Meter) -> Seen:
-        """Return it with tensors of the CPU, which may be filled in later."""
-
-        def moved(tensor: Any) -> Any:
-            return tensor if tensor is None or tensor.is_cpu else meter.copy(tensor)
-
-        pairs = [
-            replace(
-                each, outputs=moved(each.outputs), targets=moved(each.targets),
-                value=moved(each.value),
-            )
-            for each in self.pairs
-        ]  # fmt: skip
-        return replace(
-            self,
-            inputs=moved(None if self.inputs is None else excerpt(self.inputs)),
-            output=moved(self.output),
-            gradient=moved(self.gradient),
-            loss=moved(self.loss),
-            pairs=pairs,
-        )
 
 
 class Batch:
@@ -127,7 +70,7 @@ class Batch:
 
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         """Note what a loss module has compared."""
-        if self.due and len(self._pairs) < PAIRS:
+        if self.due and len(self._pairs) < PAIRS and not self._meter.blocked:
             self._guard.run("batch", self._note, loss, outputs, targets, value)
 
     def given(self, loss: Any, outputs: Any, targets: Any) -> None:
@@ -155,7 +98,7 @@ class Batch:
             gradient=self._gradient,
             pairs=list(self._pairs),
             loss=None if self._loss is None else self._loss.detach(),
-            traced=traced,
+            traced=replace(traced, source=None),  # the graph must not be kept
             direct=source is traced.source,
             strays=self._strays(),
         )
@@ -184,6 +127,8 @@ class Batch:
 
     def _leave(self, model: nn.Module, _args: Any, output: Any) -> None:
         if torch.compiler.is_compiling() or not self.due or not model.training:
+            return
+        if self._meter.blocked:
             return
         if torch.is_grad_enabled() and not is_transformed():
             self._guard.run("batch", self._note_output, output)
@@ -274,15 +219,6 @@ class Batch:
         self._unhook()
         self._output = self._loss = self._gradient = self._made_by = None
         self._pairs.clear()
-
-
-def recovered(seen: Seen) -> list[Pair]:
-    """Return the targets worked out from the gradient, if the loss was fed the model's output."""
-    output, gradient, loss, traced = seen.output, seen.gradient, seen.loss, seen.traced
-    if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
-        return []
-    found = recover.targets(traced.loss, loss, output, gradient) if seen.direct else None
-    return [] if found is None else [Pair.of(output, found, traced.loss, traced.output)]
 
 
 def spread(outputs: Tensor) -> float:

@@ -141,6 +141,8 @@ class Gradients:
         """Return what was taken, and begin anew."""
         taken, self._taken, self._queued = self._taken, Taken(), False
         self._left = [], []
+        if taken.raw is not None:  # else what is under way would keep the gradients alive
+            taken.raw.grads.clear()
         return taken
 
     def close(self) -> None:
@@ -159,8 +161,9 @@ class Gradients:
 
     def _note_start(self) -> None:
         before = None if self._sentinel is None else self._sentinel.grad
-        unknown = before is not None and (before.is_sparse or self._meter.late)
-        clean = before is None or unknown or not before.any()
+        if before is not None and self._meter.late:
+            return  # to know it the device would have to be waited for
+        clean = before is None or before.is_sparse or not before.any()
         self._taken.started_clean = clean or bool(self._taken.started_clean)
 
     def _arrived(self, _parameter: Tensor) -> None:

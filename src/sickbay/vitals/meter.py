@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +27,19 @@ class Meter:
     """
 
     late = False
-    full = False  # so much is under way that nothing more should be read
-    blocked = False  # a device is recording what it is to do later, and must not be disturbed
+
+    def __init__(self, on_device: bool = False) -> None:
+        self._on_device = on_device
+
+    @property
+    def full(self) -> bool:
+        """Whether the device is so far behind that nothing more should be asked for."""
+        return False
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a CUDA graph is being captured, which reading would break."""
+        return self._on_device and torch.cuda.is_current_stream_capturing()
 
     def measure(
         self,
@@ -86,8 +97,14 @@ def sample(tensor: Tensor) -> Tensor:
 
 def choose_meter(tensors: Iterable[Tensor]) -> Meter:
     """Return the one for a model with these parameters: late if all are on GPUs."""
-    if all(each.is_cuda for each in tensors) and find_spec("triton") is not None:
-        from sickbay.vitals.gpu.post import LateMeter
+    devices = {each.device for each in tensors}
+    on_device = any(device.type == "cuda" for device in devices)
+    if on_device and all(device.type == "cuda" for device in devices):
+        with suppress(Exception):  # no Triton, or one that cannot compile for this device
+            from sickbay.vitals.gpu.post import LateMeter
 
-        return LateMeter()
-    return Meter()
+            meter = LateMeter()
+            for device in devices:
+                meter.measure("trial", [torch.zeros(1, device=device)])
+            return meter
+    return Meter(on_device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import hypot, inf, isfinite, isnan, nan
 from time import perf_counter
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.readings import Kind, Numbers, Setup, Table
-from sickbay.vitals import activations, batch, gradients, scaler, weights
+from sickbay.readings import Kind, Setup, Table
+from sickbay.vitals import scaler
 from sickbay.vitals.activations import Activations
 from sickbay.vitals.anatomy import Anatomy, acts_by_mode
 from sickbay.vitals.batch import Batch
@@ -23,61 +23,10 @@ from sickbay.vitals.hooks import Handles
 from sickbay.vitals.meter import Meter
 from sickbay.vitals.pulse import Canary, gradient_norms
 from sickbay.vitals.replay import Replay
+from sickbay.vitals.round import Reading, Round, Turn
 from sickbay.vitals.weights import Weights
 
 JUMP = 10.0  # times its highest so far: more in a step is strange for a learning rate
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the probe brings back from one turn of the loop."""
-
-    steps: int = 0  # steps the optimizer took or was to take
-    skipped: int = 0  # of them, dropped by a gradient scaler
-    scalars: dict[str, float] = field(default_factory=dict)
-    tables: list[Table] = field(default_factory=list)
-    alarm: bool = False  # a gradient was not finite, for the first time
-    strange: bool = False  # something has changed that is worth a closer look
-    unheard: bool = False  # activations were to be read but no hook was called
-    news: bool = False  # more is known about the task than before
-
-
-@dataclass
-class Turn:
-    """What has happened since the doctor was last told of a step; optimizers by their id."""
-
-    steps: dict[int, int] = field(default_factory=dict)
-    norms: dict[int, float] = field(default_factory=dict)  # of the gradients each used last
-    skipped: int = 0
-    alarm: bool = False
-    strange: bool = False
-    scaled: bool = False  # a gradient scaler was at work
-    dropped: Numbers | None = None  # whether a fused optimizer was to skip the step; comes later
-
-    @property
-    def length(self) -> int:
-        """How many steps it is: those of the optimizer that made most."""
-        return max(self.steps.values(), default=0)
-
-    @property
-    def norm(self) -> float:
-        """The norm of all gradients together, NaN if it was not read."""
-        return hypot(*self.norms.values()) if self.norms else nan
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """All that was taken in a turn; of what a late meter measures the numbers come later."""
-
-    turn: Turn
-    step: int
-    gradients: gradients.Taken
-    weights: weights.Taken | None
-    activations: activations.Taken | None
-    batch: batch.Seen | None
-    replayed: Table | None
-    in_eval: bool
-    listened: bool  # whether activations were to be heard
 
 
 class Probe:
@@ -94,11 +43,12 @@ class Probe:
     ) -> None:
         self.optimizers = list(optimizers)
         self.meter = meter = meter or Meter()
+        self._on_device = any(each.is_cuda for each in model.parameters())
         self.anatomy = Anatomy(model, guard)
         self.activations = Activations(self.anatomy, guard, clock, meter)
         self.gradients = Gradients(self.anatomy, guard, clock, meter)
         self.weights = Weights(guard, meter)
-        self.replay = Replay(self.anatomy, brief=meter.late) if activations else None
+        self.replay = Replay(self.anatomy, guard, meter) if activations else None
         self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock, meter)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
@@ -172,8 +122,7 @@ class Probe:
         scalars |= taken.gradients.uncleared()
         if self._has_modes:
             scalars["in_eval"] = float(taken.in_eval)
-        if turn.dropped is not None and turn.dropped.any():
-            turn.skipped += 1
+        turn.skipped += sum(bool(each.any()) for each in turn.dropped)
         tables, facts = self._gradient_tables(taken), self.batch.facts
         names = (self.anatomy.parameters, self.anatomy.modules)
         if taken.weights is not None:
@@ -288,7 +237,7 @@ class Probe:
             self.gradients.held = self._held[optimizer]
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        if self.meter.late and self.meter.blocked:
+        if self._on_device and self.meter.blocked:
             return
         start = perf_counter()
         turn, key = self._turn, id(optimizer)
@@ -350,7 +299,7 @@ class Probe:
         if self._turn.scaled:  # a fused optimizer unscales, and skips, by itself
             found_inf = getattr(optimizer, "found_inf", None)
             if found_inf is not None and self.meter.late:
-                self._turn.dropped = self.meter.numbers(found_inf)
+                self._turn.dropped.append(self.meter.numbers(found_inf))
             elif found_inf is not None and float(found_inf) > 0:
                 self._turn.skipped += 1
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -14,7 +14,9 @@ from torch import Tensor, nn
 
 from sickbay.readings import Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy, computes
+from sickbay.vitals.guard import Guard
 from sickbay.vitals.hooks import Handles, Hook, first_tensor
+from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
 from sickbay.vitals.statistics import measure
 
@@ -32,10 +34,9 @@ class Replay:
     kind: Kind = "activation"
     due = False  # it is never planned
 
-    def __init__(self, anatomy: Anatomy, brief: bool = False) -> None:
-        self._anatomy = anatomy
-        self._brief = brief  # keep some samples of a batch, and only when that is wanted
-        self.wanted = True
+    def __init__(self, anatomy: Anatomy, guard: Guard, meter: Meter) -> None:
+        self._anatomy, self._guard, self._meter = anatomy, guard, meter
+        self.wanted = True  # a late meter cannot run a batch again: it only keeps some samples
         self._inputs: tuple[Any, Any] | None = None
         self._rows: dict[str, Numbers] = {}
         self._in_batch = False  # what is not finite came with the batch
@@ -80,13 +81,18 @@ class Replay:
         self._hooks.remove()
         self._inputs = None
 
+    def _keep_some(self, args: Any, kwargs: Any) -> None:
+        values = (*args, *kwargs.values())
+        tensors = [each for each in values if isinstance(each, Tensor) and not each.is_sparse]
+        self._inputs = tuple(first_samples(tensors)), {}
+
     def _keep(self, model: nn.Module, args: Any, kwargs: Any) -> None:
         if torch.compiler.is_compiling() or not model.training or not torch.is_grad_enabled():
             return
-        if self._brief and self.wanted:
-            self._inputs = shortened(args), shortened(kwargs)
-        elif not self._brief:
+        if not self._meter.late:
             self._inputs = args, kwargs
+        elif self.wanted and not self._meter.blocked:
+            self._guard.run("batch", self._keep_some, args, kwargs)
         if torch.is_autocast_enabled(self._device):
             self._autocast = torch.autocast(self._device, torch.get_autocast_dtype(self._device))
 
@@ -99,13 +105,16 @@ def excerpt(tensor: Tensor) -> Tensor:
     return tensor[: max(2, LARGE * len(tensor) // tensor.numel())].clone()
 
 
-def shortened(values: Any) -> Any:
-    """Return arguments with excerpts of their tensors."""
-    if isinstance(values, dict):
-        return {name: shortened(value) for name, value in values.items()}
-    if isinstance(values, tuple):
-        return tuple(map(shortened, values))
-    return excerpt(values) if isinstance(values, Tensor) else values
+def first_samples(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return copies of the first samples of tensors, of all the same number where they match."""
+    batch = len(tensors[0]) if tensors and tensors[0].ndim else 0
+    fitting = [each for each in tensors if each.ndim and len(each) == batch]
+    most = max((each.numel() for each in fitting), default=0)
+    rows = batch if most <= LARGE else max(2, LARGE * batch // most)
+    return [
+        each.detach()[:rows].clone() if each.ndim and len(each) == batch else each.detach()
+        for each in tensors
+    ]
 
 
 class _Found(Exception):  # noqa: N818 - no error: it ends the replay

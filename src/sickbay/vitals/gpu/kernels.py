@@ -25,6 +25,7 @@ KEPT_ = tl.constexpr(KEPT)
 PROBE_ = tl.constexpr(PROBE)
 INF = tl.constexpr(float("inf"))
 EXPONENT = tl.constexpr(0x7F800000)
+FAR = tl.constexpr(2.0**20)  # times the unit, above and below which fourth powers may be lost
 
 
 @triton.jit
@@ -48,6 +49,16 @@ def values_at(address, kind, places, inside):
 
 
 @triton.jit
+def unit_of(spread):
+    """Return the power of two next to a spread, 1 if there is none, and its inverse."""
+    bits = spread.to(tl.int32, bitcast=True) & EXPONENT
+    bits = tl.where(spread > 0, bits, 127 << 23)
+    bits = tl.minimum(tl.maximum(bits, 1 << 23), 253 << 23)
+    unit = bits.to(tl.float32, bitcast=True)
+    return unit, ((254 << 23) - bits).to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def pivot_and_unit(address, kind, first, last):
     """Return a value near the mean of a chunk, and the power of two next to its spread."""
     apart = tl.maximum((last - first) // PROBE_, 1)
@@ -58,12 +69,7 @@ def pivot_and_unit(address, kind, first, last):
     x = tl.where(sound, x, 0.0)
     pivot = tl.sum(x) / tl.maximum(tl.sum(sound.to(tl.float32)), 1.0)
     pivot = tl.where(is_number(pivot), pivot, 0.0)
-    spread = tl.max(tl.where(sound, tl.abs(x - pivot), 0.0))
-    bits = spread.to(tl.int32, bitcast=True) & EXPONENT
-    bits = tl.where(spread > 0, bits, 127 << 23)
-    bits = tl.minimum(tl.maximum(bits, 1 << 23), 253 << 23)
-    unit = bits.to(tl.float32, bitcast=True)
-    inverse = ((254 << 23) - bits).to(tl.float32, bitcast=True)
+    unit, inverse = unit_of(tl.max(tl.where(sound, tl.abs(x - pivot), 0.0)))
     return pivot, unit, inverse
 
 
@@ -136,10 +142,13 @@ def quick_sums(
 
 @triton.jit
 def sums(
-    pointer, first, last, pivot, inverse, block: tl.constexpr, unroll: tl.constexpr,
+    pointer, first, last, pivot, unit, inverse, block: tl.constexpr, unroll: tl.constexpr,
     aligned: tl.constexpr,
 ):  # fmt: skip
-    """Return the sums of a chunk: quickly, and once more with care if not all was finite."""
+    """Return the sums of a chunk, and their unit: quickly, and once more with care if need be.
+
+    That is if not all was finite, or if the unit was so far off that powers are lost.
+    """
     middle = first + (last - first) // (block * unroll) * (block * unroll)
     p1, p2, p3, p4, zeros, lost, low, high = careful_sums(
         pointer, middle, last, pivot, inverse, block
@@ -160,7 +169,14 @@ def sums(
             p1, p2, p3, p4, zeros, lost, low, high = careful_sums(
                 pointer, first, last, pivot, inverse, block
             )
-    return p1, p2, p3, p4, zeros, lost, low, high
+    spread = tl.maximum(high - pivot, pivot - low)
+    size = spread * inverse
+    if (spread > 0) & ((size > FAR) | (size < 1 / FAR)):
+        unit, inverse = unit_of(spread)
+        p1, p2, p3, p4, zeros, lost, low, high = careful_sums(
+            pointer, first, last, pivot, inverse, block
+        )
+    return p1, p2, p3, p4, zeros, lost, low, high, unit
 
 
 @triton.jit
@@ -177,18 +193,18 @@ def read(
     last = tl.minimum(first + chunk, tl.load(sizes + tensor))
     pivot, unit, inverse = pivot_and_unit(address, kind, first, last)
     if kind == 0:
-        p1, p2, p3, p4, zeros, lost, low, high = sums(
-            address.to(tl.pointer_type(tl.float32)), first, last, pivot, inverse,
+        p1, p2, p3, p4, zeros, lost, low, high, unit = sums(
+            address.to(tl.pointer_type(tl.float32)), first, last, pivot, unit, inverse,
             block, unroll, aligned,
         )  # fmt: skip
     elif kind == 1:
-        p1, p2, p3, p4, zeros, lost, low, high = sums(
-            address.to(tl.pointer_type(tl.bfloat16)), first, last, pivot, inverse,
+        p1, p2, p3, p4, zeros, lost, low, high, unit = sums(
+            address.to(tl.pointer_type(tl.bfloat16)), first, last, pivot, unit, inverse,
             block, unroll, aligned,
         )  # fmt: skip
     else:
-        p1, p2, p3, p4, zeros, lost, low, high = sums(
-            address.to(tl.pointer_type(tl.float16)), first, last, pivot, inverse,
+        p1, p2, p3, p4, zeros, lost, low, high, unit = sums(
+            address.to(tl.pointer_type(tl.float16)), first, last, pivot, unit, inverse,
             block, unroll, aligned,
         )  # fmt: skip
     out = parts + program * PARTS_

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +20,6 @@ from sickbay.vitals.gpu.operators import operators
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 CHUNK = 32_768  # values a program reads, more if there would be too many chunks
 CHUNKS = 16_384  # the sums of more would take too much memory
-UPLOADS = 8  # lists of addresses that may be on their way at a time
 ALIGNED = 16  # bytes: what is aligned so is read by four values at a time
 
 Layout = tuple[tuple[int, ...], tuple[torch.dtype, ...]]  # sizes and kinds
@@ -57,26 +58,28 @@ class Pass:
 
     def read(self, tensors: Sequence[Tensor], scale: Tensor | None, keep: bool) -> Tensor:
         """Return the statistics of tensors of this layout, on the device: valid until the next."""
-        addresses = self.addresses.of(tensors)
         if keep and not len(self.kept):
             self.kept = torch.empty(len(tensors), KEPT, device=self.device)
             self.shifts = torch.empty(len(tensors), 3, dtype=torch.float64, device=self.device)
-        operators.read(
-            addresses, self.sizes, self.kinds, self.owners, self.begins, self.parts, self.chunk,
-            self.addresses.aligned,
-        )  # fmt: skip
-        operators.merge(
-            addresses, self.sizes, self.kinds, self.begins, self.parts, jitter(self.device),
-            self.one if scale is None else scale, self.kept, self.table, keep,
-        )  # fmt: skip
+        with current(self.device):
+            addresses = self.addresses.of(tensors)
+            operators.read(
+                addresses, self.sizes, self.kinds, self.owners, self.begins, self.parts,
+                self.chunk, self.addresses.aligned,
+            )  # fmt: skip
+            operators.merge(
+                addresses, self.sizes, self.kinds, self.begins, self.parts, jitter(self.device),
+                self.one if scale is None else scale, self.kept, self.table, keep,
+            )  # fmt: skip
         return self.table
 
     def moved(self, tensors: Sequence[Tensor]) -> Tensor:
         """Return how far each has moved since it was read and kept: share, square, length."""
-        operators.moved(
-            self.addresses.of(tensors), self.sizes, self.kinds, jitter(self.device), self.kept,
-            self.shifts,
-        )  # fmt: skip
+        with current(self.device):
+            operators.moved(
+                self.addresses.of(tensors), self.sizes, self.kinds, jitter(self.device),
+                self.kept, self.shifts,
+            )  # fmt: skip
         return self.shifts
 
 
@@ -87,10 +90,7 @@ class Addresses:
         self.aligned = True
         self._there = torch.zeros(count, dtype=torch.int64, device=device)
         self._known: list[int] = []
-        pinned = device.type == "cuda"
-        self._pages = torch.zeros(UPLOADS, count, dtype=torch.int64, pin_memory=pinned)
-        self._sent = [torch.cuda.Event() if pinned else None for _ in range(UPLOADS)]
-        self._page = 0
+        self._pages: deque[tuple[Tensor, torch.cuda.Event | None]] = deque()
 
     def of(self, tensors: Sequence[Tensor]) -> Tensor:
         """Return the addresses of these."""
@@ -100,21 +100,27 @@ class Addresses:
         return self._there
 
     def _send(self, found: list[int]) -> None:
-        page = self._free_page()
-        self._pages[page].numpy()[:] = found
-        self._there.copy_(self._pages[page], non_blocking=True)
-        if (event := self._sent[page]) is not None:
-            event.record()
+        page, event = self._free_page()
+        page.numpy()[:] = found
+        self._there.copy_(page, non_blocking=True)
+        if event is not None:
+            event.record(torch.cuda.current_stream(self._there.device))
+        self._pages.append((page, event))
         self._known = found
         self.aligned = not any(address % ALIGNED for address in found)
 
-    def _free_page(self) -> int:
-        """Return a page whose last list has arrived; the device is never that far behind."""
-        self._page = (self._page + 1) % UPLOADS
-        event = self._sent[self._page]
-        if event is not None and not event.query():
-            event.synchronize()
-        return self._page
+    def _free_page(self) -> tuple[Tensor, torch.cuda.Event | None]:
+        """Return the oldest page if its list has arrived, else a new one: nobody waits."""
+        if self._pages and ((event := self._pages[0][1]) is None or event.query()):
+            return self._pages.popleft()
+        pinned = self._there.is_cuda
+        page = torch.zeros(len(self._there), dtype=torch.int64, pin_memory=pinned)
+        return page, torch.cuda.Event() if pinned else None
+
+
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """Make a device the one that kernels are launched on."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def sent(values: NDArray[Any], device: torch.device) -> Tensor:

@@ -18,6 +18,7 @@ from sickbay.vitals.statistics import plain
 PAYERS = {"raw": "gradient", "sample": "activation"}
 Group = tuple[torch.device, slice | list[int], list[Tensor]]
 Timed = tuple[str, torch.cuda.Event, torch.cuda.Event]  # what a device did between two events
+PASSES = 16  # that are kept: a model has about four
 MOST = 64  # tickets that may be out; the loop is then that far ahead of the device
 
 
@@ -76,23 +77,17 @@ class LateMeter(Meter):
     late = True
 
     def __init__(self) -> None:
+        super().__init__(on_device=torch.cuda.is_available())
         self._passes: dict[tuple[str, Layout, torch.device], Pass] = {}
-        self._layouts: dict[tuple[Layout, torch.device], Pass] = {}
         self._pages = Pages()
         self._fills: list[Callable[[], None]] = []
-        self._streams: dict[int, torch.cuda.Stream] = {}
+        self._streams: dict[tuple[torch.device, int], torch.cuda.Stream] = {}
         self._timed: list[Timed] = []
         self._out = 0
 
     @property
-    def full(self) -> bool:  # type: ignore[override]
-        """Whether the device is so far behind that nothing more should be asked for."""
+    def full(self) -> bool:
         return self._out >= MOST
-
-    @property
-    def blocked(self) -> bool:  # type: ignore[override]
-        """Whether a CUDA graph is being captured, which our copies and events would break."""
-        return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
     def measure(self, what: str, tensors: Sequence[Tensor], scale: Tensor | float = 1.0) -> Numbers:
         result = np.full((len(tensors), len(STATISTICS)), np.nan)
@@ -149,12 +144,16 @@ class LateMeter(Meter):
     def _pass(self, what: str, tensors: Sequence[Tensor], device: torch.device) -> Pass:
         """Return the pass for tensors like these; a new one shares what it can with its like."""
         layout = tuple([each.numel() for each in tensors]), tuple([each.dtype for each in tensors])
-        known = self._passes.get((what, layout, device))
+        known = self._passes.pop((what, layout, device), None)
         if known is None:
-            like = self._layouts.get((layout, device))
+            same = (each for key, each in self._passes.items() if key[1:] == (layout, device))
+            like = next(same, None)
             known = Pass(layout, device) if like is None else like.again()
-            self._layouts.setdefault((layout, device), known)
-            self._passes[what, layout, device] = known
+            if (
+                len(self._passes) >= PASSES
+            ):  # of many sizes: the one that was not used for long goes
+                del self._passes[next(iter(self._passes))]
+        self._passes[what, layout, device] = known
         return known
 
     def _send(self, values: Tensor, result: Numbers, places: slice | list[int]) -> None:
@@ -172,7 +171,7 @@ class LateMeter(Meter):
     def _note_stream(self, device: torch.device) -> None:
         if device.type == "cuda":
             stream = torch.cuda.current_stream(device)
-            self._streams[stream.stream_id] = stream
+            self._streams[device, stream.stream_id] = stream
 
 
 class LateHeld(Held):
