@@ -123,7 +123,7 @@ def test_units_that_die_while_single_samples_come_out_right_are_found() -> None:
     model = points(nn.ReLU)
     with torch.no_grad():
         model.get_parameter("0.bias")[1:] = -100.0  # all units but one
-    doctor = trained(model, sgd(model), blobs(0.0), 1, 40, accuracy=True)
+    doctor = trained(model, sgd(model), blobs(0.0), 1, 60, accuracy=True)
     assert [each.problem for each in doctor.findings] == ["dead_units"]
 
 

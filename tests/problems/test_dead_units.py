@@ -96,7 +96,7 @@ def test_a_layer_that_puts_out_nothing_counts_at_once(share: float, expected: bo
     ],
 )
 def test_what_lasts_over_small_batches(readings: Sequence[float], expected: bool) -> None:
-    made = History(Setup(layers=LAYERS, output_shape=(4, 3)), loss=BAD)
+    made = History(Setup(layers=LAYERS, output_shape=(8, 3)), loss=BAD)
     for step, share in enumerate(readings):
         rows = {"1": {"dead_units": 0.9, "lasting_dead": share}, "4": {}}
         made.append(Vitals(step=step, tables=[Table.of("activation", step, rows)]))

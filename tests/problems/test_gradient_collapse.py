@@ -47,6 +47,7 @@ def test_check(norms: list[float], expected: bool) -> None:
         pytest.param([1.0, 1.0, 1.0, 1.0, 9.0], True, id="rose"),
         pytest.param([1.0, 1.0, 1.0, 1.0, nan], True, id="nan"),
         pytest.param([1.0, 1.0, 1.0, 0.1, 0.4], True, id="was-lower-just-before"),
+        pytest.param([0.0, 1.0, 1.0, 1.0, 0.0], False, id="nothing-to-learn"),
         pytest.param([0.1], True, id="one"),
         pytest.param([], True, id="none"),
     ],

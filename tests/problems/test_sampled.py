@@ -91,6 +91,7 @@ def test_readings(size: int, readings: int, least: int, expected: list[int]) -> 
         pytest.param([24, 24, 24], [2], id="whole-batches"),
         pytest.param([24, 24, 3], [1, 2], id="the-last-is-small"),
         pytest.param([24, 3, 3], [0, 1, 2], id="two-are-small"),
+        pytest.param([240, *[1] * 8], [1, 2, 3, 4, 5, 6, 7, 8], id="one-sample-at-least"),
         pytest.param([24, 24, nan], [2], id="not-measured"),
         pytest.param([24, 24, inf], [2], id="inf"),
         pytest.param([0, 0, 0], [2], id="nothing"),
@@ -144,23 +145,24 @@ TINY = {"a.weight": {"update_ratio": 1e-9}, "b.weight": {"update_ratio": 1e-9}}
 
 
 @pytest.mark.parametrize(
-    ("asked", "kind", "sick", "well"),
+    ("asked", "kind", "sick", "well", "samples"),
     [
-        pytest.param(DeadUnits(), "activation", SILENT, AWAKE, id="dead_units"),
-        pytest.param(SaturatedActivation(), "activation", FLAT, STEEP, id="saturated_activation"),
-        pytest.param(DyingRelu(), "gradient", DYING, LIVING, id="dying_relu"),
-        pytest.param(VanishingGradient(), "gradient", FADED, STRONG, id="vanishing_gradient"),
-        pytest.param(UnchangedWeights(), "weight", STILL, MOVING, id="unchanged_weights"),
-        pytest.param(LearningRateTooLow(), "weight", TINY, MOVING, id="learning_rate_too_low"),
+        pytest.param(DeadUnits(), "activation", SILENT, AWAKE, 16, id="dead_units"),
+        pytest.param(
+            SaturatedActivation(), "activation", FLAT, STEEP, 16, id="saturated_activation"
+        ),
+        pytest.param(DyingRelu(), "gradient", DYING, LIVING, 32, id="dying_relu"),
+        pytest.param(VanishingGradient(), "gradient", FADED, STRONG, 16, id="vanishing_gradient"),
+        pytest.param(UnchangedWeights(), "weight", STILL, MOVING, 16, id="unchanged_weights"),
+        pytest.param(LearningRateTooLow(), "weight", TINY, MOVING, 16, id="learning_rate_too_low"),
     ],
 )
-@pytest.mark.parametrize(
-    ("size", "needed"),
-    [pytest.param(1, 16, id="batch-of-1"), pytest.param(4, 4, id="batch-of-4")],
-)
+@pytest.mark.parametrize("size", [1, 4])
 def test_what_shows_in_single_samples_must_show_in_many(
-    asked: Problem, kind: Kind, sick: Rows, well: Rows, size: int, needed: int
+    asked: Problem, kind: Kind, sick: Rows, well: Rows, samples: int, size: int
 ) -> None:
+    needed = samples // size
+
     def found(*readings: Rows) -> bool:
         return asked.check(history(size, kind, readings, loss=[1.0] * 20)) is not None
 
@@ -243,6 +245,7 @@ def test_gradient_norms(size: int, newest: list[float], spike: bool, collapse: b
         pytest.param([1.0] * 16, True, id="the-loss-stands"),
         pytest.param([0.1] * 16, False, id="solved"),
         pytest.param([9.0] + [0.1] * 15, False, id="solved-but-for-one"),
+        pytest.param([0.0] * 16, False, id="nothing-to-learn"),
     ],
 )
 def test_gradients_that_are_small_as_the_samples_are_solved(
@@ -317,11 +320,12 @@ def test_a_clamp_is_not_told_from_one_output() -> None:
     [
         pytest.param([0.001, *[1.0] * 15], False, id="a-lucky-first-sample"),
         pytest.param([0.1] * 16, True, id="really-lower-at-first"),
+        pytest.param([0.9, *[1.0] * 14, 99.0], False, id="one-far-off"),
     ],
 )
 def test_learning_rate_too_high(first: list[float], expected: bool) -> None:
     rows = {"a.weight": {"update_ratio": 0.2}, "b.weight": {"update_ratio": 0.2}}
-    made = history(1, "weight", [rows] * 3, loss=[*first, *[1.0] * 16])
+    made = history(1, "weight", [rows] * 3, loss=[*first, *[1.0] * 15, 99.0])
     assert bool(LearningRateTooHigh().check(made)) is expected
 
 

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -33,7 +34,8 @@ class DeadUnits(LearningProblem):
     How it is judged:
         The share of units of one layer that were zero for the whole batch in each of the last three
         readings, while the model learns badly; a layer that puts out nothing but 0 counts always,
-        and at once. Where batches are small, in each of the readings that make up `samples`.
+        and at once. Where batches are small, in each of the readings that make up twice `samples`,
+        or for a layer that puts out nothing but 0, `samples`.
 
     Example:
         >>> from sickbay.readings import Setup, Table, Vitals
@@ -62,15 +64,12 @@ class DeadUnits(LearningProblem):
 
     def check(self, history: History) -> Finding | None:
         table = history.table("activation")
-        if table is None or not np.fmax.reduce(shares([table])[:-1], initial=0) >= self.share:
+        if table is None or not np.fmax.reduce(silent([table])[:-1], initial=0) >= self.share:
             return None
-        tables = self.readings(history, "activation")
-        if not tables or any(each.names != table.names for each in tables):
-            return None
-        silent = shares(tables)
+        shares = self._shares(history, table)
         dead = {
             name: float(share)
-            for name, share in zip(table.names[:-1], silent, strict=False)
+            for name, share in zip(table.names[:-1], shares, strict=False)
             if share >= self.share and history.setup.layers.get(name) in SILENCED
         }
         worst = max(dead.values(), default=0.0)
@@ -81,8 +80,19 @@ class DeadUnits(LearningProblem):
         message += f" (limit {100 * self.share:g} %)"
         return self.found(history, message, step=table.step, layers=tuple(dead), share=dead[first])
 
+    def _shares(self, history: History, newest: Table) -> Numbers:
+        """Return for each layer the share of units that were zero for long enough."""
+        some = self._readings(history, newest, 1)
+        more = self._readings(history, newest, self.readings_of_units(history))
+        whole = silent(some) == 1 if some else np.zeros(len(newest.names), bool)
+        return np.where(whole, 1.0, silent(more) if more else nan)
 
-def shares(tables: Sequence[Table]) -> Numbers:
+    def _readings(self, history: History, newest: Table, least: int) -> list[Table]:
+        tables = self.readings(history, "activation", least)
+        return tables if all(each.names == newest.names for each in tables) else []
+
+
+def silent(tables: Sequence[Table]) -> Numbers:
     """Return for each layer the share of units that were zero in all these readings."""
     whole = np.all([table.column("dead_units") == 1 for table in tables], 0)
     # What lasts for three readings says it of the first two as well.

@@ -41,6 +41,9 @@ class DyingRelu(GradientProblem):
 
     share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)
 
+    def needed(self, history: History) -> int:
+        return max(self.checks, self.readings_of_units(history))
+
     def shows(self, history: History, table: Table) -> bool:
         # A mean needs one such at least.
         some = np.fmax.reduce(table.column("zeros"), initial=0) >= self.share

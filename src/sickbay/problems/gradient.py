@@ -27,11 +27,15 @@ class GradientProblem(LearningProblem):
     def describe(self, history: History, table: Table) -> Finding:
         """Return the finding for a table that shows the problem."""
 
+    def needed(self, _history: History) -> int:
+        """Return how many readings in a row must show it."""
+        return self.checks
+
     def check(self, history: History) -> Finding | None:
         newest = history.table("gradient")
         if newest is None or not self.shows(history, newest) or not self.learns_badly(history):
             return None
-        tables = self.readings(history, "gradient", self.checks)
+        tables = self.readings(history, "gradient", self.needed(history))
         if not tables or not all(self.shows(history, table) for table in tables):
             return None
         return self.describe(history, newest)

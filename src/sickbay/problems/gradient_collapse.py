@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sickbay.findings import Finding
@@ -16,8 +17,8 @@ class GradientCollapse(SampledProblem):
 
     How it is judged:
         The newest norm is below `factor` times the lowest of the `window` steps before it, unless
-        the loss has fallen to less than half of its lowest with it. Where batches are small, the
-        medians of the newest that make up `samples`.
+        the loss has fallen to 0, or to less than half of its lowest, with it. Where batches are
+        small, the medians of the newest that make up `samples`.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [1e-8])
@@ -42,8 +43,7 @@ class GradientCollapse(SampledProblem):
         steps = self.steps(history)
         now, before = lately(history, self.window, steps)
         losses = history.recent("loss", self.window * steps + 1)
-        solved = len(losses) > steps and 0 <= typical(losses[-steps:]) < 0.5 * min(losses[:-steps])
-        if not before or not now < self.factor * min(before) or solved:
+        if not before or not now < self.factor * min(before) or is_solved(losses, steps):
             return None
         low = min(before)
         message = (
@@ -51,3 +51,11 @@ class GradientCollapse(SampledProblem):
             f"(limit {self.factor:g} times that)"
         )
         return self.found(history, message, now=now, low=low)
+
+
+def is_solved(losses: Sequence[float], steps: int) -> bool:
+    """Tell whether the newest losses are 0, or far below all before: then gradients are too."""
+    if len(losses) <= steps:
+        return False
+    now = typical(losses[-steps:])
+    return now == 0 or 0 < now < 0.5 * min(losses[:-steps])

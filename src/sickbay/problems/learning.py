@@ -1,5 +1,6 @@
 """Problems that only count while the model learns badly."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
 
@@ -55,8 +56,7 @@ def best_accuracy(history: History, steps: int = 1) -> float:
 def fall(history: History, steps: int = 1) -> float:
     """Return how far the loss has fallen, as a fraction of its first value; NaN if not known.
 
-    With `steps`, from the median of the first so many to that of the last, ten times as many: one
-    sample that is far off says little.
+    With `steps`, from the median of the first so many to that of the last, ten times as many.
 
     >>> fall(History(loss=[2.0, 1.0, 1.5]))
     0.25
@@ -65,5 +65,13 @@ def fall(history: History, steps: int = 1) -> float:
     losses = history.recent("loss", RECENT * steps) or history.epochs("loss")[-1:]
     if isnan(first) or not losses or not first:
         return nan
-    now = typical(losses) if steps > 1 else sum(losses) / len(losses)
-    return (first - now) / abs(first)
+    return (first - level(losses, steps)) / abs(first)
+
+
+def level(losses: Sequence[float], steps: int = 1) -> float:
+    """Return the mean of losses, or where each is of few samples, with `steps`, the median.
+
+    >>> level([1.0, 1.0, 4.0]), level([1.0, 1.0, 4.0], 2)
+    (2.0, 1.0)
+    """
+    return typical(losses) if steps > 1 else sum(losses) / len(losses)

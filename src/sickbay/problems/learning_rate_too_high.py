@@ -4,7 +4,7 @@ from math import nan
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.learning import RECENT
+from sickbay.problems.learning import RECENT, level
 from sickbay.problems.sampled import SampledProblem
 from sickbay.problems.updates import middle, relative_gradients, updates, usual_update
 from sickbay.thresholds import threshold
@@ -22,11 +22,11 @@ class LearningRateTooHigh(SampledProblem):
 
     How it is judged:
         The median over kernels of the update in proportion to the weight is above `ratio` in each
-        of the last `checks` readings, and the loss, averaged over the last 10 steps (more if that
-        is not `samples`), is above `loss` times its first value. Or that median is above `ratio`
-        once, and the learning rate has just been raised to more than `raised` times all it was
-        before. Or one step changes some kernel by more than `jump` times its size, with gradients
-        of a usual size (at most 100 times the weight).
+        of the last `checks` readings, and the loss, averaged over the last 10 steps (or the median
+        of those that make up `samples`), is above `loss` times its first value. Or that median is
+        above `ratio` once, and the learning rate has just been raised to more than `raised` times
+        all it was before. Or one step changes some kernel by more than `jump` times its size, with
+        gradients of a usual size (at most 100 times the weight).
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -69,13 +69,14 @@ class LearningRateTooHigh(SampledProblem):
             message += f" the weights by {100 * now:.3g} % of their size"
             return self.found(history, message, step=tables[-1].step, rate=rate, before=usual)
         ratio = min(usual_update(history, table) for table in tables)
-        window = max(RECENT, self.steps(history))
+        steps = self.steps(history)
+        window = max(RECENT, steps)
         first, losses = self.first_loss(history), history.recent("loss", window)
         if len(tables) < self.checks or not ratio > self.ratio:
             return None
         if len(losses) < window or first <= 0:
             return None
-        now = sum(losses) / len(losses)
+        now = level(losses, steps)
         if not now > self.loss * first:
             return None
         message = (

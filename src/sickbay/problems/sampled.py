@@ -32,6 +32,14 @@ class SampledProblem(Problem):
         size = batch_size(history.setup)
         return -(-self.samples // size) if size else 1
 
+    def readings_of_units(self, history: History) -> int:
+        """Return how many readings tell that units are dead rather than not called for.
+
+        Where batches are small, twice as many as usual: samples of other kinds may not have come.
+        """
+        steps = self.steps(history)
+        return 2 * steps if steps > 1 else 1
+
     def readings(self, history: History, kind: Kind, least: int = 1) -> list[Table]:
         """Return the newest tables of a kind with enough samples behind them, oldest first.
 
@@ -40,7 +48,7 @@ class SampledProblem(Problem):
         tables, sizes, seen = history.tables(kind, max(least, LOOK_BACK)), sizes_of(history), 0.0
         usual = batch_size(history.setup) or self.samples
         for count, table in enumerate(reversed(tables), 1):
-            seen += usual * sizes.get(table.step, 1.0)
+            seen += max(1.0, usual * sizes.get(table.step, 1.0))
             if count >= least and seen >= self.samples:
                 return tables[-count:]
         return []
