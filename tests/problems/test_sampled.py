@@ -246,6 +246,7 @@ def test_gradient_norms(size: int, newest: list[float], spike: bool, collapse: b
         pytest.param([0.1] * 16, False, id="solved"),
         pytest.param([9.0] + [0.1] * 15, False, id="solved-but-for-one"),
         pytest.param([0.0] * 16, False, id="nothing-to-learn"),
+        pytest.param([0.4] * 16, True, id="hardly-lower"),
     ],
 )
 def test_gradients_that_are_small_as_the_samples_are_solved(
@@ -253,6 +254,19 @@ def test_gradients_that_are_small_as_the_samples_are_solved(
 ) -> None:
     made = History(
         setup(1), grad_norm=[0.5, 2.0] * 100 + [1e-9] * 16, loss=[0.5, 2.0] * 100 + newest
+    )
+    assert bool(GradientCollapse().check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [pytest.param(1, False, id="samples"), pytest.param(64, True, id="batch")]
+)
+def test_small_gradients_where_samples_were_solved_long_ago(size: int, expected: bool) -> None:
+    newest = 16 if size == 1 else 1
+    made = History(
+        setup(size),
+        grad_norm=[2.0] * 40 + [1e-3] * 80 + [1e-9] * newest,
+        loss=[2.0] * 40 + [0.0, 1e-3] * 40 + [1e-3] * newest,
     )
     assert bool(GradientCollapse().check(made)) is expected
 

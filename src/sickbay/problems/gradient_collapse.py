@@ -7,6 +7,8 @@ from sickbay.problems.norms import lately
 from sickbay.problems.sampled import SampledProblem, typical
 from sickbay.thresholds import threshold
 
+NOTHING = 1e-3  # of the first loss
+
 
 @dataclass(frozen=True, kw_only=True)
 class GradientCollapse(SampledProblem):
@@ -43,7 +45,9 @@ class GradientCollapse(SampledProblem):
         steps = self.steps(history)
         now, before = lately(history, self.window, steps)
         losses = history.recent("loss", self.window * steps + 1)
-        if not before or not now < self.factor * min(before) or is_solved(losses, steps):
+        if not before or not now < self.factor * min(before):
+            return None
+        if is_solved(losses, steps, self.first_loss(history)):
             return None
         low = min(before)
         message = (
@@ -53,9 +57,14 @@ class GradientCollapse(SampledProblem):
         return self.found(history, message, now=now, low=low)
 
 
-def is_solved(losses: Sequence[float], steps: int) -> bool:
-    """Tell whether the newest losses are 0, or far below all before: then gradients are too."""
+def is_solved(losses: Sequence[float], steps: int, first: float) -> bool:
+    """Tell whether the newest losses are 0, or far below all before: then gradients are too.
+
+    With `steps`, small batches, it is enough that they are next to nothing against the first.
+    """
     if len(losses) <= steps:
         return False
     now = typical(losses[-steps:])
+    if steps > 1 and 0 <= now < NOTHING * first:
+        return True
     return now == 0 or 0 < now < 0.5 * min(losses[:-steps])
