@@ -89,7 +89,7 @@ def test_the_difference_reads_as_code() -> None:
         "+ optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)",
         "- batch_size = 32",
         "+ batch_size = 64",
-        "+ clip_norm = 1.0",
+        "+ clip_norm = 1.0  # clip_grad_norm_(model.parameters(), clip_norm) after backward()",
     ]
     assert first.diff(first.copy()) == "no change"
 

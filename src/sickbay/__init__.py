@@ -42,8 +42,15 @@ _LATER = {
 }
 
 
+_MODULES = ("inject", "problems", "remedies", "repairs", "surgery")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES, "__version__"])
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("inject", "problems", "remedies", "repairs", "surgery"):
+    if name in _MODULES:
         return import_module(f"sickbay.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'sickbay' has no attribute {name!r}")

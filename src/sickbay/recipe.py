@@ -16,6 +16,16 @@ from sickbay.readings import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
 # Settings of a group that say how torch computes, not what; they are not shown.
+HOW = {
+    "clip_norm": "clip_grad_norm_(model.parameters(), clip_norm) after backward()",
+    "clip_value": "clip_grad_value_(model.parameters(), clip_value) after backward()",
+    "warmup": "steps over which the learning rate rises from nothing",
+    "patience": "epochs without a better loss after which the learning rate is halved",
+    "cooldown": "more epochs, at a tenth of the learning rate",
+    "skip_bad_batches": "leave a step out if a gradient is not finite",
+    "train_mode": "model.train() before each epoch",
+    "rollbacks": "times to go back to the last healthy weights",
+}
 UNSAID = ("params", "foreach", "fused", "capturable", "differentiable", "maximize", "initial_lr")
 
 
@@ -52,7 +62,7 @@ class Recipe:
     >>> print(recipe.diff(replace(recipe.with_lr(0.01), clip_norm=1.0)))
     - optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     + optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    + clip_norm = 1.0
+    + clip_norm = 1.0  # clip_grad_norm_(model.parameters(), clip_norm) after backward()
     """
 
     model: nn.Module
@@ -194,7 +204,12 @@ def _settings(recipe: Recipe) -> Mapping[str, str]:
     """Return what can be said in one line each."""
     loss = recipe.loss
     kind = f"nn.{loss}" if type(loss).__module__.startswith("torch.nn") else repr(loss)
-    named = {"loss": getattr(loss, "__name__", kind), "optimizer": spoken(recipe.optimizer)}
+    optimizer = spoken(recipe.optimizer)
+    held = sum(len(group["params"]) for group in recipe.optimizer.param_groups)
+    total = sum(each.requires_grad for each in recipe.model.parameters())
+    if held < total:
+        optimizer = optimizer.replace("model.parameters()", f"{held} of {total} parameters")
+    named = {"loss": getattr(loss, "__name__", kind), "optimizer": optimizer}
     plain = ("batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs", "cooldown")
     flags = ("skip_bad_batches", "train_mode", "rollbacks")
     return named | {name: repr(getattr(recipe, name)) for name in (*plain, *flags)}
@@ -210,4 +225,5 @@ def _differences(old: Recipe, new: Recipe) -> Iterator[str]:
             if before[name] not in unset:
                 yield f"- {name} = {before[name]}"
             if after[name] not in unset:
-                yield f"+ {name} = {after[name]}"
+                how = f"  # {HOW[name]}" if name in HOW else ""
+                yield f"+ {name} = {after[name]}{how}"

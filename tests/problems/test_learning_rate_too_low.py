@@ -127,3 +127,13 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert finding.message == (
         "a step changes the weights by 1e-05 of their size (limit 0.000244141)"
     )
+
+
+@pytest.mark.parametrize(("norm", "found"), [(0.5, True), (0.0, False)])
+def test_weights_that_do_not_move_at_all(norm: float, found: bool) -> None:
+    """A rate of 0, or one whose steps are lost to rounding; without a gradient there is none."""
+    history = History(loss=[2.3] * 4, grad_norm=[norm] * 4, lr=[1e-12] * 4)
+    for step in range(4):
+        rows = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 0.0}}
+        history.append(Vitals(step=step, tables=[Table.of("weight", step, rows)]))
+    assert (LearningRateTooLow(samples=1).check(history) is not None) == found

@@ -97,7 +97,7 @@ def test_neither_data_nor_a_loop() -> None:
 def test_a_loop_that_makes_no_step() -> None:
     model = healthy()
     recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
-    with pytest.raises(sickbay.UsageError, match=r"train must call doctor\.step"):
+    with pytest.raises(sickbay.UsageError, match=r"it was called 0 times"):
         sickbay.repair(recipe, train=lambda _recipe, _doctor: None, progress=False)
 
 
@@ -178,3 +178,42 @@ def test_what_is_not_for_a_loop_of_ones_own(more: dict[str, Any], said: str) -> 
     model = healthy()
     recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
     assert said in refused(lambda: sickbay.repair(recipe, **{"train": print, **more}))
+
+
+def looping(steps: int = 40, swallow: bool = False, other: bool = False) -> Any:
+    points, labels = circles(256)
+
+    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
+        model = nn.Linear(2, 1) if other else recipe.model
+        for _ in range(steps):
+            try:
+                recipe.optimizer.zero_grad()
+                loss = recipe.loss(model(points), labels)
+                loss.backward()  # type: ignore[no-untyped-call]
+                if not other:
+                    recipe.optimizer.step()
+                doctor.step(loss)
+            except Exception:
+                if not swallow:
+                    raise
+
+    return train
+
+
+def recipe_of(model: nn.Module) -> sickbay.Recipe:
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    return sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=1)
+
+
+def test_a_loop_that_does_not_end_when_it_should() -> None:
+    recipe = recipe_of(sick())
+    outcome = sickbay.repair(recipe, train=looping(swallow=True), progress=False)
+    assert outcome.attempts[0].result == "vanishing_gradient"
+
+
+def test_a_loop_that_trains_something_else() -> None:
+    told = refused(
+        lambda: sickbay.repair(recipe_of(sick()), train=looping(other=True), progress=False)
+    )
+    assert "recipe.model by recipe.optimizer" in told
+    assert "it was called 40 times, that optimizer made no step." in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,3 +101,40 @@ def test_what_is_healthy_does_not() -> None:
     outcome = sickbay.repair(recipe, (x, (x[:, 0] > 0).long()), progress=False)
     assert outcome.diff == "no change"
     assert len(outcome.history) == 10
+
+
+def test_what_is_worse_than_the_model_as_given_is_not_returned() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(300, 2)
+    y = (x @ torch.tensor([[1.0], [-1.0]])).squeeze(1)
+    model = nn.Sequential(nn.Linear(2, 1, bias=False), nn.Flatten(0))
+    (weight,) = model.parameters()
+    with torch.no_grad():
+        weight.copy_(torch.tensor([[1.0, -1.0]]))  # it knows the answer already
+    noise = torch.randn_like(y) * 1e6
+    outcome = sickbay.fit(
+        model, (x, noise), validation=(x, y), loss=nn.MSELoss(),
+        optimizer=torch.optim.SGD(model.parameters(), lr=1.0), epochs=3, progress=False,
+    )  # fmt: skip
+    assert outcome.score == pytest.approx(1.0)
+    assert torch.equal(next(outcome.model.parameters()), weight)
+    assert outcome.diff == "no change"
+
+
+def test_the_diff_says_which_parameters_are_held() -> None:
+    model = nn.Sequential(nn.Linear(2, 4), nn.Linear(4, 2))
+    some = Recipe(model, nn.MSELoss(), torch.optim.SGD(model[1].parameters(), lr=0.1))
+    whole = Recipe(model, nn.MSELoss(), torch.optim.SGD(model.parameters(), lr=0.1))
+    assert some.diff(whole).splitlines() == [
+        "- optimizer = torch.optim.SGD(2 of 4 parameters, lr=0.1)",
+        "+ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)",
+    ]
+
+
+def test_a_run_that_is_not_there_yet_is_begun(tmp_path: Path) -> None:
+    training = patient()
+    outcome = sickbay.repair(
+        training.recipe, (torch.randn(80, 2), torch.zeros(80).long()), progress=False,
+        chart=tmp_path / "new", resume=True,
+    )  # fmt: skip
+    assert outcome.chart == tmp_path / "new"

@@ -62,3 +62,9 @@ def test_constant_targets_come_out_constant() -> None:
     found = recover.targets("mse", value.detach(), outputs.detach(), outputs.grad)
     assert found is not None
     assert len(set(found.flatten().tolist())) == 1
+
+
+def test_values_that_are_no_numbers_do_no_harm() -> None:
+    outputs = torch.tensor([[1.0], [torch.nan]])
+    found = recover.targets("mse", torch.tensor(torch.nan), outputs, torch.ones(2, 1))
+    assert found is None

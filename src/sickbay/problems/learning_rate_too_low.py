@@ -51,7 +51,9 @@ class LearningRateTooLow(LearningProblem):
             return None
         ratios = [usual_update(history, table) for table in tables]
         rates = history.recent("lr", 20)
-        if not all(0 < ratio < limit for ratio in ratios) or (rates and rates[-1] > rates[0]):
+        if not all(ratio < limit for ratio in ratios) or (rates and rates[-1] > rates[0]):
+            return None
+        if not max(ratios) and not history.latest("grad_norm") > 0:  # there is nothing to follow
             return None
         if not self.learns_badly(history):
             return None

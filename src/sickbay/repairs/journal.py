@@ -125,8 +125,6 @@ def _folder(chart: str | os.PathLike[str] | None, resume: bool) -> Path | None:
     path, number = Path(chart), 1
     if path.exists() and not path.is_dir():
         raise UsageError(f"chart must be a folder, got the file '{chart}'.")
-    if resume and not path.is_dir():
-        raise UsageError(f"chart must be the folder of a run to resume, got '{chart}'.")
     while not resume and path.exists() and any(path.iterdir()):
         number += 1
         path = Path(f"{chart}-{number}")

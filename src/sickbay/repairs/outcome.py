@@ -111,8 +111,12 @@ class Outcome:
     def summary(self) -> str:
         """Return what happened, in a few lines."""
         verdict = "solved" if self.solved else "not solved"
+        if self.solved and len(self.attempts) == 1 and not self.findings:
+            verdict = "healthy"
         problems = ", ".join(dict.fromkeys(each.title for each in self.findings)) or "nothing"
-        before = f"{self.before:.3f} before, " if isfinite(self.before) else ""
+        trained = bool(self.attempts) and self.attempts[0].epochs >= 1
+        when = "before" if trained else "untrained"
+        before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
         tree = _tree(self.attempts, None, "")
         return "\n".join([head, "", f"found: {problems}", *tree, "", self.diff])

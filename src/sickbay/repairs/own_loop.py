@@ -41,11 +41,13 @@ class Attendant:
         self.doctor = watched(live, terms, chart)
         self._lowering = lowering(live) if live.patience else None
         self.scores: list[dict[str, float]] = []
-        self.best_score, self.epochs = -inf, 0
+        self.best_score, self.epochs, self.calls = -inf, 0, 0
+        self.finding: Finding | None = None  # what the loop was to end at
         self.best = self.healthy = copy.deepcopy(live.model.state_dict())
 
     def step(self, loss: Tensor | float | None = None, **metrics: Any) -> list[Finding]:
         """Tell the doctor of a step; ends the loop if it finds something there is a remedy for."""
+        self.calls += 1
         return self._heed(self.doctor.step(loss, **metrics))
 
     def epoch(self, **metrics: Any) -> list[Finding]:
@@ -58,7 +60,7 @@ class Attendant:
         score = self.score(scores)
         if self._lowering is not None:
             self._lowering.step(score)
-        if score > self.best_score or not self.scores[1:]:
+        if score > self.best_score:
             self.best_score, self.best = score, weights
         self._tick(Report(epochs=self.epochs, score=self.best_score))
         self._heed(found, score >= self.best_score - SETBACK)
@@ -78,6 +80,7 @@ class Attendant:
     def _heed(self, found: list[Finding], at_its_best: bool = False) -> list[Finding]:
         ending = [each for each in found if self._terms.ends(each, at_its_best)]
         if ending and self._heeds:
+            self.finding = self.finding or ending[0]
             raise Diagnosed(ending)
         return found
 
@@ -114,15 +117,12 @@ class OwnLoop(Trainee):
         placed(live, terms.device)
         attendant = self._attendant = Attendant(live, terms, chart, heed, self._tick)
         regimen = Regimen(live)
-        finding: Finding | None = None
         failed = ""
         example: tuple[Tensor, ...] = ()
         try:
             with Chance(terms.seed):
                 self._train(live, attendant)
-        except Diagnosed as diagnosed:
-            finding = diagnosed.findings[0]
-        except Enough:
+        except (Diagnosed, Enough):
             pass
         except Exception as error:
             if not self._job.recipe.code:  # as given: that is no fault of a remedy
@@ -132,11 +132,15 @@ class OwnLoop(Trainee):
             regimen.close()
             example = attendant.doctor.example
             attendant.doctor.close()
-        history = attendant.doctor.history
+        history, finding = attendant.doctor.history, attendant.finding
         if history.step < 0 and not failed:
-            raise UsageError("train must call doctor.step after each step; it never did.")
+            raise UsageError(
+                "train must train recipe.model by recipe.optimizer and call doctor.step after each "
+                f"step; it was called {attendant.calls} times, that optimizer made no step."
+            )
         if not attendant.scores and finding is None:  # no epochs were told: the loss must do
             attendant.best_score = attendant.score({})
+        if not attendant.scores and attendant.best_score > -inf:
             attendant.best = copy.deepcopy(live.model.state_dict())
         self._report = Report(
             epochs=attendant.epochs or (1.0 if finding is None else 0.0),

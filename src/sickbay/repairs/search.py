@@ -224,7 +224,12 @@ class Search:
         return self._outcome(node, solved and (self.terms.target is None or self._met(node)))
 
     def failed(self) -> Outcome:
-        """Return what is left where nothing has helped: the best model seen."""
+        """Return what is left where nothing has helped: the best model seen, or the one given."""
+        start = key(self.nodes[0].report.start)
+        if start > self.best.report.score:
+            given = copy.deepcopy(self.original.model)
+            told = self._outcome(self.nodes[0], solved=False)
+            return replace(told, model=given, recipe=self.original, score=start, history=())
         return self._outcome(self.best, self._met(self.best))
 
     def _met(self, node: Node) -> bool:
@@ -233,9 +238,12 @@ class Search:
     def _outcome(self, best: Node, solved: bool) -> Outcome:
         model = copy.deepcopy(best.recipe.model)
         model.load_state_dict(best.weights()[0])
+        recipe, usual = best.recipe, self.original.cooldown
+        if recipe.cooldown != usual and best.report.epochs <= self.terms.epochs:
+            recipe = replace(recipe, cooldown=usual)  # it did not come to that
         return Outcome(
             model=model,
-            recipe=best.recipe,
+            recipe=recipe,
             original=self.original,
             solved=solved,
             score=best.report.score,

@@ -7,7 +7,7 @@ and these targets must be the loss that was given. For weighted or smoothed loss
 
 from __future__ import annotations
 
-from math import floor, log10
+from math import floor, isfinite, log10
 
 import torch
 from torch import Tensor
@@ -47,7 +47,10 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
 
 def _tidy(found: Tensor) -> Tensor:
     """Round away what computing has left: targets that are the same must come out the same."""
-    digits = PRECISION - max(0, floor(log10(max(float(found.abs().max()), 1.0))))
+    largest = float(found.abs().max())
+    if not isfinite(largest):
+        return found
+    digits = PRECISION - max(0, floor(log10(max(largest, 1.0))))
     return found.round(decimals=digits)
 
 
