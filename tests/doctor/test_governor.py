@@ -139,6 +139,37 @@ def test_printing_counts_as_overhead_but_does_not_blind() -> None:
     assert loud[1] > 10
 
 
+def test_treating_counts_as_overhead_but_does_not_blind() -> None:
+    governor = Governor("auto", 0.01, ["gradient"])
+    due = [lap(governor, step, 0.01, {"gradient": 1e-3}, treatment=0.01) for step in range(1000)]
+    assert sum(map(bool, due)) > 30
+    assert governor.own_time > 10
+
+
+def test_looking_at_every_gradient_is_paid_for_by_reading_less() -> None:
+    def spent(looking: float) -> tuple[int, float]:
+        governor = Governor("auto", 0.01, ["gradient"])
+        for step in range(100):
+            lap(governor, step, 0.01, {"gradient": 1e-4}, looking=looking)
+        before = governor.own_time
+        due = [lap(governor, 100, 0.01, {"gradient": 1e-4}, looking=looking) for _ in range(3000)]
+        return sum(map(bool, due)), (governor.own_time - before) / (3000 * 0.01)
+
+    (often, alone), (rarely, both) = spent(0.0), spent(5e-5)
+    assert often > 1.5 * rarely > 0
+    assert max(alone, both) < 0.01
+
+
+def test_books_wait_longer_where_every_gradient_is_looked_at() -> None:
+    def passing(looking: float) -> int:
+        governor = Governor("auto", 0.01, ["gradient"])
+        for _ in range(50):
+            governor.lap(0.01, {"books": 5e-5, "looking": looking})
+        return governor.uneventful()
+
+    assert 0 < passing(1e-5) < passing(5e-5) < passing(1e-4)
+
+
 def test_the_first_steps_are_read_whatever_it_costs() -> None:
     governor = Governor("auto", 0.01, ALL)
     for step in range(12):

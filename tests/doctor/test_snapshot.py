@@ -7,8 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam
 
-from sickbay.doctor.snapshot import Snapshot
+from sickbay.doctor import snapshot as under_test
+from sickbay.doctor.snapshot import Keeper, Snapshot, apart
 from sickbay.doctor.treatment import Nurse
+from sickbay.history import History
 from sickbay.readings import Vitals
 from sickbay.remedies import HalveLearningRate, RollBack
 from sickbay.vitals.finite import all_finite
@@ -101,6 +103,35 @@ def test_a_snapshot_must_prove_itself() -> None:
     assert keeper.healthy.step == 122
     model[0] = nn.Linear(8, 32)
     assert keeper.healthy is None
+
+
+@pytest.mark.parametrize(
+    ("price", "allowance", "expected"),
+    [
+        pytest.param(0.009, 1e-9, 100, id="cheap"),
+        pytest.param(0.01, 1e-3, 100, id="affordable"),
+        pytest.param(0.2, 1e-3, 200, id="dear"),
+        pytest.param(0.2004, 1e-3, 201, id="rounded-up"),
+        pytest.param(9.0, 1e-3, 1000, id="too-dear"),
+        pytest.param(9.0, 0.0, 1000, id="nothing-to-spend"),
+    ],
+)
+def test_how_far_snapshots_are_apart(price: float, allowance: float, expected: int) -> None:
+    assert apart(price, allowance) == expected
+
+
+def test_dear_snapshots_are_taken_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([100.0, 103.0, 103.05])  # 3 seconds for 30 steps, 0.05 for the snapshot
+    monkeypatch.setattr(under_test, "perf_counter", lambda: next(clock))
+    history, model = History(), regression()
+    history.append(Vitals(step=0, scalars={"loss": 1.0}))
+    keeper = Keeper(model, [SGD(model.parameters(), lr=0.02)], history, budget=0.001)
+    history.append(Vitals(step=30, scalars={"loss": 1.0}))
+    keeper.look(calm=True)
+    history.append(Vitals(step=31, scalars={"loss": 1.0}))
+    keeper.look(calm=True)
+    assert keeper.healthy is not None
+    assert keeper.may_pass == 30 + 1000 - 1 - 31
 
 
 def test_a_snapshot_holds_the_state_of_the_optimizer_too() -> None:

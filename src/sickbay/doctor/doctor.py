@@ -72,6 +72,10 @@ class Doctor:
         self._plan()
         self._last = perf_counter()
 
+    def __repr__(self) -> str:
+        found, cost = len(self._record.findings), f"{self.overhead:.1%}"
+        return f"<Doctor at step {self._history.step}: {found} findings, {cost} of the time>"
+
     @property
     def findings(self) -> list[Finding]:
         """Everything found so far, oldest first."""
@@ -212,8 +216,9 @@ class Doctor:
         for what, cost in inside.items():
             costs[what] = costs.get(what, 0.0) + cost
         costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
-        for what, cost in self._mail.costs().items() if self._mail is not None else ():
-            costs[what] = costs.get(what, 0.0) + cost
+        for part in (self._mail, self._nurse):
+            for what, cost in part.costs().items() if part is not None else ():
+                costs[what] = costs.get(what, 0.0) + cost
         self._governor.lap(now - self._last, costs, passed + 1)
         self._last = now
         if stepped:
@@ -335,15 +340,12 @@ class Doctor:
     def _call_nurse(self) -> Nurse:
         from sickbay.doctor.treatment import Nurse  # only who treats waits for it
 
-        return Nurse(self._probe, self._history, self._record, self._wake)
+        budget = self._governor.budget
+        return Nurse(self._probe, self._history, self._record, self._wake, budget)
 
     def _wake(self) -> None:  # from letting steps pass: something was done to this one
         self._uneventful, self._probe.quiet = 0, False
 
     def _treat(self) -> float:
-        """Treat what there is to treat; return the seconds, which the budget does not pay for."""
-        if self._nurse is None:
-            return 0.0
-        seconds = self._nurse.act(self._ward.standing)
-        self._governor.own_time += self._nurse.cost()
-        return seconds
+        """Treat what there is to treat; return the seconds."""
+        return 0.0 if self._nurse is None else self._nurse.act(self._ward.standing)

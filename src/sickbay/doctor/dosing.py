@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from math import prod
+from math import isfinite, prod
 from time import perf_counter
 from typing import Any
 
@@ -89,6 +90,7 @@ class Dosing:
         sick: Optimizers that had too many bad batches, for which none is skipped any more.
         left_alone: Optimizers that are stepped with a closure.
         seconds: Spent in hooks, since it was last set to 0.
+        on_device: Whether that is mostly waiting for a device.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class Dosing:
         wake: Callable[[], object],
     ) -> None:
         self.doses: list[Dose] = []
-        self.skipping, self.alarmed = True, False
+        self.skipping, self.alarmed, self.on_device = True, False, False
         self.skipped: list[str] = []
         self.sick: set[Optimizer] = set()
         self.left_alone: set[Optimizer] = set()
@@ -156,7 +158,8 @@ class Dosing:
     def _before(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         start = perf_counter()
         self._grads.pop(optimizer, None)  # should the last step have failed halfway
-        self._put_back(optimizer)
+        if self._rates:
+            self._put_back(optimizer)
         closure = args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
         if closure is not None:  # its gradients come into being inside the step
             if optimizer not in self.left_alone:
@@ -167,7 +170,8 @@ class Dosing:
         self.seconds += perf_counter() - start
 
     def _after(self, optimizer: Optimizer, *_: Any) -> None:
-        self._put_back(optimizer)
+        if self._rates or self._grads:
+            self._put_back(optimizer)
 
     def _put_back(self, optimizer: Optimizer) -> None:
         """Give the loop its learning rates and gradients back, even if a part of ours is off."""
@@ -181,9 +185,9 @@ class Dosing:
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None and float(found_inf) > 0:
             return  # a fused optimizer under a gradient scaler, which skips by itself
-        held = [each for group in optimizer.param_groups for each in group["params"]]
-        held = [each for each in held if each.grad is not None]
-        bad = not all_finite([each.grad for each in held])
+        held, grads = with_gradients(optimizer)
+        self.on_device = bool(grads) and not grads[0].is_cpu
+        bad = not are_finite(grads)
         lasting = self._streaks[optimizer].is_lasting(bad=bad)
         if bad:
             self.alarmed = True
@@ -228,3 +232,33 @@ class Dosing:
             given = group["lr"] * (wanted / rate)  # a tensor stays one
             self._rates.setdefault(optimizer, []).append((group, group["lr"], given))
             group["lr"] = given
+
+
+def with_gradients(optimizer: Optimizer) -> tuple[list[Tensor], list[Tensor]]:
+    """Return the parameters that have a gradient, and these."""
+    held, grads = [], []
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if (grad := parameter.grad) is not None:
+                held.append(parameter)
+                grads.append(grad)
+    return held, grads
+
+
+def are_finite(grads: list[Tensor]) -> bool:
+    """Tell the same as `all_finite`, for less where the gradients are plain ones in memory.
+
+    This is done at every step, and in a loop of a few milliseconds every microsecond counts: most
+    of them go by the number of tensors, so vectors are put together.
+    """
+    if grads and grads[0].is_cpu:
+        with suppress(
+            RuntimeError
+        ):  # of a kind that has no norm, or several that do not go together
+            vectors = [grad for grad in grads if grad.ndim == 1]
+            parts = [grad for grad in grads if grad.ndim != 1]
+            if vectors:
+                parts.append(torch.cat(vectors))
+            if isfinite(sum([norm.item() for norm in torch._foreach_norm(parts)])):
+                return True
+    return all_finite(grads)

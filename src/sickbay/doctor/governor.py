@@ -27,7 +27,7 @@ MOST = 200  # steps that are booked together at the most, where that is too litt
 PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
 MEMORY = 0.9  # weight of the past in a running mean
 # Worth their time whatever it is: they count as overhead, but no purse pays for them.
-UNPAID = ("voice", "replay")
+UNPAID = ("voice", "replay", "treatment")
 
 
 class Governor:
@@ -62,7 +62,7 @@ class Governor:
         self._start = START_STEPS
         self._closer_until = dict.fromkeys(payees, -1)
         self._prices = dict.fromkeys(payees, 0.0)
-        self._book_price = self._passing_price = self._step_time = 0.0
+        self._book_price = self._passing_price = self._looking_price = self._step_time = 0.0
 
     @property
     def overhead(self) -> float:
@@ -100,7 +100,8 @@ class Governor:
 
     def uneventful(self) -> int:
         """Return how many steps may pass, if nothing happens, before the books are kept again."""
-        allowance = BOOKS * (AIM * self.budget * self._step_time - self._passing_price)
+        always = self._passing_price + self._looking_price
+        allowance = BOOKS * (AIM * self.budget * self._step_time - always)
         if self.every != "auto" or self._book_price <= allowance:
             return 0
         return min(MOST, int(self._book_price / allowance)) if allowance > 0 else MOST
@@ -118,6 +119,8 @@ class Governor:
             elapsed = min(elapsed, PAUSE * steps * self._step_time)
         self._step_time = running_mean(self._step_time, elapsed / steps)
         self._book_price = running_mean(self._book_price, costs.get("books", 0.0))
+        looking = costs.get("looking", 0.0) / steps
+        self._looking_price = running_mean(self._looking_price, looking)
         if steps > 1:
             passing = costs.get("passing", 0.0) / (steps - 1)
             self._passing_price = running_mean(self._passing_price, passing)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from math import ceil
 from statistics import median
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -15,6 +17,9 @@ from sickbay.history import History
 from sickbay.vitals.finite import all_finite
 
 FIRST, EVERY = 20, 100  # steps before the first snapshot, and between two of them
+CHEAP = 0.01  # seconds: a snapshot that takes less is taken as often as that, whatever the loop
+MOST = 1000  # steps between two others at the most
+SHARE = 0.25  # of the budget is for these
 LEVEL = 30  # losses that tell what is usual
 
 
@@ -68,7 +73,13 @@ class Keeper:
         replaced: What the last roll back has replaced; kept until the next snapshot.
     """
 
-    def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], history: History) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Sequence[Optimizer],
+        history: History,
+        budget: float = 1.0,
+    ) -> None:
         self.replaced: Snapshot | None = None
         self._model, self._optimizers, self._history = model, optimizers, history
         self._kept: Snapshot | None = None
@@ -76,6 +87,8 @@ class Keeper:
         self._unproved: Snapshot | None = None
         self._next = FIRST
         self._calm = True
+        self._allowance = SHARE * budget
+        self._last = perf_counter(), history.step  # time and step of the last snapshot
 
     @property
     def may_pass(self) -> int:
@@ -100,9 +113,10 @@ class Keeper:
                 self._kept, self.replaced = self._unproved, None
             self._unproved = None
         elif calm and step >= self._next and (not losses or losses[-1] <= median(losses)):
-            self._next = step + EVERY
+            start = perf_counter()
             if all_finite(tensors(self._model)):
                 self._unproved = Snapshot(self._model, self._optimizers, step)
+            self._next = step + self._pause(start, perf_counter() - start)
 
     def go_back(self, snapshot: Snapshot) -> Snapshot:
         """Bring the weights of a snapshot back; return one of what they have replaced."""
@@ -112,9 +126,26 @@ class Keeper:
         self._next = step + EVERY
         return self.replaced
 
+    def _pause(self, now: float, price: float) -> int:
+        """Return how many steps pass before the next snapshot, given what this one has cost."""
+        (before, first), self._last = self._last, (now, self._history.step)
+        usual = (now - before) / max(self._history.step - first, 1)
+        return apart(price, usual * self._allowance)
+
     def close(self) -> None:
         """Let go of everything that is kept."""
         self._kept = self._unproved = self.replaced = None
+
+
+def apart(price: float, allowance: float) -> int:
+    """Return how many steps lie between two snapshots, given what a step may spend on them.
+
+    >>> apart(0.05, 0.001), apart(0.3, 0.001), apart(60.0, 0.001)
+    (100, 300, 1000)
+    """
+    if price < CHEAP:
+        return EVERY
+    return min(max(EVERY, ceil(price / max(allowance, 1e-12))), MOST)
 
 
 def tensors(model: nn.Module) -> Iterator[Tensor]:

@@ -62,7 +62,12 @@ class Nurse:
     """
 
     def __init__(
-        self, probe: Probe, history: History, record: Record, wake: Callable[[], object]
+        self,
+        probe: Probe,
+        history: History,
+        record: Record,
+        wake: Callable[[], object],
+        budget: float,
     ) -> None:
         self.treatments: list[Treatment] = []
         model, optimizers = probe.anatomy.model, probe.optimizers
@@ -70,7 +75,7 @@ class Nurse:
         self._record, self._guard = record, record.guard
         record.plan = self.plan
         self._dosing = Dosing(model, optimizers, self._guard, wake)
-        self._keeper = Keeper(model, optimizers, history)
+        self._keeper = Keeper(model, optimizers, history, budget)
         parts = self._dosing, self._keeper
         self._dispensary = Dispensary(model, optimizers, history, record, *parts)
         self._planned: list[Finding] = []
@@ -83,11 +88,16 @@ class Nurse:
         """How many steps may pass before `act` must be called again, if nothing happens."""
         return 0 if self._jumps else self._keeper.may_pass
 
-    def cost(self) -> float:
-        """Return the seconds spent since the last call."""
-        seconds = self._seconds + self._dosing.seconds
+    def costs(self) -> dict[str, float]:
+        """Return the seconds spent since the last call: looking at gradients, and all else.
+
+        On a device looking is mostly waiting for what the loop has to do anyway.
+        """
+        looking, other = self._dosing.seconds, self._seconds
         self._seconds = self._dosing.seconds = 0.0
-        return seconds
+        if self._dosing.on_device:
+            return {"treatment": looking + other}
+        return {"looking": looking, "treatment": other}
 
     def plan(self, finding: Finding, cause: str = "") -> bool:
         """Take a finding in; tell whether something is, or may be, done about it.
