@@ -228,7 +228,7 @@ class Search:
         start = key(self.nodes[0].report.start)
         if start > self.best.report.score:
             given = copy.deepcopy(self.original.model)
-            told = self._outcome(self.nodes[0], solved=False)
+            told = self._outcome(self.best, solved=False)
             return replace(told, model=given, recipe=self.original, score=start, history=())
         return self._outcome(self.best, self._met(self.best))
 
