@@ -11,7 +11,6 @@ from torch.optim import SGD, Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
 from sickbay.doctor import Doctor, dispensary
-from sickbay.doctor.dosing import are_finite
 from sickbay.doctor.treatment import Nurse
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -255,13 +254,13 @@ SPARSE = torch.ones(4, 2).to_sparse()
     ],
 )
 def test_one_value_in_any_gradient_is_seen(grads: list[Tensor], bad: float) -> None:
-    assert are_finite(grads)
+    assert all_finite(grads)
     for place, grad in enumerate(grads):
         spoilt = grad.to_dense().clone()
         spoilt.view(-1)[-1] = bad
         among = [*grads]
         among[place] = spoilt.to_sparse() if grad.is_sparse else spoilt
-        assert not are_finite(among)
+        assert not all_finite(among)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +273,7 @@ def test_one_value_in_any_gradient_is_seen(grads: list[Tensor], bad: float) -> N
     ],
 )
 def test_what_is_finite_is_not_taken_for_bad(grads: list[Tensor]) -> None:
-    assert are_finite(grads)
+    assert all_finite(grads)
 
 
 def test_the_cost_is_counted() -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 import sickbay
+from sickbay.doctor import desk
 from sickbay.doctor import doctor as clinic
 from sickbay.readings import COLUMN, STATISTICS, Kind
 from sickbay.vitals.meter import Meter, choose_meter
@@ -131,20 +132,21 @@ def test_many_calls_without_a_step_of_the_optimizer(
 ) -> None:
     meter = late.LateMeter()
     use(monkeypatch, meter)
+    monkeypatch.setattr(desk, "is_on_device", torch.is_tensor)
     model = nn.Linear(2, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     doctor = sickbay.watch(model, optimizer, on_finding="silent")
     for _ in range(600):
         doctor.step(torch.tensor(1.0))
-    assert len(meter._fills) <= 256
+    assert len(meter._fills) == desk.SENT
     assert any("optimizer" in event.text for event in doctor.events)
 
 
 def test_what_is_under_way_keeps_no_gradients(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, delayed(late, looks=99))
     doctor = train(3, every={"gradient": 1})  # it clips, so gradients are read twice
-    assert doctor._mail is not None
-    kept = [letter.taken.gradients.raw for letter in doctor._mail._out]
+    assert isinstance(doctor._desk, desk.Mail)
+    kept = [letter.taken.gradients.raw for letter in doctor._desk._out]
     assert len(kept) == 3
     assert not any(raw.grads for raw in kept if raw is not None)
 

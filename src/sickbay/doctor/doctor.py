@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.doctor.desk import Desk, Mail
 from sickbay.doctor.governor import Governor
-from sickbay.doctor.mail import Mail
-from sickbay.doctor.numbers import averages, numbers_of
+from sickbay.doctor.numbers import numbers_of, told
 from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, WAITING, Record
 from sickbay.doctor.ward import Ward
 from sickbay.findings import Event, Finding
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from sickbay.doctor.treatment import Nurse, Treatment
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
-MICRO = 4096  # losses between two steps of the optimizer that are kept at the most
 EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
 
 
@@ -55,12 +53,11 @@ class Doctor:
         activations = "activation" in governor.kinds
         meter = Meter() if record.treats else choose_meter(model.parameters())
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
-        self._mail = Mail(self._probe) if meter.late else None
+        parts = self._probe, self._guard, history, record.notice
+        self._desk = Mail(*parts) if meter.late else Desk(*parts)
         if not on_cpu and not meter.late and not record.treats:
             record.notice(WAITING)
         self._nurse = self._call_nurse() if record.treats else None
-        # What came since the last optimizer step; bounded, should there never be one.
-        self._waiting: deque[dict[str, float]] = deque(maxlen=MICRO)
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[dict[str, float]] = []  # what was given with them
         self._next_look = 0
@@ -178,11 +175,11 @@ class Doctor:
         if type(loss) is Tensor and not metrics and not loss.ndim:
             numbers = {"loss": loss.item()}
         else:
-            numbers = numbers_of(loss, metrics, self._record.notice)
+            numbers = numbers_of(told(loss, metrics), self._record.notice)
         probe = self._probe
         value = numbers.get("loss", 0.0)
         self._rose = self._rises(value)
-        if self._waiting or self._rose or probe.in_eval or not probe.glance():
+        if self._desk.waiting or self._rose or probe.in_eval or not probe.glance():
             return False
         self._rose = None
         self._passed.append(numbers)
@@ -198,25 +195,16 @@ class Doctor:
         costs = self._clock.read()
         costs["passing"], self._probe.passing_time = self._probe.passing_time, 0.0
         passed = self._book_passed()
-        if self._mail is not None:
-            stepped, new = self._mail.post(loss, metrics, self._record.notice), self._receive()
-        else:
-            self._waiting.append(numbers_of(loss, metrics, self._record.notice))
-            reading = self._guard.run("probe", self._probe.collect, self._history.step)
-            if reading is None:
-                self._retire()
-                reading = Reading(steps=1)
-            stepped, new = reading.steps, []
-            if stepped:
-                given, rates = averages(self._waiting), self._probe.learning_rates()
-                self._waiting.clear()
-                new = self._take(reading, {**given, **rates})
+        stepped = self._desk.hand_in(loss, metrics)
+        if "probe" in self._guard.off:
+            self._retire()
+        new = self._receive()
         now = perf_counter()
         inside = self._clock.read()
         for what, cost in inside.items():
             costs[what] = costs.get(what, 0.0) + cost
         costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
-        for part in (self._mail, self._nurse):
+        for part in (self._desk, self._nurse):
             for what, cost in part.costs().items() if part is not None else ():
                 costs[what] = costs.get(what, 0.0) + cost
         self._governor.lap(now - self._last, costs, passed + 1)
@@ -225,7 +213,7 @@ class Doctor:
             treating = self._treat()
             self._plan()
             self._clock.add("books", perf_counter() - now - treating)
-        elif self._calls_waiting == UNSTEPPED and self._made < 0:
+        elif self._desk.waiting == UNSTEPPED and self._desk.step < 0:
             self._record.notice(UNMOVED)
         return new
 
@@ -239,30 +227,18 @@ class Doctor:
 
     def _plan(self) -> None:
         """Choose what is read at the next step."""
-        due = self._governor.due(self._made + 1) if not self._probe.meter.full else set()
+        due = self._governor.due(self._desk.step + 1) if not self._probe.meter.full else set()
         self._guard.run("probe", self._probe.arm, due)
-        hurried = not due and len(self._probe.optimizers) == 1 and self._mail is None
+        hurried = not due and len(self._probe.optimizers) == 1 and not self._probe.meter.late
         self._uneventful = self._governor.uneventful() if hurried else 0
         if self._nurse is not None:
             self._uneventful = min(self._uneventful, self._nurse.may_pass)
         self._probe.quiet = self._uneventful > 0
 
-    @property
-    def _calls_waiting(self) -> int:
-        """Calls of `step` since the newest step of an optimizer."""
-        return len(self._waiting) if self._mail is None else self._mail.waiting
-
-    @property
-    def _made(self) -> int:
-        """The newest step that was made; its reading may still be under way."""
-        return self._history.step if self._mail is None else self._mail.step
-
     def _receive(self, wait: bool = False) -> list[Finding]:
-        """Take every reading that has arrived, and those on their way if they are waited for."""
-        if self._mail is None:
-            return []
+        """Take every reading that is ready, and those on their way if they are waited for."""
         new, self._untold = self._untold, []
-        for reading, given in self._mail.arrived(wait):
+        for reading, given in self._desk.pick_up(wait):
             new += self._take(reading, given)
         return new
 
@@ -285,7 +261,7 @@ class Doctor:
         self._eval_steps = self._eval_steps + 1 if reading.scalars.get("in_eval") else 0
         strange = self._jumped(scalars) or reading.strange
         if strange:
-            self._governor.look_closer(self._made + 1)
+            self._governor.look_closer(self._desk.step + 1)
         restless = strange or reading.alarm or 0 < self._eval_steps < EVAL_STEPS
         return self._judge() if restless or self._governor.judging_due(step) else []
 
@@ -316,7 +292,7 @@ class Doctor:
             return []
         self._book_passed()
         new = self._receive(wait=True)
-        numbers = numbers_of(None, metrics, self._record.notice)
+        numbers = numbers_of(metrics, self._record.notice)
         self._record.end_epoch(numbers)
         self._history.end_epoch(**numbers)
         self._guard.run("probe", self._look_again)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from math import isfinite, prod
+from math import prod
 from time import perf_counter
 from typing import Any
 
@@ -187,7 +186,7 @@ class Dosing:
             return  # a fused optimizer under a gradient scaler, which skips by itself
         held, grads = with_gradients(optimizer)
         self.on_device = bool(grads) and not grads[0].is_cpu
-        bad = not are_finite(grads)
+        bad = not all_finite(grads)
         lasting = self._streaks[optimizer].is_lasting(bad=bad)
         if bad:
             self.alarmed = True
@@ -243,22 +242,3 @@ def with_gradients(optimizer: Optimizer) -> tuple[list[Tensor], list[Tensor]]:
                 held.append(parameter)
                 grads.append(grad)
     return held, grads
-
-
-def are_finite(grads: list[Tensor]) -> bool:
-    """Tell the same as `all_finite`, for less where the gradients are plain ones in memory.
-
-    This is done at every step, and in a loop of a few milliseconds every microsecond counts: most
-    of them go by the number of tensors, so vectors are put together.
-    """
-    if grads and grads[0].is_cpu:
-        with suppress(
-            RuntimeError
-        ):  # of a kind that has no norm, or several that do not go together
-            vectors = [grad for grad in grads if grad.ndim == 1]
-            parts = [grad for grad in grads if grad.ndim != 1]
-            if vectors:
-                parts.append(torch.cat(vectors))
-            if isfinite(sum([norm.item() for norm in torch._foreach_norm(parts)])):
-                return True
-    return all_finite(grads)

@@ -17,12 +17,15 @@ def as_number(value: Any) -> float | None:
         return None
 
 
-def numbers_of(
-    loss: Any, metrics: Mapping[str, Any], notice: Callable[[str], object]
-) -> dict[str, float]:
+def told(loss: Any, metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a step was told with, by name."""
+    return metrics if loss is None else {"loss": loss, **metrics}
+
+
+def numbers_of(values: Mapping[str, Any], notice: Callable[[str], object]) -> dict[str, float]:
     """Return what was given as numbers; what is none is left out, and that is said."""
     numbers = {}
-    for name, value in (metrics if loss is None else {"loss": loss, **metrics}).items():
+    for name, value in values.items():
         number = as_number(value)
         if number is None:
             notice(f"{name} must be a number or a tensor, got {type(value).__name__}.")

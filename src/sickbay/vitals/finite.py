@@ -22,10 +22,19 @@ def all_finite(values: Iterable[Tensor]) -> bool:
             for each in values
             if each.dtype in EXACT or each.is_floating_point() or each.is_complex()
         ]
-        norms = torch._foreach_norm(found) if found else []
+        norms = torch._foreach_norm(fewer(found)) if found else []
         return all(map(isfinite, numbers(norms))) or all(
             bool(each.isfinite().all()) for each in found
         )
+
+
+def fewer(found: list[Tensor]) -> list[Tensor]:
+    """Return the vectors among tensors in memory as one: most of the time goes by their number."""
+    vectors = [each for each in found if each.ndim == 1]
+    alike = {(each.device.type, each.dtype) for each in vectors}
+    if len(vectors) < 2 or len(alike) > 1 or not vectors[0].is_cpu:
+        return found
+    return [*(each for each in found if each.ndim != 1), torch.cat(vectors)]
 
 
 def floating(values: Tensor) -> Tensor:

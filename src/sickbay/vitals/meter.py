@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -13,9 +13,6 @@ from torch import Tensor
 from sickbay.readings import Numbers
 from sickbay.vitals.moments import scaled
 from sickbay.vitals.statistics import measure
-
-if TYPE_CHECKING:
-    from sickbay.vitals.gpu.post import Ticket
 
 SAMPLE = 65_536  # values of a tensor that its way is measured on; bounds the memory of the copy
 
@@ -61,23 +58,26 @@ class Meter:
 
     def hold(self, what: str, tensors: Sequence[Tensor]) -> Held:
         """Measure tensors, and remember enough of them to tell how far they move."""
-        return Held(self, what, tensors)
-
-    def ticket(self) -> Ticket | None:
-        """Return what tells when everything asked for until now is there; None if it is."""
-        return None
+        return Kept(tensors, self.measure(what, tensors))
 
 
-class Held:
+class Held(Protocol):
     """Tensors that were measured before they are changed."""
 
-    def __init__(self, meter: Meter, what: str, tensors: Sequence[Tensor]) -> None:
-        self._tensors = tensors
-        self._before = [sample(each).clone() for each in tensors]
-        self.values = meter.measure(what, tensors)
+    values: Numbers  # their statistics
 
     def moved(self) -> Numbers:
         """Return for each how far it has moved since: over its length, and both squared."""
+
+
+class Kept(Held):
+    """Tensors of which copies are kept."""
+
+    def __init__(self, tensors: Sequence[Tensor], values: Numbers) -> None:
+        self._tensors, self.values = tensors, values
+        self._before = [sample(each).clone() for each in tensors]
+
+    def moved(self) -> Numbers:
         rows = np.empty((len(self._tensors), 3))
         for row, tensor, before in zip(rows, self._tensors, self._before, strict=True):
             away = float(torch.linalg.vector_norm(sample(tensor) - before))
@@ -103,8 +103,7 @@ def choose_meter(tensors: Iterable[Tensor]) -> Meter:
         with suppress(Exception):  # no Triton, or one that cannot compile for this device
             from sickbay.vitals.gpu.post import LateMeter
 
-            meter = LateMeter()
             for device in devices:
-                meter.measure("trial", [torch.zeros(1, device=device)])
-            return meter
+                LateMeter().measure("trial", [torch.zeros(1, device=device)])
+            return LateMeter()
     return Meter(on_device)

@@ -30,7 +30,7 @@ JUMP = 10.0  # times its highest so far: more in a step is strange for a learnin
 
 
 class Probe:
-    """Watches a model and its optimizers; `arm` says what to read next, `collect` brings it."""
+    """Watches a model and its optimizers: `arm` says what to read, `reading` brings it."""
 
     def __init__(
         self,
@@ -86,11 +86,6 @@ class Probe:
                 return False
         turn.steps.clear()
         return True
-
-    def collect(self, last: int) -> Reading:
-        """Return what was read since step `last`; nothing if no optimizer has made a step since."""
-        taken = self.release(last)
-        return Reading() if taken is None else self.reading(taken)
 
     def release(self, last: int) -> Round | None:
         """Return all that was taken since step `last`, None if no optimizer has made a step."""

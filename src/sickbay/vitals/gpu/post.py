@@ -61,11 +61,7 @@ class Pages:
 
     def take(self, like: Tensor) -> Tensor:
         free = self._free[tuple(like.shape), like.dtype]
-        return (
-            free.pop()
-            if free
-            else torch.empty(like.shape, dtype=like.dtype, pin_memory=like.is_cuda)
-        )
+        return free.pop() if free else pinned(like)
 
     def give_back(self, page: Tensor) -> None:
         self._free[tuple(page.shape), page.dtype].append(page)
@@ -93,21 +89,21 @@ class LateMeter(Meter):
         result = np.full((len(tensors), len(STATISTICS)), np.nan)
         for device, places, some in by_device(tensors):
             factor = as_factor(scale, device)
-            with self._timing(what, device):
-                values = self._pass(what, some, device).read(some, factor, False)
-            self._send(values, result, places)
+            with self.timing(what, device):
+                values = self.pass_over(what, some, device).read(some, factor, False)
+            self.send(values, result, places)
         return result
 
     def numbers(self, values: Tensor) -> Numbers:
         row = values.detach().reshape(-1).float()
         result = np.full(len(row), np.nan)
-        self._send(row, result, slice(None))
+        self.send(row, result, slice(None))
         return result
 
     def copy(self, tensor: Tensor) -> Tensor:
         """Return a tensor of the CPU that is filled in later."""
         tensor = tensor.detach()
-        page = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.is_cuda)
+        page = pinned(tensor)
         page.copy_(tensor, non_blocking=True)
         self._note_stream(tensor.device)
         return page
@@ -127,7 +123,7 @@ class LateMeter(Meter):
         return ticket
 
     @contextmanager
-    def _timing(self, what: str, device: torch.device) -> Iterator[None]:
+    def timing(self, what: str, device: torch.device) -> Iterator[None]:
         """Note when a device begins and ends what is asked of it inside."""
         if device.type != "cuda":
             yield
@@ -141,7 +137,7 @@ class LateMeter(Meter):
     def _came(self) -> None:
         self._out -= 1
 
-    def _pass(self, what: str, tensors: Sequence[Tensor], device: torch.device) -> Pass:
+    def pass_over(self, what: str, tensors: Sequence[Tensor], device: torch.device) -> Pass:
         """Return the pass for tensors like these; a new one shares what it can with its like."""
         layout = tuple([each.numel() for each in tensors]), tuple([each.dtype for each in tensors])
         known = self._passes.pop((what, layout, device), None)
@@ -149,14 +145,12 @@ class LateMeter(Meter):
             same = (each for key, each in self._passes.items() if key[1:] == (layout, device))
             like = next(same, None)
             known = Pass(layout, device) if like is None else like.again()
-            if (
-                len(self._passes) >= PASSES
-            ):  # of many sizes: the one that was not used for long goes
+            if len(self._passes) >= PASSES:  # the one that was not used for long goes
                 del self._passes[next(iter(self._passes))]
         self._passes[what, layout, device] = known
         return known
 
-    def _send(self, values: Tensor, result: Numbers, places: slice | list[int]) -> None:
+    def send(self, values: Tensor, result: Numbers, places: slice | list[int]) -> None:
         """Bring values over; on arrival they are at these places of the result."""
         page = self._pages.take(values)
         page.copy_(values, non_blocking=True)
@@ -175,22 +169,27 @@ class LateMeter(Meter):
 
 
 class LateHeld(Held):
-    """Tensors of which a sample is kept on their devices."""
+    """Tensors of which samples are kept on their devices."""
 
     def __init__(self, meter: LateMeter, what: str, tensors: Sequence[Tensor]) -> None:
         self._meter, self._groups = meter, by_device(tensors)
-        self._passes = [meter._pass(what, some, device) for device, _, some in self._groups]
+        self._passes = [meter.pass_over(what, some, device) for device, _, some in self._groups]
         self.values = np.full((len(tensors), len(STATISTICS)), np.nan)
         for (_, places, some), each in zip(self._groups, self._passes, strict=True):
-            with meter._timing(what, each.device):
+            with meter.timing(what, each.device):
                 values = each.read(some, None, True)
-            meter._send(values, self.values, places)
+            meter.send(values, self.values, places)
 
     def moved(self) -> Numbers:
         rows = np.full((len(self.values), 3), np.nan)
         for (_, places, some), each in zip(self._groups, self._passes, strict=True):
-            self._meter._send(each.moved(some), rows, places)
+            self._meter.send(each.moved(some), rows, places)
         return rows
+
+
+def pinned(like: Tensor) -> Tensor:
+    """Return memory on the CPU that a device can write to by itself."""
+    return torch.empty(like.shape, dtype=like.dtype, pin_memory=like.is_cuda)
 
 
 def by_device(tensors: Sequence[Tensor]) -> list[Group]:
