@@ -1,88 +1,29 @@
-import io
+"""What is said of a run, whether it is right, and the figures that come of it."""
+
 import json
 import math
-import os
-from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
-from benchmarks.detection import pool, report
-from benchmarks.detection.case import Case
+from benchmarks.detection import report
 from benchmarks.detection.figures import AT_ONCE, EIGHT, check, figures, must_hold
-from benchmarks.detection.judge import ACCEPTED, PAPERS, Run, Said, accepted, judge
+from benchmarks.detection.judge import ACCEPTED, PAPERS, accepted, judge
 from benchmarks.detection.live import compare, scored
-from benchmarks.detection.options import arguments, select
-from benchmarks.detection.record import RESULT, Dense, result_of
-from benchmarks.detection.sweep import Attentive, Trial, moved, row, values
-from sickbay.chart import Chart, ChartWriter
 from sickbay.doctor.ward import PATIENCE
-from sickbay.errors import UsageError
-from sickbay.findings import Finding, Severity
+from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems import DyingRelu, NonFinite, Problem
-from sickbay.problems.profiles import EVERY, PROFILES
-from sickbay.readings import Setup, Vitals
-from sickbay.vitals.guard import Guard
-
-
-@dataclass(frozen=True, kw_only=True)
-class High(Problem):
-    """Fires while the loss is above a limit, with evidence of the step before."""
-
-    reads = ("step",)
-    explains = ("low",)
-    limit: float = 5.0
-
-    def check(self, history: History) -> Finding | None:
-        high = history.latest("loss") > self.limit
-        return self.found(history, "high", step=history.step - 1) if high else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Low(Problem):
-    """Fires when an epoch ends with a low score."""
-
-    reads = ("epoch",)
-
-    def check(self, history: History) -> Finding | None:
-        return self.found(history, "low") if history.epochs("score")[-1:] == [0.0] else None
+from sickbay.problems import NonFinite, Problem
+from sickbay.problems.profiles import EVERY
+from tests.benchmarks.made_up import High, Low, chart, run, say
 
 
 class Broken(Problem):
     def check(self, _: History) -> Finding | None:
         raise ZeroDivisionError("oh")
-
-
-def chart(folder: Path, losses: Sequence[float], score: float | None = None) -> Chart:
-    with closing(ChartWriter(folder, Setup())) as writer:
-        for step, loss in enumerate(losses):
-            writer.append(Vitals(step=step, scalars={"loss": loss}))
-        if score is not None:
-            writer.end_epoch(0, {"score": score})
-    return Chart.open(folder)
-
-
-def say(problem: str, step: int = 0, *consequences: str, severity: Severity = "warning") -> Said:
-    return Said(
-        problem=problem,
-        severity=severity,
-        step=step,
-        epoch=0,
-        shown=step,
-        consequences=consequences,
-    )
-
-
-def run(problem: str, *said: Said, seed: int = 1, **fields: Any) -> Run:
-    name = f"{problem or 'healthy'}/{seed}-{len(said)}"
-    known: dict[str, Any] = {"steps": 100, "epochs": 10, "score": 0.5, "said": {"default": said}}
-    return Run(**{"name": name, "problem": problem, "seed": seed, **known, **fields})
 
 
 def test_a_finding_is_noted_at_the_step_it_is_said(tmp_path: Path) -> None:
@@ -264,131 +205,3 @@ def test_live_and_replayed_are_compared_by_what_was_said() -> None:
     assert compare(lived, replayed).rows == [["other", "low (0)", "nothing"]]
     twins = [replace(each, twin_score=0.52) for each in replayed[:1]]
     assert [each.counts for each in scored(lived, twins)] == [False, True]
-
-
-def case(name: str, seed: int, quick: bool = False) -> Case:
-    return Case(name, "", seed, "digits", lambda _: 0.0, None, quick=quick)
-
-
-CASES = [case("a/x-0", 0, quick=True), case("a/x-1", 1), case("b/y-1", 1), case("smoke/z", 0)]
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("", "a/x-0 a/x-1 b/y-1 smoke/z"),
-        ("--half reporting", "a/x-1 b/y-1 smoke/z"),
-        ("--half calibration --only x", "a/x-0"),
-        ("--quick", "a/x-0"),
-        ("--only *-1", "a/x-1 b/y-1"),
-        ("--only b/y-1", "b/y-1"),
-    ],
-)
-def test_runs_are_chosen(words: str, expected: str) -> None:
-    given = arguments("", words.split())
-    assert [each.name for each in select(CASES, given)] == expected.split()
-
-
-def test_a_pattern_without_runs_says_what_there_is() -> None:
-    with pytest.raises(UsageError, match=r"did you mean 'b/y-1'\? Families: a, b, smoke\."):
-        select(CASES, arguments("", ["--only", "b/y-2"]))
-
-
-@pytest.mark.parametrize(
-    "words", ["--json /nowhere/x", "--data /nowhere", "--fresh --recorded", "--list --check"]
-)
-def test_bad_arguments_are_refused(words: str) -> None:
-    with pytest.raises(SystemExit):
-        arguments("", words.split())
-
-
-def test_the_recording_doctor_reads_much() -> None:
-    steps = [step for step in range(45) if Dense().due(step)]
-    assert steps == [*range(20), 20, 30, 40]
-    assert Dense().due(0) == {"gradient", "weight", "batch", "activation"}
-
-
-def test_only_a_whole_result_counts_as_recorded(tmp_path: Path) -> None:
-    assert result_of(tmp_path, "a") is None
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / RESULT).write_text('{"score": "nan", "twin_')
-    assert result_of(tmp_path, "a") is None
-    (tmp_path / "a" / RESULT).write_text('{"score": "nan", "twin_score": null, "steps": 3}')
-    assert repr(result_of(tmp_path, "a")) == "{'score': nan, 'twin_score': None, 'steps': 3}"
-
-
-def test_what_fails_does_not_stop_the_others() -> None:
-    console = Console(file=io.StringIO())
-    results = dict(pool.work(math.sqrt, [4.0, -1.0, 9.0], "", console, workers=1))
-    assert (results[4.0], results[9.0]) == (2.0, 3.0)
-    assert isinstance(results[-1.0], pool.Failure)
-    assert "ValueError: math domain error" in results[-1.0].why
-
-
-def test_a_worker_that_dies_does_not_stop_the_others() -> None:
-    console = Console(file=io.StringIO())
-    results = list(pool.work(os._exit, [1, 2, 3, 4], "", console, workers=1))
-    assert sorted(item for item, _ in results) == [1, 2, 3, 4]
-    assert {result for _, result in results} == {pool.Failure("a worker process died")}
-
-
-def test_every_threshold_of_the_default_profile_is_moved_around_its_default() -> None:
-    trials = moved([])
-    for problem in PROFILES["default"]:
-        for name, default in vars(problem).items():
-            tried = [key[2] for key in trials if key[:2] == (problem.name(), name)]
-            assert (default in tried) == math.isfinite(default)
-            assert not tried or (len(tried) >= 4 and max(tried) > default)
-    for (name, threshold, value), changed in trials.items():
-        assert (changed.name(), vars(changed)[threshold]) == (name, value)
-    with pytest.raises(UsageError, match="There is no problem 'dying_rely'; did you mean 'dying_r"):
-        moved(["dying_rely"])
-
-
-@pytest.mark.parametrize("default", [0.0, 1e-6, 0.05, 0.7, 0.999, 3.0, 1e4, 1, 3, 100])
-def test_values_around_a_default_are_in_order_and_have_it(default: float) -> None:
-    around = values(default, None, 0)
-    assert around == sorted(set(around))
-    assert any(value == pytest.approx(default, rel=1e-12) for value in around)
-    assert not 0 < default < 1 or max(around) < 1
-
-
-def test_a_moved_problem_is_heard_unless_another_explains_it(tmp_path: Path) -> None:
-    recorded = chart(tmp_path / "run", [1.0, 3.0, 9.0], 0.0)
-    guard = Guard(lambda *_: None)
-    ward = Attentive([High(), Low()], guard)
-    trials = {limit: Trial(High(limit=limit)) for limit in (2.0, 5.0, 20.0)}
-    explained, alone = Trial(Low()), Trial(Low())
-    for history in recorded.replay():
-        ward.judge(history)
-        for trial in (*trials.values(), explained):
-            trial.ask(history, ward)
-    assert [trial.said for trial in trials.values()] == [1, 2, None]
-    assert (explained.found, explained.said) == (True, None)
-    ward = Attentive([Low()], guard)
-    for history in recorded.replay():
-        ward.judge(history)
-        alone.ask(history, ward)
-    assert alone.said == 2
-
-
-def test_precision_and_recall_of_a_moved_threshold() -> None:
-    key = ("dying_relu", "share", DyingRelu().share)
-    heard: list[tuple[Run, set[tuple[str, str, float]], dict[tuple[str, str, float], int]]] = [
-        (run("dying_relu"), {key}, {key: 4}),
-        (run("dying_relu"), {key}, {}),  # seen, but explained by something else
-        (run("dying_relu", first=9), {key}, {key: 4}),  # too early to be true
-        (run("dying_relu"), set(), {}),
-        (run("dead_units"), {key}, {key: 4}),
-        (run("non_finite"), {key}, {key: 4}),
-        (run(""), {key}, {key: 4}),
-    ]
-    found = row(key, heard)
-    assert (found["recall"], found["precision"]) == (3 / 4, 2 / 5)
-    assert (found["said"], found["healthy"]) == (5, 1)
-
-
-def test_a_sweep_of_nothing_is_one_of_everything_and_spacings_have_a_default() -> None:
-    given = arguments("", ["--sweep"])
-    assert (given.sweep, given.every) == ([], None)
-    assert arguments("", ["--every"]).every == "1,2,3,5,9,15"
