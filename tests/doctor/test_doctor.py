@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 import sickbay
 from sickbay import problems
 from sickbay.doctor import Doctor
+from tests.doctor.loops import learn
 from tests.models import FAMILIES, features, mlp
 
 
@@ -19,17 +20,11 @@ def sick() -> nn.Module:
     return mlp(depth=12, width=8, activation=nn.Sigmoid)
 
 
-def learn(
+def train(
     model: nn.Module, optimizer: torch.optim.Optimizer, doctor: Doctor, steps: int = 10
 ) -> list[list[sickbay.Finding]]:
-    found = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss: Tensor = model(features()).square().mean()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        found.append(doctor.step(loss))
-    return found
+    """Return what was found, step by step."""
+    return [doctor.step(learn(model, optimizer, features())) for _ in range(steps)]
 
 
 def watched(model: nn.Module, **options: Any) -> tuple[torch.optim.Optimizer, Doctor]:
@@ -40,7 +35,7 @@ def watched(model: nn.Module, **options: Any) -> tuple[torch.optim.Optimizer, Do
 def test_a_finding_is_returned_kept_and_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     model = sick()
     optimizer, doctor = watched(model)
-    found = learn(model, optimizer, doctor, steps=100)
+    found = train(model, optimizer, doctor, steps=100)
     (finding,) = [finding for step in found for finding in step]
     assert doctor.findings == [finding]
     assert (finding.problem, finding.severity, finding.step) == ("vanishing_gradient", "warning", 2)
@@ -82,41 +77,35 @@ def test_a_problem_that_goes_away_is_an_event_and_may_come_back() -> None:
     optimizer, doctor = watched(model, on_finding="silent", problems=["non_finite"], every=1)
     for losses in ([1.0, nan, nan], [1.0] * 11, [inf]):
         for loss in losses:
-            learn_once(model, optimizer)
+            learn(model, optimizer, features())
             doctor.step(loss)
     assert [event.kind for event in doctor.events] == ["finding", "gone", "finding"]
     assert [finding.step for finding in doctor.findings] == [1, 14]
     assert doctor.events[1].text == "non_finite is gone"
 
 
-def learn_once(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    optimizer.zero_grad()
-    model(features()).square().mean().backward()
-    optimizer.step()
-
-
 def test_stop_raises_at_the_next_step() -> None:
     model = sick()
     optimizer, doctor = watched(model, on_finding="stop", every=1)
     with pytest.raises(sickbay.Diagnosed, match="vanishing gradient") as stopped:
-        learn(model, optimizer, doctor)
+        train(model, optimizer, doctor)
     assert doctor.history.step == 2
     assert stopped.value.findings == doctor.findings
-    learn(model, optimizer, doctor)  # whoever catches it may go on
+    train(model, optimizer, doctor)  # whoever catches it may go on
 
 
 def test_a_function_gets_each_finding() -> None:
     seen: list[sickbay.Finding] = []
     model = sick()
     optimizer, doctor = watched(model, on_finding=seen.append)
-    learn(model, optimizer, doctor)
+    train(model, optimizer, doctor)
     assert seen == doctor.findings != []
 
 
 def test_silent_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     model = sick()
     optimizer, doctor = watched(model, on_finding="silent")
-    learn(model, optimizer, doctor)
+    train(model, optimizer, doctor)
     assert doctor.findings
     assert capsys.readouterr() == ("", "")
 
@@ -125,7 +114,7 @@ def test_thresholds_of_ones_own() -> None:
     model = sick()
     own = problems.VanishingGradient(checks=5)
     optimizer, doctor = watched(model, problems=[own], every=1, on_finding="silent")
-    learn(model, optimizer, doctor)
+    train(model, optimizer, doctor)
     assert [finding.step for finding in doctor.findings] == [4]
 
 
@@ -134,7 +123,7 @@ def test_the_autotrainer_profile_goes_by_the_accuracy() -> None:
         model = sick()
         optimizer, doctor = watched(model, profile="autotrainer", every=1, on_finding="silent")
         for _ in range(3):
-            learn_once(model, optimizer)
+            learn(model, optimizer, features())
             if accuracy is None:
                 doctor.step(1.0)
             else:
@@ -147,7 +136,7 @@ def test_epochs_and_metrics() -> None:
     optimizer, doctor = watched(model, every=1)
     for epoch in range(3):
         for step in range(4):
-            learn_once(model, optimizer)
+            learn(model, optimizer, features())
             doctor.step(float(step), accuracy=torch.tensor(0.1 * epoch))
         assert doctor.epoch(val_loss=torch.tensor(2.0), val_accuracy=0.5) == []
     history = doctor.history
@@ -161,7 +150,7 @@ def test_the_cost_is_measured() -> None:
     model = mlp()
     optimizer, doctor = watched(model)
     assert doctor.overhead == 0.0
-    learn(model, optimizer, doctor, steps=50)
+    train(model, optimizer, doctor, steps=50)
     assert 0 < doctor.overhead < 1
 
 
@@ -170,10 +159,7 @@ def test_a_fast_loop_loses_no_step_in_history_and_chart(tmp_path: Path) -> None:
     optimizer, doctor = watched(model, chart=tmp_path / "run", budget=0.001)
     losses = []
     for step in range(300):
-        optimizer.zero_grad()
-        loss = model(features()).square().mean()
-        loss.backward()
-        optimizer.step()
+        loss = learn(model, optimizer, features())
         doctor.step(loss)
         losses.append(loss.item())
         if step == 150:
@@ -189,7 +175,7 @@ def test_a_fast_loop_loses_no_step_in_history_and_chart(tmp_path: Path) -> None:
 def test_the_chart_has_what_was_found(tmp_path: Path) -> None:
     model = sick()
     with watched(model, chart=tmp_path / "run", on_finding="silent", epochs=7)[1] as doctor:
-        learn(model, doctor._probe.optimizers[0], doctor)
+        train(model, doctor._probe.optimizers[0], doctor)
         doctor.epoch(val_loss=0.5)
         chart = sickbay.Chart.open(tmp_path / "run")
         assert chart.findings() == doctor.findings != []

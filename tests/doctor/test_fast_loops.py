@@ -7,28 +7,15 @@ import torch
 import torch.utils.checkpoint
 from torch import Tensor, nn
 
-import sickbay
 from sickbay.doctor import Doctor
+from tests.doctor.loops import backward, learn, table, true_norm, watch
 from tests.doctor.test_harmless import hooks_of
 from tests.models import features, mlp
 
 
 def hurried(model: nn.Module, optimizer: torch.optim.Optimizer) -> Doctor:
     """Return a doctor whose budget is so small that most steps pass unbooked."""
-    return sickbay.watch(model, optimizer, on_finding="silent", budget=1e-4)
-
-
-def learn(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Tensor) -> Tensor:
-    optimizer.zero_grad()
-    loss: Tensor = model(inputs).square().mean()
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss
-
-
-def true_norm(model: nn.Module) -> float:
-    norms = [p.grad.double().norm() for p in model.parameters() if p.grad is not None]
-    return float(torch.stack(norms).norm())
+    return watch(model, optimizer, every="auto", budget=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -71,7 +58,7 @@ def test_gradient_accumulation() -> None:
 def test_the_order_of_several_optimizers_does_not_matter() -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 1))
     first, second = (torch.optim.SGD(part.parameters(), lr=0.1) for part in model)
-    doctor = sickbay.watch(model, [first, second], on_finding="silent", every=2)
+    doctor = watch(model, [first, second], every=2)
     for _ in range(3):
         loss = model(features()).square().mean()
         model.zero_grad()
@@ -86,7 +73,7 @@ def test_the_order_of_several_optimizers_does_not_matter() -> None:
 def test_several_steps_in_one_turn_have_the_norm_of_the_last() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every={"weight": 1})
+    doctor = watch(model, optimizer, every={"weight": 1})
     for _ in range(4):
         loss = learn(model, optimizer, features())
     doctor.step(loss)
@@ -97,15 +84,13 @@ def test_several_steps_in_one_turn_have_the_norm_of_the_last() -> None:
 def test_two_doctors_may_watch_one_optimizer() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctors = [sickbay.watch(model, optimizer, on_finding="silent", every=1) for _ in range(2)]
+    doctors = [watch(model, optimizer) for _ in range(2)]
     for _ in range(3):
         loss = learn(model, optimizer, features())
         for doctor in doctors:
             doctor.step(loss)
     for doctor in doctors:
-        table = doctor.history.table("weight")
-        assert table is not None
-        assert table.row("0.weight")["update_ratio"] > 0
+        assert table(doctor, "weight").row("0.weight")["update_ratio"] > 0
         doctor.close()
     assert not optimizer._optimizer_step_post_hooks
 
@@ -113,7 +98,7 @@ def test_two_doctors_may_watch_one_optimizer() -> None:
 def test_a_closure_that_raises_leaves_no_trace() -> None:
     model = mlp()
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    doctor = watch(model, optimizer)
 
     def broken() -> float:
         raise KeyError("no batch")
@@ -124,7 +109,7 @@ def test_a_closure_that_raises_leaves_no_trace() -> None:
     def closure() -> Tensor:
         optimizer.zero_grad()
         loss: Tensor = model(features()).square().mean()
-        loss.backward()  # type: ignore[no-untyped-call]
+        backward(loss)
         return loss
 
     doctor.step(optimizer.step(closure))  # type: ignore[no-untyped-call]
@@ -135,7 +120,7 @@ def test_a_closure_that_raises_leaves_no_trace() -> None:
 def test_a_backward_that_raises_does_not_end_the_readings() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    doctor = watch(model, optimizer)
 
     def fail(_: Tensor) -> None:
         raise KeyError("on purpose")
@@ -151,15 +136,13 @@ def test_a_backward_that_raises_does_not_end_the_readings() -> None:
         nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
         optimizer.step()
         doctor.step()
-    raw = doctor.history.table("raw_gradient")
-    assert raw is not None
-    assert raw.step == 1
+    assert table(doctor, "raw_gradient").step == 1
 
 
 def test_nan_that_went_away_may_be_found_again() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every={"gradient": 1})
+    doctor = watch(model, optimizer, every={"gradient": 1})
     for step in range(45):
         optimizer.zero_grad()
         model(features()).square().mean().backward()
@@ -177,7 +160,7 @@ def test_a_disabled_scaler_is_no_scaler() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cpu", enabled=False)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    doctor = watch(model, optimizer)
     scaler.scale(1e3 * model(features()).square().mean()).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     scaler.step(optimizer)
@@ -190,16 +173,14 @@ def test_a_layer_without_parameters_may_be_replaced() -> None:
     model = mlp()
     assert isinstance(model, nn.Sequential)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    doctor = watch(model, optimizer)
     doctor.step(learn(model, optimizer, features()))
     model[1] = nn.LeakyReLU()
     doctor.epoch()
     for _ in range(2):
         doctor.step(learn(model, optimizer, features()))
     assert doctor.history.setup.layers["1"] == "LeakyReLU"
-    table = doctor.history.table("activation")
-    assert table is not None
-    assert table.row("1")["minimum"] < 0
+    assert table(doctor, "activation").row("1")["minimum"] < 0
 
 
 def test_weights_are_read_without_an_optimizer_and_activations_once_when_checkpointed() -> None:
@@ -214,26 +195,21 @@ def test_weights_are_read_without_an_optimizer_and_activations_once_when_checkpo
             return out
 
     model = Thrifty()
-    doctor = sickbay.watch(model, on_finding="silent", every=1)
+    doctor = watch(model)
     model(features(6)).square().mean().backward()
     doctor.step()
-    weights, activations = (doctor.history.table(kind) for kind in ("weight", "activation"))
-    assert weights is not None
-    assert len(weights.names) == 10
-    assert activations is not None
-    assert activations.row("body.0")["count"] == 6 * 8
+    assert len(table(doctor, "weight").names) == 10
+    assert table(doctor, "activation").row("body.0")["count"] == 6 * 8
 
 
 def test_copies_of_outputs_do_not_pile_up() -> None:
     model = mlp()
-    doctor = sickbay.watch(model, on_finding="silent", every=1)
+    doctor = watch(model)
     for _ in range(300):
         model(features()).square().mean().backward()
     assert len(doctor._probe.activations._kept) < 300
     doctor.step()
-    table = doctor.history.table("activation")
-    assert table is not None
-    assert table.row("0")["count"] == 300 * 6 * 8
+    assert table(doctor, "activation").row("0")["count"] == 300 * 6 * 8
 
 
 @pytest.mark.parametrize(
@@ -248,7 +224,7 @@ def test_a_doctor_that_failed_takes_its_hooks_away(
     monkeypatch.setattr("sickbay.reports.terminal.say", str)
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=1)
+    doctor = watch(model, optimizer)
     monkeypatch.setattr(part, fail)
     doctor.step(learn(model, optimizer, features()))
     assert hooks_of(model) == 0
@@ -265,15 +241,14 @@ def test_a_raised_learning_rate_is_seen_at_its_step() -> None:
         optimizer.param_groups[0]["lr"] = 1e-4 if step < 100 else 1e-2
         doctor.step(learn(model, optimizer, features(8)))
     assert 100 in [step for step, _ in doctor.history.timed("lr", 120)]
-    assert 100 in [table.step for table in doctor.history.tables("weight", 32)]
+    assert 100 in [each.step for each in doctor.history.tables("weight", 32)]
 
 
 def test_a_gradient_that_falls_silent_is_looked_at_closer() -> None:
     silenced = nn.Linear(64, 64)
     model = nn.Sequential(nn.Linear(8, 64), silenced, nn.Linear(64, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    every = {"gradient": 1000, "weight": 1000}
-    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=every)  # type: ignore[arg-type]
+    doctor = watch(model, optimizer, every={"gradient": 1000, "weight": 1000})
     for step in range(50):
         optimizer.zero_grad()
         model(features(8)).square().mean().backward()
@@ -281,4 +256,4 @@ def test_a_gradient_that_falls_silent_is_looked_at_closer() -> None:
             silenced.weight.grad.zero_()
         optimizer.step()
         doctor.step(torch.tensor(1.0))
-    assert [table.step for table in doctor.history.tables("gradient", 32)] == [0, 30]
+    assert [each.step for each in doctor.history.tables("gradient", 32)] == [0, 30]

@@ -16,6 +16,7 @@ from torch.amp import GradScaler
 
 import sickbay
 from sickbay.vitals import scaler
+from tests.doctor.loops import learn, table, watch
 from tests.models import FAMILIES, compiled, features, mlp, train
 
 # Said by torch itself while it compiles, watched or not.
@@ -77,9 +78,7 @@ def test_compiled_training_with_activations_is_equal_to_float_tolerance(family: 
     plain, watched = train(family, prepare=whole), train(family, watching(every=1), prepare=whole)
     assert watched.losses == pytest.approx(plain.losses, rel=1e-5)
     assert watched.doctor is not None
-    table = watched.doctor.history.table("activation")
-    assert table is not None
-    assert len(table.names) > 2
+    assert len(table(watched.doctor, "activation").names) > 2
     assert not watched.doctor._guard.off
 
 
@@ -99,18 +98,13 @@ def test_hooks_make_a_compiled_model_compile_once_more_at_most() -> None:
 def test_batches_of_other_sizes_in_a_compiled_model_are_read_right() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    doctor = watch(model, optimizer)
     run = compiled(model)
     for rows in (64, 2, 64, 3):
-        optimizer.zero_grad()
-        loss = run(features(rows)).square().mean()
-        loss.backward()
-        optimizer.step()
-        doctor.step(loss)
-        table = doctor.history.table("activation")
-        assert table is not None
-        assert not table.column("nonfinite").any()
-        assert table.column("count").max() <= rows * 8
+        doctor.step(learn(run, optimizer, features(rows)))
+        activation = table(doctor, "activation")
+        assert not activation.column("nonfinite").any()
+        assert activation.column("count").max() <= rows * 8
 
 
 @every_family
@@ -145,8 +139,8 @@ def test_an_armed_model_can_be_copied_and_state_keys_are_the_same() -> None:
     twin(x).sum().backward()
     assert torch.equal(twin(x), model(x))
     assert doctor.step() == []
-    table = doctor.history.table("activation")
-    assert table is None or len(table.names) == 7  # the model's own pass, not the twin's
+    read = doctor.history.table("activation")
+    assert read is None or len(read.names) == 7  # the model's own pass, not the twin's
 
 
 def test_an_armed_model_can_be_pickled_and_loaded_without_sickbay(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.readings import Table, Vitals
 from sickbay.vitals.guard import Guard
+from tests.doctor.loops import learn, watch
 from tests.models import features, mlp
 
 
@@ -317,10 +318,9 @@ def test_absence_counts_only_when_asked() -> None:
 def trained(*problems: Problem, steps: int) -> sickbay.Doctor:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent", problems=problems)
+    doctor = watch(model, optimizer, problems=problems)
     for _ in range(steps):
-        model(features()).square().mean().backward()
-        optimizer.step()
+        learn(model, optimizer, features())
         doctor.step(1.0)
     return doctor
 
