@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 from rich.console import Console
-from torch import nn
 
 import sickbay
 from sickbay.repairs.bar import Bar
+from tests.repairs.loops import recipe_of, step
 from tests.repairs.test_fit import fit, healthy, sick
 
 
@@ -82,18 +82,10 @@ def test_a_repair_moves_it_in_every_attempt_and_never_beyond_its_end(
 def test_a_loop_of_ones_own_moves_it(shown: list[Any]) -> None:
     def train(recipe: sickbay.Recipe, doctor: Any) -> None:
         for _ in range(4):
-            recipe.optimizer.zero_grad()
-            loss = recipe.loss(recipe.model(torch.ones(4, 2)), torch.ones(4, 1))
-            loss.backward()  # type: ignore[no-untyped-call]
-            recipe.optimizer.step()
-            doctor.step(loss)
+            step(recipe, doctor, torch.ones(4, 2), torch.ones(4, 1))
             doctor.epoch(val_accuracy=0.5)
 
-    model = healthy()
-    recipe = sickbay.Recipe(
-        model, nn.MSELoss(), torch.optim.SGD(model.parameters(), lr=1e-3), epochs=4
-    )
-    sickbay.repair(recipe, train=train, console=Screen())
+    sickbay.repair(recipe_of(healthy(), epochs=4), train=train, console=Screen())
     assert [each[1] for each in shown] == [0, 1, 2, 3, 4, 4]
 
 

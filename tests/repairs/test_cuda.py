@@ -15,6 +15,7 @@ from sickbay.demo.circles import circles
 from sickbay.repairs.chance import Chance
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import placed
+from tests.repairs.loops import step
 
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -113,11 +114,7 @@ def test_a_loop_of_ones_own_is_seeded_on_a_gpu() -> None:
         drawn.append(float(torch.rand(1, device="cuda")))
         points, labels = (each.cuda() for each in pairs(64))
         for _ in range(3):
-            recipe.optimizer.zero_grad()
-            loss = recipe.loss(recipe.model(points), labels)
-            loss.backward()  # type: ignore[no-untyped-call]
-            recipe.optimizer.step()
-            doctor.step(loss)
+            step(recipe, doctor, points, labels)
 
     for own in (1, 2):
         model = dropping().cuda()

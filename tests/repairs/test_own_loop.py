@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from torch import Tensor, nn
 
 import sickbay
 from sickbay.demo.circles import circles
+from tests.repairs.loops import recipe_of, step
 from tests.repairs.samples import refused
 from tests.repairs.test_fit import healthy, sick
 
@@ -32,18 +35,11 @@ def test_a_loop_of_ones_own() -> None:
         for _ in range(20):
             recipe.model.train()
             for x, y in batches:
-                recipe.optimizer.zero_grad()
-                loss = recipe.loss(recipe.model(x), y)
-                loss.backward()  # type: ignore[no-untyped-call]
-                recipe.optimizer.step()
-                doctor.step(loss)
+                step(recipe, doctor, x, y)
             recipe.model.eval()
             doctor.epoch(val_accuracy=accuracy(recipe.model, *held))
 
-    model = sick()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=20)
-    outcome = sickbay.repair(recipe, train=train, progress=False)
+    outcome = sickbay.repair(recipe_of(sick(), epochs=20), train=train, progress=False)
     assert outcome.solved
     assert outcome.score > 0.95
     assert runs[0] == "Sigmoid"
@@ -58,19 +54,13 @@ def test_a_loop_that_tells_little(told: str) -> None:
     def train(recipe: sickbay.Recipe, doctor: Any) -> None:
         for _ in range(8):
             for _ in range(20):
-                recipe.optimizer.zero_grad()
-                loss = recipe.loss(recipe.model(points), labels)
-                loss.backward()  # type: ignore[no-untyped-call]
-                recipe.optimizer.step()
-                doctor.step(loss)
+                step(recipe, doctor, points, labels)
             if told == "accuracy":
                 doctor.epoch(accuracy=accuracy(recipe.model, points, labels))
             elif told == "odd":
                 doctor.epoch(beauty=1.0)
 
-    model = healthy()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=8)
+    recipe = recipe_of(healthy(), rate=1e-2, epochs=8)
     outcome = sickbay.repair(recipe, train=train, progress=False)
     assert outcome.solved
     assert accuracy(outcome.model, points, labels) > 0.9
@@ -80,25 +70,18 @@ def test_what_a_loop_of_ones_own_raises_is_raised() -> None:
     def train(_recipe: sickbay.Recipe, _doctor: Any) -> None:
         raise ZeroDivisionError
 
-    model = healthy()
-    optimizer = torch.optim.Adam(model.parameters())
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer)
     with pytest.raises(ZeroDivisionError):
-        sickbay.repair(recipe, train=train, progress=False)
+        sickbay.repair(recipe_of(healthy()), train=train, progress=False)
 
 
 def test_neither_data_nor_a_loop() -> None:
-    model = healthy()
-    recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
     with pytest.raises(sickbay.UsageError, match="data, or train="):
-        sickbay.repair(recipe)
+        sickbay.repair(recipe_of(healthy()))
 
 
 def test_a_loop_that_makes_no_step() -> None:
-    model = healthy()
-    recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
     with pytest.raises(sickbay.UsageError, match=r"it was called 0 times"):
-        sickbay.repair(recipe, train=lambda _recipe, _doctor: None, progress=False)
+        sickbay.repair(recipe_of(healthy()), train=lambda *_: None, progress=False)
 
 
 def test_patience_is_carried_out() -> None:
@@ -106,11 +89,7 @@ def test_patience_is_carried_out() -> None:
 
     def train(recipe: sickbay.Recipe, doctor: Any) -> None:
         for _ in range(6):
-            recipe.optimizer.zero_grad()
-            loss = recipe.loss(recipe.model(torch.ones(4, 2)), torch.ones(4, 1))
-            loss.backward()  # type: ignore[no-untyped-call]
-            recipe.optimizer.step()
-            doctor.step(loss)
+            step(recipe, doctor, torch.ones(4, 2), torch.ones(4, 1))
             doctor.epoch(val_accuracy=0.5)
             rates.append(recipe.lr)
 
@@ -129,6 +108,13 @@ def test_the_class_of_a_loss() -> None:
     assert "got the class MSELoss" in said
 
 
+def test_a_model_with_nothing_to_train_is_refused_before_anything_is_done(tmp_path: Path) -> None:
+    recipe = recipe_of(healthy().requires_grad_(False))
+    said = refused(lambda: sickbay.repair(recipe, train=print, chart=tmp_path / "run"))
+    assert said == "model must have parameters that require a gradient, got none."
+    assert not (tmp_path / "run").exists()
+
+
 def drawn(seed: int) -> list[tuple[float, ...]]:
     """Return what a loop draws, attempt by attempt."""
     points, labels = circles(256)
@@ -137,17 +123,11 @@ def drawn(seed: int) -> list[tuple[float, ...]]:
     def train(recipe: sickbay.Recipe, doctor: Any) -> None:
         numbers.append((float(torch.rand(1)), float(np.random.rand()), random.random()))
         for _ in range(40):
-            recipe.optimizer.zero_grad()
-            loss = recipe.loss(recipe.model(points), labels)
-            loss.backward()  # type: ignore[no-untyped-call]
-            recipe.optimizer.step()
-            doctor.step(loss)
+            step(recipe, doctor, points, labels)
             doctor.epoch(val_accuracy=0.5)
 
     with torch.random.fork_rng(devices=[]):
-        model = sick()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=40)
+        recipe = recipe_of(sick(), epochs=40)
     sickbay.repair(recipe, train=train, progress=False, seed=seed, budget=80)
     return numbers
 
@@ -175,45 +155,33 @@ def test_each_attempt_draws_the_same_and_leaves_the_users_numbers_alone() -> Non
     ids=str,
 )
 def test_what_is_not_for_a_loop_of_ones_own(more: dict[str, Any], said: str) -> None:
-    model = healthy()
-    recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.Adam(model.parameters()))
+    recipe = recipe_of(healthy())
     assert said in refused(lambda: sickbay.repair(recipe, **{"train": print, **more}))
 
 
-def looping(steps: int = 40, swallow: bool = False, other: bool = False) -> Any:
+def test_a_loop_that_does_not_end_when_it_should() -> None:
     points, labels = circles(256)
 
     def train(recipe: sickbay.Recipe, doctor: Any) -> None:
-        model = nn.Linear(2, 1) if other else recipe.model
-        for _ in range(steps):
-            try:
-                recipe.optimizer.zero_grad()
-                loss = recipe.loss(model(points), labels)
-                loss.backward()  # type: ignore[no-untyped-call]
-                if not other:
-                    recipe.optimizer.step()
-                doctor.step(loss)
-            except Exception:
-                if not swallow:
-                    raise
+        for _ in range(40):
+            with suppress(Exception):
+                step(recipe, doctor, points, labels)
 
-    return train
-
-
-def recipe_of(model: nn.Module) -> sickbay.Recipe:
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    return sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, epochs=1)
-
-
-def test_a_loop_that_does_not_end_when_it_should() -> None:
-    recipe = recipe_of(sick())
-    outcome = sickbay.repair(recipe, train=looping(swallow=True), progress=False)
+    outcome = sickbay.repair(recipe_of(sick(), epochs=1), train=train, progress=False)
     assert outcome.attempts[0].result == "vanishing_gradient"
 
 
 def test_a_loop_that_trains_something_else() -> None:
-    told = refused(
-        lambda: sickbay.repair(recipe_of(sick()), train=looping(other=True), progress=False)
-    )
+    points, labels = circles(256)
+    other = nn.Linear(2, 1)
+
+    def train(recipe: sickbay.Recipe, doctor: Any) -> None:
+        for _ in range(40):
+            loss = recipe.loss(other(points), labels)
+            loss.backward()  # type: ignore[no-untyped-call]
+            doctor.step(loss)
+
+    recipe = recipe_of(sick(), epochs=1)
+    told = refused(lambda: sickbay.repair(recipe, train=train, progress=False))
     assert "recipe.model by recipe.optimizer" in told
     assert "it was called 40 times, that optimizer made no step." in told
