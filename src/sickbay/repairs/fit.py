@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Literal
@@ -92,9 +93,8 @@ def fit(
     Raises:
         UsageError: If something given cannot be used; nothing has been done then.
     """
-    if not isinstance(optimizer, Optimizer):
-        optimizer = made(optimizer, model)
-    recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
+    made = optimizer if isinstance(optimizer, Optimizer) else _made(optimizer, model)
+    recipe = Recipe(model, loss, made, batch_size=batch_size, epochs=epochs)
     return repair(
         recipe,
         data,
@@ -143,6 +143,42 @@ def repair(
     `data`, `validation` and `workers` are not for it. `learn` says whether what works is added to
     the odds. The other arguments are those of `fit`.
     """
+    workers = _check_call(strategy, train, data, validation, workers)
+    epochs = 50 if recipe.epochs is None else recipe.epochs
+    recipe = replace(recipe, epochs=epochs)
+    _check_recipe(recipe, budget=budget, target=target, seed=seed)
+    choices = choose_remedies(remedies)
+    terms = Terms(
+        problems=_problems(profile, strategy),
+        treatable={name for name, given in choices.items() if given},
+        epochs=epochs,
+        target=target,
+        device=str(_place(recipe, device)),
+        seed=int(seed),
+        check_every=3 if strategy == "autotrainer" else None,
+    )
+    samples = None if train is not None else _taken(recipe, data, validation, terms)
+    recipe = (recipe if samples is None else informed(recipe, samples)).on(terms.device)
+    _check_sendable(workers, recipe, samples, terms)
+    mark = _fingerprint(recipe, samples, terms, strategy)
+    journal = Journal(chart, resume, mark, epochs if progress else None, console)
+    if samples is not None and not samples.held_out:
+        journal.say("no samples are held out: scores are on the training data.")
+    limit = budget if budget is not None else MOST[strategy] * epochs
+    with journal:
+        crew = crew_of(workers) if train is None else OwnCrew(train)
+        with closing(Search(recipe, samples, terms, crew, journal, choices, limit)) as search:
+            outcome = STRATEGIES[strategy](search)
+    if learn:
+        search.note()
+    journal.close(outcome)
+    return outcome
+
+
+def _check_call(
+    strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
+) -> Workers:
+    """Return `workers`, or say what does not go together."""
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
     if train is None and data is None:
@@ -150,54 +186,31 @@ def repair(
     workers = check_workers(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
-    epochs = 50 if recipe.epochs is None else recipe.epochs
-    size = recipe.batch_size
+    return workers
+
+
+def _check_recipe(recipe: Recipe, *, budget: object, target: object, seed: object) -> None:
+    """Say so if the recipe, or a number given with it, cannot be used."""
+    epochs, size = recipe.epochs, recipe.batch_size
     check_numbers(epochs=epochs, batch_size=size, budget=budget, target=target, seed=seed)
     check_model(recipe.model)
     check_loss(recipe.loss)
-    choices = choose_remedies(remedies)
-    terms = Terms(
-        problems=problems_of(profile, strategy),
-        treatable={name for name, given in choices.items() if given},
-        epochs=epochs,
-        target=target,
-        device=str(place(recipe, device)),
-        seed=int(seed),
-        check_every=3 if strategy == "autotrainer" else None,
-    )
-    known = replace(recipe, epochs=epochs)
-    samples = None if train is not None else taken(known, data, validation, terms)
-    if samples is not None:
-        known = informed(known, samples)
-    known = known.on(terms.device)
+
+
+def _check_sendable(workers: Workers, recipe: Recipe, samples: Data | None, terms: Terms) -> None:
+    """Say so if something cannot be sent to worker processes, where there are to be some."""
     if isinstance(workers, int):
-        parts = {"loss": known.loss, "model": known.model, "optimizer": known.optimizer}
+        parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
         check_sendable(**parts, data=samples, problems=terms.problems)
-    mark = fingerprint(known, samples, terms, strategy)
-    journal = Journal(chart, resume, mark, epochs if progress else None, console)
-    if samples is not None and not samples.held_out:
-        journal.say("no samples are held out: scores are on the training data.")
-    limit = budget if budget is not None else MOST[strategy] * epochs
-    with journal:
-        crew = crew_of(workers) if train is None else OwnCrew(train)
-        search = Search(known, samples, terms, crew, journal, choices, limit)
-        try:
-            outcome = STRATEGIES[strategy](search)
-        finally:
-            search.close()
-    if learn:
-        search.note()
-    journal.close(outcome)
-    return outcome
 
 
-def place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
+def _place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
     """Return where to train."""
     asked = None if device is None else check_device(device)
     return asked or next(recipe.model.parameters()).device
 
 
-def taken(recipe: Recipe, data: Any, validation: Any, terms: Terms) -> Data:
+def _taken(recipe: Recipe, data: Any, validation: Any, terms: Terms) -> Data:
     """Return the data as given, or say why the recipe cannot be trained on it."""
     samples = Data.of(
         data,
@@ -223,13 +236,13 @@ def informed(recipe: Recipe, samples: Data) -> Recipe:
     )
 
 
-def problems_of(profile: str | None, strategy: Strategy) -> tuple[Problem, ...]:
+def _problems(profile: str | None, strategy: Strategy) -> tuple[Problem, ...]:
     """Return the problems to look for."""
     usual = "autotrainer" if strategy == "autotrainer" else "default"
     return choose_problems(profile or usual)
 
 
-def fingerprint(recipe: Recipe, data: Data | None, terms: Terms, strategy: Strategy) -> str:
+def _fingerprint(recipe: Recipe, data: Data | None, terms: Terms, strategy: Strategy) -> str:
     """Return what tells one run from another: a run is only resumed by the same."""
     shapes = {name: tuple(each.shape) for name, each in recipe.model.named_parameters()}
     size = None if data is None else data.size
@@ -238,7 +251,7 @@ def fingerprint(recipe: Recipe, data: Data | None, terms: Terms, strategy: Strat
     return sha256(repr(told).encode()).hexdigest()
 
 
-def made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
+def _made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
     """Return the optimizer that a function makes."""
     if not callable(factory):
         given = type(factory).__name__
