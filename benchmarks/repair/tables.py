@@ -1,4 +1,4 @@
-"""The figures of the repairs: by problem, by remedy, the odds, and what must hold."""
+"""The figures of the repairs: by problem, by remedy, and what must hold."""
 
 from __future__ import annotations
 
