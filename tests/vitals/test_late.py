@@ -26,10 +26,10 @@ SAMPLED = ("lower_quartile", "median", "upper_quartile", "mean_abs")
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the module of the late meter, with a short sample."""
-    from sickbay.vitals.gpu import kernels, passes, post
+    from sickbay.vitals.gpu import merging, passes, post
 
-    monkeypatch.setattr(kernels, "SAMPLE_", triton.language.constexpr(SHORT))
-    monkeypatch.setattr(kernels, "KEPT_", triton.language.constexpr(SHORT))
+    monkeypatch.setattr(merging, "SAMPLE_", triton.language.constexpr(SHORT))
+    monkeypatch.setattr(merging, "KEPT_", triton.language.constexpr(SHORT))
     monkeypatch.setattr(passes, "SAMPLE", SHORT)
     monkeypatch.setattr(passes, "KEPT", SHORT)
     passes.jitter.cache_clear()

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.vitals.gpu import kernels
+from sickbay.vitals.gpu import chunks, merging
 
 READ = (
     "read(Tensor addresses, Tensor sizes, Tensor kinds, Tensor owners, Tensor begins, "
@@ -27,9 +27,9 @@ def _read(
     addresses: Tensor, sizes: Tensor, kinds: Tensor, owners: Tensor, begins: Tensor, parts: Tensor,
     chunk: int, aligned: bool,
 ) -> None:  # fmt: skip
-    kernels.read[(len(owners),)](
+    chunks.read[(len(owners),)](
         addresses, sizes, kinds, owners, begins, parts, chunk,
-        block=kernels.BLOCK, unroll=kernels.UNROLL, aligned=aligned, num_warps=2,
+        block=chunks.BLOCK, unroll=chunks.UNROLL, aligned=aligned, num_warps=2,
     )  # fmt: skip
 
 
@@ -37,16 +37,16 @@ def _merge(
     addresses: Tensor, sizes: Tensor, kinds: Tensor, begins: Tensor, parts: Tensor, jitter: Tensor,
     scale: Tensor, kept: Tensor, table: Tensor, keep: bool,
 ) -> None:  # fmt: skip
-    kernels.merge[(len(sizes),)](
+    merging.merge[(len(sizes),)](
         addresses, sizes, kinds, begins, parts, jitter, scale, kept, table,
-        several=kernels.SEVERAL, keep=keep, num_warps=4,
+        keep=keep, num_warps=4,
     )  # fmt: skip
 
 
 def _moved(
     addresses: Tensor, sizes: Tensor, kinds: Tensor, jitter: Tensor, kept: Tensor, table: Tensor
 ) -> None:
-    kernels.moved[(len(sizes),)](addresses, sizes, kinds, jitter, kept, table, num_warps=4)
+    merging.moved[(len(sizes),)](addresses, sizes, kinds, jitter, kept, table, num_warps=4)
 
 
 def _nothing(*_: Any) -> None:

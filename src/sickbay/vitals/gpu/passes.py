@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sickbay.vitals.gpu.kernels import COLUMNS, KEPT, PARTS, SAMPLE
+from sickbay.vitals.gpu.chunks import PARTS
+from sickbay.vitals.gpu.merging import COLUMNS, KEPT, SAMPLE
 from sickbay.vitals.gpu.operators import operators
 
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
