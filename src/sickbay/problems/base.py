@@ -19,6 +19,7 @@ class Problem(Tunable, ABC):
     reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)  # asked when one is new
     explains: ClassVar[tuple[str, ...]] = ()  # problems that are a consequence of this one
     yields_to_the_best: ClassVar[bool] = False  # a trial among the best is protected from it
+    benign: ClassVar[bool] = False  # a trial that ends by it stays a candidate
 
     @abstractmethod
     def check(self, history: History) -> Finding | None:

@@ -36,6 +36,7 @@ class NoMoreGain(Problem):
     advice = "stop here and keep the best model, or go on with a lower learning rate"
     reads = ("epoch",)
     yields_to_the_best = True
+    benign = True
 
     window: float = threshold(0.3, "Share of the planned epochs that is looked at.", above=0)
 

@@ -1,0 +1,1 @@
+"""What ending sick trials is worth in a hyperparameter search: `python -m benchmarks.tuning`."""

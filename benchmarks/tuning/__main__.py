@@ -1,0 +1,66 @@
+"""What ending sick trials is worth in a hyperparameter search."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.tuning.pool import Pool, load, save
+from benchmarks.tuning.record import Plan, record
+from benchmarks.tuning.tasks import TASKS
+
+POOLS = Path(__file__).with_name("pools")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    options.command(options)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    recording = commands.add_parser("record", help="train a pool of configurations to the end")
+    recording.add_argument("task", choices=list(TASKS), metavar="TASK", help=", ".join(TASKS))
+    recording.add_argument("--data", type=Path, required=True, help="folder of the datasets")
+    recording.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    recording.add_argument("--configs", type=int, default=400, help="how many (default: 400)")
+    recording.add_argument("--first", type=int, default=0, help="seed of the first (default: 0)")
+    recording.add_argument("--epochs", type=int, default=20, help="of a training (default: 20)")
+    recording.add_argument("--samples", type=int, help="to learn from (default: all)")
+    recording.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
+    recording.add_argument("--seconds", type=float, help="stop then, and keep what is done")
+    recording.add_argument(
+        "--out", type=Path, help="file to write; what it holds already stays (default: beside this)"
+    )
+    recording.set_defaults(command=_record)
+    return parser
+
+
+def _record(options: argparse.Namespace) -> None:
+    plan = Plan(options.task, options.data, options.device, options.epochs, options.samples)
+    path = options.out or POOLS / f"{options.task}.zip"
+    known = {each.about["seed"]: each for each in load(path).trials} if path.exists() else {}
+    wanted = range(options.first, options.first + options.configs)
+    seeds = [seed for seed in wanted if seed not in known]
+    done = record(plan, seeds, options.workers, options.seconds)
+    console = Console(stderr=True)
+    for trial in track(done, options.task, total=len(seeds), console=console):
+        known[trial.about["seed"]] = trial
+    trials = [known[seed] for seed in sorted(known)]
+    on = torch.cuda.get_device_name() if options.device == "cuda" else "CPU"
+    about = {"device": on, "torch": torch.__version__, "epochs": plan.epochs}
+    about |= {"samples": plan.samples, "workers": options.workers}
+    save(Pool(options.task, about, trials), path)
+    print(f"{len(trials)} configurations in {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

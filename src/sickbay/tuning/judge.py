@@ -1,0 +1,79 @@
+"""Whether a trial should end: its problems, asked in turn, unless it is among the best."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.tuning.course import Course
+from sickbay.tuning.protection import is_protected
+from sickbay.vitals.guard import Guard
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a trial is to end; a benign one has given what it can, and stays a candidate."""
+
+    finding: Finding
+    benign: bool
+
+
+class ComparedProblem(Problem):
+    """A problem that only shows beside other trials of the same search."""
+
+    def check(self, history: History) -> Finding | None:  # noqa: ARG002 - alone it is never seen
+        return None
+
+    @abstractmethod
+    def compare(
+        self, history: History, own: Course, others: Sequence[Course], maximize: bool
+    ) -> Finding | None:
+        """Return a finding if the problem is present now. Pure, as `check` is."""
+
+
+class Judge:
+    """Judges one trial at the end of each of its epochs.
+
+    A problem that raises is reported by the guard and not asked again.
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], metric: str, maximize: bool, guard: Guard
+    ) -> None:
+        self._problems, self._guard = problems, guard
+        self._metric, self._maximize = metric, maximize
+
+    def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
+        """Return why the trial should end now, None if it should go on."""
+        own = Course(history.epochs("loss"), history.epochs(self._metric))
+        for problem in self._problems:
+            name = f"problem {problem.name()}"
+            finding = self._guard.run(name, self._ask, problem, history, own, others)
+            if finding is None or (problem.yields_to_the_best and is_best(own, others)):
+                continue
+            return End(finding, problem.benign)
+        return None
+
+    def _ask(
+        self, problem: Problem, history: History, own: Course, others: Sequence[Course]
+    ) -> Finding | None:
+        if isinstance(problem, ComparedProblem):
+            return problem.compare(history, own, others, self._maximize)
+        return problem.check(history)
+
+
+def is_best(own: Course, others: Sequence[Course]) -> bool:
+    """Tell whether a trial is protected by its training loss at its newest epoch.
+
+    >>> others = [Course([loss], []) for loss in range(1, 12)]
+    >>> is_best(Course([1.5], []), others), is_best(Course([3.0], []), others)
+    (True, False)
+    """
+    done = len(own.losses)
+    there = [other.losses[done - 1] for other in others if len(other.losses) >= done]
+    return done > 0 and is_protected(own.losses[-1] if own.losses else nan, there)
