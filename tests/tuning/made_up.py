@@ -1,0 +1,111 @@
+"""Searches of plain numbers, and problems that are easy to foresee."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.readings import Setup
+from sickbay.thresholds import threshold
+from sickbay.tuning.course import Course
+from sickbay.tuning.judge import ComparedProblem
+from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.search import Search
+
+
+@dataclass(frozen=True, kw_only=True)
+class HighLoss(Problem):
+    """The loss is above a limit, once some epochs are over."""
+
+    advice = "none"
+    limit: float = threshold(5.0, "Loss that is too high.", above=0)
+    epochs: int = threshold(1, "Epochs that must be over.", least=1)
+
+    def check(self, history: History) -> Finding | None:
+        losses = history.epochs("loss")
+        if len(losses) < self.epochs or not losses[-1] > self.limit:
+            return None
+        return self.found(history, f"loss {losses[-1]:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rising(Problem):
+    """The loss rises; benign."""
+
+    advice = "none"
+    benign = True
+
+    def check(self, history: History) -> Finding | None:
+        losses = history.epochs("loss")[-2:]
+        return self.found(history, "it rises") if losses != sorted(losses, reverse=True) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yielding(HighLoss):
+    """The same as high loss, but not for the best trials."""
+
+    yields_to_the_best = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorseThanAll(ComparedProblem):
+    """The newest value is below that of every other trial at this epoch, of which there are two."""
+
+    advice = "none"
+
+    def compare(
+        self, history: History, own: Course, others: Sequence[Course], maximize: bool
+    ) -> Finding | None:
+        done = len(own.values)
+        there = [each.values[done - 1] for each in others if len(each.values) >= done]
+        worse = own.values[-1] < min(there) if maximize else own.values[-1] > max(there)
+        return self.found(history, f"of {len(there)}") if len(there) > 1 and worse else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeesOthers(ComparedProblem):
+    """Three other trials are over."""
+
+    advice = "none"
+
+    def compare(
+        self,
+        history: History,
+        own: Course,  # noqa: ARG002
+        others: Sequence[Course],
+        maximize: bool,  # noqa: ARG002
+    ) -> Finding | None:
+        told = f"ended: {[each.ended for each in others]}"
+        return self.found(history, told) if len(others) == 3 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken(Problem):
+    """Raises."""
+
+    advice = "none"
+
+    def check(self, history: History) -> Finding | None:
+        raise ZeroDivisionError(f"at epoch {history.epoch}")
+
+
+def trial(
+    name: str,
+    losses: Sequence[float],
+    values: Sequence[float] = (),
+    seconds: Sequence[float] = (),
+    epochs: int | None = None,
+) -> Recorded:
+    """Return a trial of as many epochs as there are losses; values are what 10 leaves of them."""
+    values = values or [10 - loss for loss in losses]
+    seconds = seconds or [1.0] * len(losses)
+    lived = [
+        Epoch({"loss": loss, "score": value}, seconds=taken)
+        for loss, value, taken in zip(losses, values, seconds, strict=True)
+    ]
+    return Recorded(name, Setup(epochs=epochs or len(losses)), lived)
+
+
+def search(*trials: Recorded, maximize: bool = True) -> Search:
+    return Search("made up", trials, "score", maximize)
