@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from torch import nn
 from torch.optim import Optimizer
@@ -17,6 +18,12 @@ from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.readings import Kind, Setup
 
+Chart: TypeAlias = str | os.PathLike[str] | None
+# What a doctor is made of: model, optimizers, governor, problems, history and record.
+Admitted: TypeAlias = tuple[
+    nn.Module, list[Optimizer], Governor, tuple[Problem, ...], History, Record
+]
+
 
 def watch(
     model: nn.Module,
@@ -27,7 +34,7 @@ def watch(
     profile: str = "default",
     problems: Sequence[str | Problem] | None = None,
     epochs: int | None = None,
-    chart: str | os.PathLike[str] | None = None,
+    chart: Chart = None,
     on_finding: OnFinding = "advise",
     activations: bool = True,
 ) -> Doctor:
@@ -57,13 +64,40 @@ def watch(
     Raises:
         UsageError: If something given cannot be used; nothing has been changed then.
     """
+    chosen = choose(profile, problems)
+    parts = admit(
+        model,
+        optimizer,
+        chosen,
+        every=every,
+        budget=budget,
+        epochs=epochs,
+        chart=chart,
+        on_finding=on_finding,
+        activations=activations,
+    )
+    return Doctor(*parts)
+
+
+def admit(
+    model: nn.Module,
+    optimizer: object,
+    problems: tuple[Problem, ...],
+    *,
+    every: Every,
+    budget: float,
+    epochs: int | None,
+    chart: Chart,
+    on_finding: OnFinding,
+    activations: bool,
+) -> Admitted:
+    """Check what was given, and return what a doctor is made of."""
     check_model(model)
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding, optimizers)
     check_epochs(epochs)
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
     governor = Governor(every, budget, kinds if activations else kinds[:-1])
-    chosen = choose(profile, problems)
     history = History(Setup(epochs=epochs))
-    record = Record(history, {each.name(): each for each in chosen}, on_finding, chart)
-    return Doctor(model, optimizers, governor, chosen, history, record)
+    record = Record(history, {each.name(): each for each in problems}, on_finding, chart)
+    return model, optimizers, governor, problems, history, record

@@ -292,13 +292,15 @@ class Doctor:
             return []
         self._book_passed()
         new = self._receive(wait=True)
-        numbers = numbers_of(metrics, self._record.notice)
-        self._record.end_epoch(numbers)
-        self._history.end_epoch(**numbers)
+        self._close_epoch(numbers_of(metrics, self._record.notice))
         self._guard.run("probe", self._look_again)
         new += self._judge()
         self._treat()
         return new
+
+    def _close_epoch(self, numbers: Mapping[str, float]) -> None:
+        self._record.end_epoch(numbers)
+        self._history.end_epoch(**numbers)
 
     def _look_again(self, news: bool = False) -> None:
         """See whether the model has changed, and tell the history what it is made of."""

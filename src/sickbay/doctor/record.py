@@ -49,13 +49,9 @@ class Record:
         self._history, self._problems, self._on_finding = history, problems, on_finding
         self._said: set[str] = set()
         self._chart = None if chart is None else ChartWriter(chart, history.setup)
+        self.path = None if self._chart is None else self._chart.path  # the folder of the chart
         if chart is not None and self.path != Path(chart).absolute():
             self.notice(f"{chart} holds a run already; this one is recorded in {self.path}.")
-
-    @property
-    def path(self) -> Path | None:
-        """The folder of the chart."""
-        return None if self._chart is None else self._chart.path
 
     @property
     def treats(self) -> bool:
@@ -140,9 +136,10 @@ class Record:
         terminal.say(text)
 
     def close(self) -> None:
-        """Finish the chart."""
+        """Finish the chart; what comes later is not written to it."""
         if self._chart is not None:
             self.guard.run("end of the chart", self._chart.close)
+            self._chart = None
 
     def _planned(self, finding: Finding, cause: str = "") -> bool:
         """Ask for treatment, where there is any; tell whether there will be."""
