@@ -110,6 +110,10 @@ class History:
         """Return the value of a scalar for every epoch, oldest first."""
         return list(self._epochs.get(name, ()))
 
+    def epoch_names(self) -> list[str]:
+        """Return the names of the scalars that some epoch has a value of."""
+        return list(self._epochs)
+
     def table(self, kind: Kind) -> Table | None:
         """Return the newest table of a kind."""
         tables = self._tables.get(kind)

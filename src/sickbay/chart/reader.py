@@ -81,6 +81,11 @@ class Chart:
         """The newest setup."""
         return Setup.of([self._head["setup"], *self._entries("setup")][-1])
 
+    @property
+    def started(self) -> float:
+        """When it was begun, in seconds since 1970."""
+        return float(self._head["started"])
+
     def findings(self) -> list[Finding]:
         """Return every finding, oldest first."""
         lines = self._entries("finding")
@@ -99,7 +104,7 @@ class Chart:
         if window is not None and window < 1:
             raise UsageError(f"window must be at least 1, or None for all, got {window!r}.")
         size = window or sys.maxsize
-        return deque(self._grow(size, size), maxlen=1)[0]
+        return deque(self._grow(size, size), maxlen=1)[0][0]
 
     def replay(self, window: int = 512, tables: int = 32) -> Iterator[History]:
         """Let the run happen again: its history after each reading, and after each end of an epoch.
@@ -124,16 +129,28 @@ class Chart:
         for name, size in (("window", window), ("tables", tables)):
             if size < 1:
                 raise UsageError(f"{name} must be at least 1, got {size!r}.")
-        return islice(self._grow(window, tables), 1, None)
+        return (history for history, _ in islice(self._grow(window, tables), 1, None))
 
-    def _grow(self, window: int, tables: int) -> Iterator[History]:
-        """Yield the one history before its first reading and after each."""
+    def epochs(self) -> Iterator[tuple[History, float]]:
+        """Let the run happen again, epoch by epoch: its history after each, and its seconds.
+
+        An epoch lasts from the last reading before it, or the start, to its own last reading.
+        """
+        before = now = self.started
+        for history, line in self._grow(512, 32):
+            now = line.get("time", now)
+            if "epoch_end" in line:
+                yield history, now - before
+                before = now
+
+    def _grow(self, window: int, tables: int) -> Iterator[tuple[History, Line]]:
+        """Yield the one history before its first reading and after each, with what was read."""
         # Read in the reverse order of writing, so that no step lacks its tables.
         lines, records = self._read(SCALARS), self._read(TABLES)
         names = [tuple(line["names"]) for line in self._entries("rows")]
         stored = _tables(io.BytesIO(records), names, self._head["statistics"])
         history = History(self.setup, window=window, tables=tables)
-        yield history
+        yield history, {}
         for line in _lines(lines):
             if "epoch_end" in line:
                 history.end_epoch(**from_json(line["metrics"]))
@@ -141,7 +158,7 @@ class Chart:
                 taken = tuple(islice(stored, line["tables"]))
                 line.update(scalars=from_json(line["scalars"]), tables=taken)
                 history.append(Vitals(**line))
-            yield history
+            yield history, line
 
     def _entries(self, kind: str) -> list[Line]:
         return [line for line in _lines(self._read(EVENTS)) if line.pop("type", "") == kind]
