@@ -48,7 +48,17 @@ def candidates(kind: type[Problem]) -> list[Problem]:
 
 def test_every_file_is_listed() -> None:
     files = {path.stem for path in Path(str(problems.__file__)).parent.glob("*.py")}
-    shared = {"base", "gradient", "groups", "learning", "norms", "sampled", "stages", "updates"}
+    shared = {
+        "base",
+        "compared",
+        "gradient",
+        "groups",
+        "learning",
+        "norms",
+        "sampled",
+        "stages",
+        "updates",
+    }
     assert files - {"__init__", "profiles", *shared} == set(EVERY)
 
 

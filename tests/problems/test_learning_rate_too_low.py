@@ -137,3 +137,18 @@ def test_weights_that_do_not_move_at_all(norm: float, found: bool) -> None:
         rows = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 0.0}}
         history.append(Vitals(step=step, tables=[Table.of("weight", step, rows)]))
     assert (LearningRateTooLow(samples=1).check(history) is not None) == found
+
+
+@pytest.mark.parametrize(
+    ("lr", "loss", "expected"),
+    [
+        pytest.param([0.1, 0.04], [1.0, 0.7], False, id="lowered-after-learning"),
+        pytest.param([0.1, 0.06], [1.0, 0.7], True, id="not-lowered-by-half"),
+        pytest.param([0.1, 0.04], [1.0, 0.9], True, id="lowered-before-learning"),
+    ],
+)
+def test_a_rate_that_a_schedule_has_lowered(
+    lr: list[float], loss: list[float], expected: bool
+) -> None:
+    made = history([SICK] * 2, lr=lr, loss=[loss[0]] + [loss[1]] * 30, accuracy=[0.5])
+    assert bool(problem.check(made)) is expected

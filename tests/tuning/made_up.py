@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
+from sickbay.problems.compared import ComparedProblem, Comparison
 from sickbay.readings import Setup
 from sickbay.thresholds import threshold
-from sickbay.tuning.course import Course
-from sickbay.tuning.judge import ComparedProblem
 from sickbay.tuning.recorded import Epoch, Recorded
 from sickbay.tuning.search import Search
 
@@ -54,12 +53,10 @@ class WorseThanAll(ComparedProblem):
 
     advice = "none"
 
-    def compare(
-        self, history: History, own: Course, others: Sequence[Course], maximize: bool
-    ) -> Finding | None:
-        done = len(own.values)
-        there = [each.values[done - 1] for each in others if len(each.values) >= done]
-        worse = own.values[-1] < min(there) if maximize else own.values[-1] > max(there)
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        done, newest = beside.done, beside.own.values[-1]
+        there = [each.values[done - 1] for each in beside.others if len(each.values) >= done]
+        worse = newest < min(there) if beside.maximize else newest > max(there)
         return self.found(history, f"of {len(there)}") if len(there) > 1 and worse else None
 
 
@@ -69,15 +66,9 @@ class SeesOthers(ComparedProblem):
 
     advice = "none"
 
-    def compare(
-        self,
-        history: History,
-        own: Course,  # noqa: ARG002
-        others: Sequence[Course],
-        maximize: bool,  # noqa: ARG002
-    ) -> Finding | None:
-        told = f"ended: {[each.ended for each in others]}"
-        return self.found(history, told) if len(others) == 3 else None
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        told = f"over: {[each.over for each in beside.others]}"
+        return self.found(history, told) if len(beside.others) == 3 else None
 
 
 @dataclass(frozen=True, kw_only=True)

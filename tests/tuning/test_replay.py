@@ -75,7 +75,7 @@ def test_trials_know_which_others_were_ended() -> None:
     cut, ended = trial("cut", [1], epochs=3), trial("ended", [9, 1, 1])
     whole, last = trial("whole", [1, 1, 1]), trial("last", [1, 1])
     told = replay(search(cut, ended, whole, last), [HighLoss(), SeesOthers()])
-    assert told.together.ended[-1].finding.message == "ended: [True, True, False]"
+    assert told.together.ended[-1].finding.message == "over: [False, False, True]"
 
 
 def test_the_best_are_protected_by_the_trials_before_them() -> None:

@@ -60,5 +60,5 @@ def test_time_and_a_tenth() -> None:
 
 
 def test_the_course_of_a_trial() -> None:
-    course = search(*FOUR).course(FOUR[0], 1, ended=True)
-    assert (course.losses, course.values, course.ended) == ([4], [6], True)
+    course = search(*FOUR).course(FOUR[0], 1, over=False)
+    assert (course.losses, course.values, course.over) == ([4], [6], False)

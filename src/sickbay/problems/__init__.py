@@ -10,6 +10,7 @@ from sickbay.problems.dead_units import DeadUnits as DeadUnits
 from sickbay.problems.double_activation import DoubleActivation as DoubleActivation
 from sickbay.problems.dying_relu import DyingRelu as DyingRelu
 from sickbay.problems.exploding_gradient import ExplodingGradient as ExplodingGradient
+from sickbay.problems.falling_behind import FallingBehind as FallingBehind
 from sickbay.problems.frozen_by_accident import FrozenByAccident as FrozenByAccident
 from sickbay.problems.gradient_collapse import GradientCollapse as GradientCollapse
 from sickbay.problems.gradient_spike import GradientSpike as GradientSpike
@@ -23,9 +24,12 @@ from sickbay.problems.loss_explosion import LossExplosion as LossExplosion
 from sickbay.problems.loss_spike import LossSpike as LossSpike
 from sickbay.problems.low_activation import LowActivation as LowActivation
 from sickbay.problems.missing_zero_grad import MissingZeroGrad as MissingZeroGrad
+from sickbay.problems.never_learnt import NeverLearnt as NeverLearnt
 from sickbay.problems.no_more_gain import NoMoreGain as NoMoreGain
+from sickbay.problems.no_recent_gain import NoRecentGain as NoRecentGain
 from sickbay.problems.non_finite import NonFinite as NonFinite
 from sickbay.problems.oscillating_loss import OscillatingLoss as OscillatingLoss
+from sickbay.problems.out_of_reach import OutOfReach as OutOfReach
 from sickbay.problems.overfitting import Overfitting as Overfitting
 from sickbay.problems.passive_loss import PassiveLoss as PassiveLoss
 from sickbay.problems.plateau import Plateau as Plateau

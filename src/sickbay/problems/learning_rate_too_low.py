@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import STANDSTILL
-from sickbay.problems.learning import LearningProblem
+from sickbay.problems.learning import LearningProblem, fall
 from sickbay.problems.updates import usual_update
 from sickbay.thresholds import threshold
 
@@ -18,7 +18,8 @@ class LearningRateTooLow(LearningProblem):
     How it is judged:
         The median over kernels of the update in proportion to the weight is below `certain`, from
         step `after` on below `ratio`, in each of the last `checks` readings; the model learns
-        badly, and the learning rate is not rising, as in a warm-up.
+        badly, and the learning rate is not rising, as in a warm-up. Where it is below half of what
+        it was, a schedule has lowered it: then a loss that has fallen by `loss_drop` is enough.
 
     Example:
         >>> from sickbay.readings import Table, Vitals
@@ -52,6 +53,9 @@ class LearningRateTooLow(LearningProblem):
         ratios = [usual_update(history, table) for table in tables]
         rates = history.recent("lr", 20)
         if not all(ratio < limit for ratio in ratios) or (rates and rates[-1] > rates[0]):
+            return None
+        lowered = bool(rates) and rates[-1] < history.best("lr") / 2
+        if lowered and fall(history, self.steps(history)) > self.loss_drop:
             return None
         if not max(ratios) and not history.latest("grad_norm") > 0:  # there is nothing to follow
             return None

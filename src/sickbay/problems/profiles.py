@@ -15,6 +15,7 @@ from sickbay.problems import (
     DoubleActivation,
     DyingRelu,
     ExplodingGradient,
+    FallingBehind,
     FrozenByAccident,
     GradientCollapse,
     GradientSpike,
@@ -27,9 +28,12 @@ from sickbay.problems import (
     LossSpike,
     LowActivation,
     MissingZeroGrad,
+    NeverLearnt,
     NoMoreGain,
     NonFinite,
+    NoRecentGain,
     OscillatingLoss,
+    OutOfReach,
     Overfitting,
     PassiveLoss,
     Plateau,
@@ -96,6 +100,17 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         UnexpectedLoss(),
         NoMoreGain(),
     ),
+    # To end trials of a search. `python -m benchmarks.tuning` put the thresholds there.
+    "tuning": (
+        NonFinite(),
+        ExplodingGradient(),
+        DeadUnits(),
+        UnchangedWeights(),
+        NeverLearnt(),
+        OutOfReach(),
+        FallingBehind(),
+        NoRecentGain(),
+    ),
     "training_doctor": (
         LargeGradient(),
         SmallGradient(),
@@ -117,7 +132,7 @@ def profiles_of(name: str) -> list[str]:
     """Return the profiles that look for a problem.
 
     >>> profiles_of("non_finite")
-    ['default']
+    ['default', 'tuning']
     """
     return [
         profile

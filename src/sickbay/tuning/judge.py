@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
@@ -10,7 +9,7 @@ from math import nan
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.tuning.course import Course
+from sickbay.problems.compared import ComparedProblem, Comparison, Course
 from sickbay.tuning.protection import is_protected
 from sickbay.vitals.guard import Guard
 
@@ -21,19 +20,6 @@ class End:
 
     finding: Finding
     benign: bool
-
-
-class ComparedProblem(Problem):
-    """A problem that only shows beside other trials of the same search."""
-
-    def check(self, history: History) -> Finding | None:  # noqa: ARG002 - alone it is never seen
-        return None
-
-    @abstractmethod
-    def compare(
-        self, history: History, own: Course, others: Sequence[Course], maximize: bool
-    ) -> Finding | None:
-        """Return a finding if the problem is present now. Pure, as `check` is."""
 
 
 class Judge:
@@ -51,19 +37,18 @@ class Judge:
     def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
         own = Course(history.epochs("loss"), history.epochs(self._metric))
+        beside = Comparison(own, others, self._maximize)
         for problem in self._problems:
-            name = f"problem {problem.name()}"
-            finding = self._guard.run(name, self._ask, problem, history, own, others)
+            part = f"problem {problem.name()}"
+            finding = self._guard.run(part, self._ask, problem, history, beside)
             if finding is None or (problem.yields_to_the_best and is_best(own, others)):
                 continue
             return End(finding, problem.benign)
         return None
 
-    def _ask(
-        self, problem: Problem, history: History, own: Course, others: Sequence[Course]
-    ) -> Finding | None:
+    def _ask(self, problem: Problem, history: History, beside: Comparison) -> Finding | None:
         if isinstance(problem, ComparedProblem):
-            return problem.compare(history, own, others, self._maximize)
+            return problem.compare(history, beside)
         return problem.check(history)
 
 

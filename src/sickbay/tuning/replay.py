@@ -14,7 +14,7 @@ from statistics import median
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.tuning.course import Course
+from sickbay.problems.compared import Course
 from sickbay.tuning.judge import End, Judge
 from sickbay.tuning.recorded import Recorded
 from sickbay.tuning.search import TEN, Search
@@ -157,17 +157,17 @@ class _Panel:
         guard, search = Guard(self._note), self._search
         self._judge = Judge(self._problems, search.metric, search.maximize, guard)
         self._index, self._trial, self._epochs = index, trial, len(trial.epochs)
-        self._cut = self._epochs < (trial.setup.epochs or 0)
+        self._over = self._epochs >= (trial.setup.epochs or 0)
 
     def goes_on(self, epoch: int, history: History) -> bool:
         end = self._judge.judge(history, self._courses)
         if end is not None:
-            self._epochs, self._cut = epoch, True
+            self._epochs, self._over = epoch, end.benign
             self.ended.append(ending(self._search, self._index, epoch, end))
         return end is None
 
     def finish(self) -> None:
-        self._courses.append(self._search.course(self._trial, self._epochs, self._cut))
+        self._courses.append(self._search.course(self._trial, self._epochs, self._over))
 
     def _note(self, part: str, error: Exception) -> None:
         text = f"{self._trial.name} ({type(error).__name__}: {error})"

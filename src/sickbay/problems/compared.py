@@ -1,0 +1,81 @@
+"""Problems of a trial that show in its metric, most of them only beside other trials."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+
+
+@dataclass(frozen=True)
+class Course:
+    """One trial as others see it: its training loss and its metric after every epoch so far.
+
+    It is `over` if it has gone as far as it would have: to its last epoch, or until there was no
+    more to gain. If it was ended before, or is still running, where it would get to is not known.
+    """
+
+    losses: Sequence[float]
+    values: Sequence[float]
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A trial beside the others of its search; heights are values of its metric, higher is better.
+
+    >>> others = [Course([], [0.2, 0.5, 0.6], over=True), Course([], [0.3, 0.4])]
+    >>> beside = Comparison(Course([], [0.1, 0.3]), others, maximize=True)
+    >>> beside.height, beside.best_of(0.5, least=1), beside.gains()
+    (0.3, 0.6, [0.09999999999999998])
+    """
+
+    own: Course
+    others: Sequence[Course] = field(default=())
+    maximize: bool = True
+
+    @property
+    def done(self) -> int:
+        """How many epochs of the trial are over."""
+        return len(self.own.values)
+
+    @property
+    def height(self) -> float:
+        """The best of the trial so far, minus infinity if there is none."""
+        return self.after(self.own, self.done)
+
+    def after(self, course: Course, epochs: int) -> float:
+        """Return the best height of a trial in its first epochs, minus infinity if it has none."""
+        sign = 1 if self.maximize else -1
+        return max((sign * each for each in course.values[:epochs] if isfinite(each)), default=-inf)
+
+    def best_of(self, share: float, least: int) -> float:
+        """Return the height above which a trial is in the best `share`, of `least` at least.
+
+        Minus infinity if there are fewer.
+        """
+        heights = sorted((self.after(each, len(each.values)) for each in self.others), reverse=True)
+        count = max(least, round(share * len(heights)))
+        return heights[count - 1] if len(heights) >= count else -inf
+
+    def gains(self) -> list[float]:
+        """Return what each trial that is over has gained since the epoch that this one is at."""
+        gains = []
+        for each in self.others:
+            if each.over and (then := self.after(each, self.done)) > -inf:
+                gains.append(self.after(each, len(each.values)) - then)
+        return gains
+
+
+class ComparedProblem(Problem):
+    """A problem that shows in the metric of a trial; a run that is no trial never has it."""
+
+    def check(self, history: History) -> Finding | None:  # noqa: ARG002
+        return None
+
+    @abstractmethod
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        """Return a finding if the problem is present now. Pure, as `check` is."""

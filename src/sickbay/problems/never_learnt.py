@@ -1,0 +1,53 @@
+from dataclasses import dataclass
+from math import isfinite
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.base import Problem
+from sickbay.problems.stages import adaptive_window
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeverLearnt(Problem):
+    """After whole epochs the loss is still where it began.
+
+    Why it matters:
+        What has learnt nothing in so many steps does not begin later, with few exceptions.
+
+    How it is judged:
+        `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and in none
+        of all epochs the mean of the training loss was below its first value by `drop` of that.
+
+    Example:
+        >>> from sickbay.readings import Setup
+        >>> history = History(Setup(epochs=20), loss=[2.31])
+        >>> for loss in (2.30, 2.29):
+        ...     history.end_epoch(loss=loss)
+        >>> print(NeverLearnt().check(history).message)
+        the loss began at 2.31 and was never below 2.29 in 2 epochs (limit 2.24)
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization, for passive loss changes; judged here against the first loss.
+    """
+
+    advice = "change the learning rate by a factor of 10, or look for what blocks the gradient"
+    reads = ("epoch",)
+
+    window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0)
+    drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        losses, first = history.epochs("loss"), history.first("loss")
+        if len(losses) < adaptive_window(history, self.window) or not isfinite(first):
+            return None
+        best = min((each for each in losses if isfinite(each)), default=first)
+        limit = first - self.drop * abs(first)
+        if best <= limit:
+            return None
+        message = (
+            f"the loss began at {first:.3g} and was never below {best:.3g} "
+            f"in {len(losses)} epochs (limit {limit:.3g})"
+        )
+        return self.found(history, message, first=first, best=best)

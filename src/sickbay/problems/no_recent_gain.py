@@ -1,0 +1,53 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.compared import ComparedProblem, Comparison
+from sickbay.problems.stages import adaptive_window, is_over
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoRecentGain(ComparedProblem):
+    """The metric has not become better for a while: the trial has given what it can.
+
+    Why it matters:
+        Nothing is wrong, but the time is better spent on another trial. What was reached counts.
+
+    How it is judged:
+        In the newest epochs (`window` of the planned ones, rounded, at least 2) the best of the
+        metric has not become better by `gain` of it. Asked when `after` of the planned epochs are
+        over.
+
+    Example:
+        >>> from sickbay.problems.compared import Course
+        >>> from sickbay.readings import Setup
+        >>> history = History(Setup(epochs=4))
+        >>> for _ in range(4):
+        ...     history.end_epoch()
+        >>> beside = Comparison(Course([], [0.3, 0.6, 0.58, 0.59]))
+        >>> print(NoRecentGain().compare(history, beside).message)
+        0.6 was reached 2 epochs ago
+
+    Reference:
+        Prechelt (1998), Early stopping, but when?
+    """
+
+    severity = "info"
+    advice = "stop here and keep the best model, or go on with a lower learning rate"
+    reads = ("epoch",)
+    benign = True
+
+    window: float = threshold(0.25, "Share of the planned epochs without a gain.", above=0)
+    gain: float = threshold(0.0, "Share of the best that counts as a gain.", least=0)
+    after: float = threshold(0.5, "Share of the planned epochs that it is given.", least=0)
+
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        window = adaptive_window(history, self.window)
+        if beside.done <= window or not history.setup.epochs or not is_over(history, self.after):
+            return None
+        before = beside.after(beside.own, beside.done - window)
+        if not beside.height - before <= self.gain * abs(before):
+            return None
+        message = f"{abs(before):.3g} was reached {window} epochs ago"
+        return self.found(history, message, best=before)

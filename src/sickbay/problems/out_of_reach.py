@@ -1,0 +1,57 @@
+from dataclasses import dataclass
+from math import isfinite
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.compared import ComparedProblem, Comparison
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutOfReach(ComparedProblem):
+    """To get among the best, a trial would have to gain what none has ever gained.
+
+    Why it matters:
+        It may be sound, but the search has better ones, and its time is better spent on others.
+
+    How it is judged:
+        Of the trials so far the best `share`, and `least` at least, have got to some value. What
+        this one lacks to it is more than `slack` times the most that any trial that is over has
+        gained from the same epoch on. From epoch `after` on, and with `needed` trials that are
+        over. A trial with one of the lowest training losses is left alone.
+
+    Example:
+        >>> from sickbay.problems.compared import Course
+        >>> others = [Course([], [0.3, 0.4, 0.5, 0.6], over=True)] * 8
+        >>> beside = Comparison(Course([], [0.1, 0.12]), others)
+        >>> print(OutOfReach().compare(History(), beside).message)
+        0.12 after 2 epochs, 0.48 short of the best 25 %; none has gained more than 0.2 from there
+
+    Reference:
+        Made for this library; calibrated by `python -m benchmarks.tuning`.
+    """
+
+    severity = "info"
+    advice = "nothing is to be done: other settings do better"
+    reads = ("epoch",)
+    yields_to_the_best = True
+
+    share: float = threshold(0.25, "Share of the trials that count as the best.", above=0)
+    least: int = threshold(3, "Trials that count as the best at least.", least=1)
+    needed: int = threshold(8, "Trials that must be over.", least=1)
+    slack: float = threshold(1.1, "Times the largest gain that is not to be hoped for.", above=0)
+    after: int = threshold(2, "Epochs that a trial is given.", least=1)
+
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        gains = beside.gains()
+        if beside.done < self.after or len(gains) < self.needed:
+            return None
+        bar, most = beside.best_of(self.share, self.least), max(gains)
+        lack = bar - beside.height
+        if not isfinite(bar) or not lack > self.slack * most:
+            return None
+        message = (
+            f"{abs(beside.height):.3g} after {beside.done} epochs, {lack:.3g} short of the best "
+            f"{100 * self.share:g} %; none has gained more than {most:.3g} from there"
+        )
+        return self.found(history, message, lack=lack, most=most)

@@ -1,0 +1,67 @@
+from collections.abc import Sequence
+from math import nan
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import NoRecentGain
+from sickbay.problems.compared import Comparison, Course
+from sickbay.readings import Setup
+
+problem = NoRecentGain(window=0.25, gain=0.0, after=0.5)
+
+
+def found(
+    values: Sequence[float], problem: NoRecentGain = problem, *, epochs: int | None = 8,
+    maximize: bool = True,
+) -> bool:  # fmt: skip
+    history = History(Setup(epochs=epochs))
+    for _ in values:
+        history.end_epoch()
+    return problem.compare(history, Comparison(Course([], values), (), maximize)) is not None
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [  # of 8 epochs 4 must be over, and the last 2 without a gain
+        pytest.param([0.1, 0.5, 0.5, 0.5], True, id="still"),
+        pytest.param([0.1, 0.5, 0.4, 0.3], True, id="falling"),
+        pytest.param([0.1, 0.5, 0.4, 0.501], False, id="a-little-gain"),
+        pytest.param([0.1, 0.5, 0.6, 0.4], False, id="a-gain-before-the-last"),
+        pytest.param([0.5, 0.5, 0.5], False, id="too-early"),
+        pytest.param([0.1, 0.5, nan, nan], True, id="nan-since"),
+        pytest.param([nan] * 4, False, id="nan"),
+        pytest.param([], False, id="nothing"),
+    ],
+)
+def test_compare(values: list[float], expected: bool) -> None:
+    assert found(values) is expected
+
+
+def test_gains_that_do_not_count() -> None:
+    assert found([0.1, 0.5, 0.5, 0.52], NoRecentGain(gain=0.05))
+    assert not found([0.1, 0.5, 0.5, 0.53], NoRecentGain(gain=0.05))
+
+
+def test_it_needs_the_planned_epochs() -> None:
+    assert not found([0.5] * 9, epochs=None)
+
+
+def test_a_metric_that_should_fall() -> None:
+    assert found([0.5, 0.3, 0.4, 0.5], maximize=False)
+    assert not found([0.5, 0.4, 0.3, 0.2], maximize=False)
+
+
+def test_it_is_benign() -> None:
+    assert problem.benign
+    assert not problem.yields_to_the_best  # what was reached is not lost
+
+
+def test_finding() -> None:
+    history = History(Setup(epochs=8))
+    for _ in range(4):
+        history.end_epoch()
+    finding = problem.compare(history, Comparison(Course([], [0.1, 0.5, 0.5, 0.5])))
+    assert finding is not None
+    assert finding.message == "0.5 was reached 2 epochs ago"
+    assert finding.severity == "info"
