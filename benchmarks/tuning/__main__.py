@@ -11,11 +11,10 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.tuning.options import POOLS, add_run
 from benchmarks.tuning.pool import Pool, load, save
 from benchmarks.tuning.record import Plan, record
 from benchmarks.tuning.tasks import TASKS
-
-POOLS = Path(__file__).with_name("pools")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, help="file to write; what it holds already stays (default: beside this)"
     )
     recording.set_defaults(command=_record)
+    add_run(commands)
     return parser
 
 

@@ -1,0 +1,77 @@
+"""Rules that end a trial by what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.tuning.half import Half
+from benchmarks.tuning.search import Ending, Played
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.problems.compared import ComparedProblem, Course
+from sickbay.tuning.judge import Judge
+from sickbay.vitals.guard import Guard
+
+
+class Histories:
+    """What was known of each trial after each of its epochs, put together when asked for."""
+
+    def __init__(self, half: Half) -> None:
+        self._half = half
+        self._known: dict[tuple[int, int], History] = {}
+
+    def __call__(self, trial: int, done: int) -> History:
+        if (trial, done) not in self._known:
+            recorded = self._half.trials[trial]
+            begun = replace(recorded, epochs=recorded.epochs[:done])
+            *_, self._known[trial, done] = begun.histories()
+        return self._known[trial, done]
+
+
+class Diagnosis:
+    """A profile, as a judge sees it."""
+
+    def __init__(self, half: Half, problems: Sequence[Problem], histories: Histories) -> None:
+        self._half, self._histories = half, histories
+        self._judge = Judge(problems, half.metric, half.sign > 0, Guard(failed))
+        self._courses: list[Course] = []
+
+    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+        for each in past[len(self._courses) :]:
+            self._courses.append(self._course(each))
+        end = self._judge.judge(self._histories(trial, done), self._courses)
+        return Ending(end.finding.problem, end.benign) if end else None
+
+    def _course(self, played: Played) -> Course:
+        epochs = self._half.trials[played.trial].epochs[: played.epochs]
+        losses = [epoch.scalars["loss"] for epoch in epochs]
+        values = [epoch.scalars[self._half.metric] for epoch in epochs]
+        return Course(losses, values, over=played.benign or not played.why)
+
+
+def remembered(problem: Problem) -> Problem:
+    """Return a problem that is asked about a history only once.
+
+    What compares trials is left as it is: its answer is another one in every search.
+    """
+    if isinstance(problem, ComparedProblem):
+        return problem
+    known: dict[History, Finding | None] = {}
+
+    def check(_self: Problem, history: History) -> Finding | None:
+        if history not in known:
+            known[history] = problem.check(history)
+        return known[history]
+
+    kind = type(problem)
+    thresholds: Mapping[str, Any] = vars(problem)
+    once: Problem = type(kind.__name__, (kind,), {"check": check})(**thresholds)
+    return once
+
+
+def failed(part: str, error: Exception) -> None:
+    """Tell of a problem that raised: figures with a part switched off would mislead."""
+    raise SystemExit(f"{part} raised {error!r}")

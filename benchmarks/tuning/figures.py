@@ -1,0 +1,186 @@
+"""The figures of the searches, each with what it would vary by with other seeds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from statistics import fmean
+from typing import TypeAlias
+
+import numpy as np
+
+from benchmarks.tuning.half import Array, Half
+from benchmarks.tuning.run import OTHER, Search
+from benchmarks.tuning.search import Played, curve
+from sickbay.tuning.measures import seconds_to_reach, top10_hit_ratio
+
+RESAMPLED = 1000
+Cell: TypeAlias = tuple[str, str, str]  # task, searcher, rule
+
+WORDS: Mapping[str, str] = {  # the figures, and how they read
+    "top10hr": "Top10HR",
+    "top10hr_last": "Top10HR by last values",
+    "tsba": "TSBA",
+    "never": "never there",
+    "tried": "tried",
+    "finished": "finished",
+    "ended": "ended",
+    "good": "good ones tried",
+    "wrong": "of those ended wrongly",
+    "lost": "good ones lost",
+    "best": "best",
+    "ten": "mean of ten",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number, its mean over resampled seeds one by one."""
+
+    value: float
+    resampled: Array
+
+    @property
+    def low(self) -> float:
+        return self._percentile(2.5)
+
+    @property
+    def high(self) -> float:
+        return self._percentile(97.5)
+
+    def _percentile(self, level: float) -> float:
+        known = self.resampled[~np.isnan(self.resampled)]
+        return float(np.percentile(known, level)) if len(known) else nan
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A search in the numbers that are needed."""
+
+    scores: list[float]  # the best of every trial
+    last: list[float]
+    course: list[tuple[float, float]]  # seconds and score where it got better
+    tried: int
+    finished: int
+    ended: int
+    good: int  # trials of the best ten per cent that were tried
+    wrong: int  # and ended wrongly
+
+
+def outcome(half: Half, past: Sequence[Played]) -> Outcome:
+    epochs = half.scores.shape[1]
+    return Outcome(
+        scores=[float(half.best[each.trial, each.epochs - 1]) for each in past],
+        last=[float(half.scores[each.trial, each.epochs - 1]) for each in past],
+        course=rising(curve(half, past)),
+        tried=len(past),
+        finished=sum(each.epochs == epochs for each in past),
+        ended=sum(bool(each.why) for each in past),
+        good=sum(each.trial in half.good for each in past),
+        wrong=sum(is_wrong(half, each) for each in past),
+    )
+
+
+def is_wrong(half: Half, played: Played) -> bool:
+    """Tell whether a trial of the best ten per cent was lost.
+
+    It is if it was ended as sick or hopeless, or ended well but before it was that good.
+    """
+    if not played.why or played.trial not in half.good:
+        return False
+    return not played.benign or bool(half.best[played.trial, played.epochs - 1] < half.bar)
+
+
+def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points that are above all before them.
+
+    >>> rising([(1, 0.5), (2, 0.4), (3, 0.6)])
+    [(1, 0.5), (3, 0.6)]
+    """
+    best: list[tuple[float, float]] = []
+    for seconds, score in points:
+        if isfinite(score) and (not best or score > best[-1][1]):
+            best.append((float(seconds), float(score)))
+    return best
+
+
+def figures(
+    searches: Iterable[Search], halves: Mapping[str, Half], budgets: Mapping[str, float]
+) -> dict[Cell, dict[str, Figure]]:
+    """Return every figure of every task, searcher and rule."""
+    by: dict[Cell, list[Outcome]] = defaultdict(list)
+    others: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for each in sorted(searches, key=lambda search: search.seed):
+        made = outcome(halves[each.task], each.played)
+        if each.seed >= OTHER:
+            others[each.task, each.searcher].append(made)
+        else:
+            by[each.task, each.searcher, each.rule].append(made)
+    return {
+        cell: compared(mine, others[cell[:2]], halves[cell[0]].sign, budgets[cell[0]], number)
+        for number, (cell, mine) in enumerate(sorted(by.items()))
+    }
+
+
+def compared(
+    mine: Sequence[Outcome], others: Sequence[Outcome], sign: int, budget: float, seed: int
+) -> dict[str, Figure]:
+    """Return the figures of the searches of one kind, each beside every plain one."""
+    rng = np.random.default_rng(seed)
+    # How often each search is there: once as it is, and as resampled.
+    ours, theirs = (
+        np.vstack([np.ones(n), rng.multinomial(n, [1 / n] * n, RESAMPLED)])
+        for n in (len(mine), len(others))
+    )
+
+    def pairs(table: Sequence[Sequence[float]]) -> Array:
+        made: Array = np.einsum("ri,ij,rj->r", ours, np.array(table, float), theirs)
+        return made / (len(mine) * len(others))
+
+    def mean(values: Iterable[float]) -> Array:
+        made: Array = ours @ np.array(list(values), float)
+        return made / len(mine)
+
+    hits = [[top10_hit_ratio(a.scores, b.scores) for b in others] for a in mine]
+    hits_last = [[top10_hit_ratio(a.last, b.last) for b in others] for a in mine]
+    goals = [b.course[-1] for b in others]
+    reached = [[seconds_to_reach(a.course, score) for _, score in goals] for a in mine]
+    taken = pairs(np.minimum(reached, budget).tolist())
+    needed = theirs @ np.array([seconds for seconds, _ in goals]) / len(others)
+    made = {
+        "top10hr": pairs(hits),
+        "top10hr_last": pairs(hits_last),
+        "tsba": 1 - taken / needed,
+        "never": pairs(np.isinf(reached).tolist()),
+        "tried": mean(a.tried for a in mine),
+        "finished": mean(a.finished for a in mine),
+        "ended": mean(a.ended for a in mine),
+        "good": mean(a.good for a in mine),
+        "wrong": mean(a.wrong for a in mine),
+        "best": sign * mean(max(a.scores) for a in mine),
+        "ten": sign * mean(fmean(sorted(a.scores)[-10:]) for a in mine),
+    }
+    return with_share({name: Figure(float(v[0]), v[1:]) for name, v in made.items()})
+
+
+def over(cells: Sequence[Mapping[str, Figure]]) -> dict[str, Figure]:
+    """Return the means of figures over several tasks or searchers."""
+    return with_share(
+        {
+            name: Figure(
+                fmean(each[name].value for each in cells),
+                np.mean([each[name].resampled for each in cells], axis=0),
+            )
+            for name in cells[0]
+        }
+    )
+
+
+def with_share(made: dict[str, Figure]) -> dict[str, Figure]:
+    """Add the share of good trials that were lost, of all of them together."""
+    wrong, good = made["wrong"], made["good"]
+    with np.errstate(invalid="ignore"):
+        value = float(np.divide(wrong.value, good.value))
+        return {**made, "lost": Figure(value, wrong.resampled / good.resampled)}

@@ -1,0 +1,91 @@
+"""One half of a pool, as numbers: what searches are played on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.tuning.pool import Pool
+from benchmarks.tuning.spaces import SPACES, Config, Space, place
+from benchmarks.tuning.tasks import TASKS
+from sickbay.tuning.recorded import Recorded
+
+Array: TypeAlias = NDArray[np.float64]
+Which: TypeAlias = Literal["calibration", "reporting"]
+HALVES: dict[Which, int] = {"calibration": 0, "reporting": 1}  # seeds: even, odd
+
+
+@dataclass(frozen=True)
+class Half:
+    """Trials of a task that are over, known by their places here.
+
+    Scores are values of the metric with the sign that makes higher better; what is not finite is
+    minus infinity.
+    """
+
+    task: str
+    trials: tuple[Recorded, ...]
+
+    @classmethod
+    def of(cls, pool: Pool, which: Which) -> Half:
+        """Return the trials with even seeds, to calibrate by, or with odd ones, to report on."""
+        chosen = (each for each in pool.trials if each.about["seed"] % 2 == HALVES[which])
+        return cls(pool.task, tuple(chosen))
+
+    @property
+    def space(self) -> Space:
+        return SPACES[self.task]
+
+    @property
+    def metric(self) -> str:
+        return TASKS[self.task].metric
+
+    @property
+    def sign(self) -> int:
+        return 1 if TASKS[self.task].maximize else -1
+
+    @cached_property
+    def configs(self) -> list[Config]:
+        return [each.about["config"] for each in self.trials]
+
+    @cached_property
+    def points(self) -> Array:
+        """Where each configuration lies, so that the nearest can be told."""
+        return np.array([place(self.space, each) for each in self.configs])
+
+    @cached_property
+    def scores(self) -> Array:
+        """The score of each trial after each epoch."""
+        values = [[epoch.scalars[self.metric] for epoch in each.epochs] for each in self.trials]
+        scores = self.sign * np.array(values, float)
+        return np.where(np.isfinite(scores), scores, -np.inf)
+
+    @cached_property
+    def best(self) -> Array:
+        """The best score of each trial so far, after each epoch."""
+        best: Array = np.maximum.accumulate(self.scores, axis=1)
+        return best
+
+    @cached_property
+    def pace(self) -> Array:
+        """Seconds that an epoch of each trial takes: the median, as single ones were disturbed."""
+        return np.array([np.median([e.seconds for e in each.epochs]) for each in self.trials])
+
+    @cached_property
+    def good(self) -> frozenset[int]:
+        """The trials that are among the best ten per cent if they are left alone."""
+        return frozenset(np.flatnonzero(self.best[:, -1] >= self.bar).tolist())
+
+    @cached_property
+    def bar(self) -> float:
+        """The least score of the best ten per cent."""
+        count = max(1, round(len(self.trials) / 10))
+        return float(np.sort(self.best[:, -1])[-count])
+
+    def budget(self, trials: float) -> float:
+        """Return the seconds that so many whole trials take, of those that are here."""
+        return float(trials * self.pace.mean() * self.scores.shape[1])

@@ -1,0 +1,159 @@
+"""All the searches: every task, searcher, rule and seed, on several processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.detection.pool import Failure, work
+from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
+from benchmarks.tuning.half import Half, Which
+from benchmarks.tuning.pool import load
+from benchmarks.tuning.rivals import Extrapolation, Foreseen, MedianStopping, Plain, continued
+from benchmarks.tuning.search import Played, Rule, play
+from benchmarks.tuning.searchers import SEARCHERS
+from sickbay.problems import Problem
+from sickbay.problems.profiles import PROFILES
+
+OTHER = 1000  # what is added to the seeds of the plain searches that all are compared with
+AT_ONCE = 20  # curves that are continued by one call
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is played: on which half of which pools, for how long, how often."""
+
+    pools: Path
+    half: Which
+    tasks: tuple[str, ...]
+    searchers: tuple[str, ...]
+    rules: tuple[str, ...]
+    seeds: int
+    trials: float  # whole ones that the budget is enough for
+    draws: Path  # folder of what curves are foreseen to come to
+
+
+class Job(NamedTuple):
+    """One search."""
+
+    plan: Plan
+    task: str
+    searcher: str
+    rule: str
+    seed: int
+
+
+class Search(NamedTuple):
+    """What came of it."""
+
+    task: str
+    searcher: str
+    rule: str
+    seed: int
+    played: list[Played]
+
+
+def available() -> tuple[str, ...]:
+    """Return the searchers that are installed."""
+    return tuple(name for name in SEARCHERS if name != "SMAC" or find_spec("smac"))
+
+
+def searches(plan: Plan, console: Console, workers: int = 2) -> Iterator[Search]:
+    """Play all searches; yield them as they are over. One worker is this process itself."""
+    if "extrapolation" in plan.rules:
+        foresee(plan, console, workers)
+    for _, search in worked(one, jobs(plan), "searching", console, workers):
+        yield search
+
+
+def worked(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    what: str,
+    console: Console,
+    workers: int,
+) -> Iterator[tuple[Item, Result]]:
+    """Yield each item with its result; stop at a failure, as the others alone would mislead."""
+    if workers == 1:
+        yield from ((item, function(item)) for item in items)
+        return
+    for item, result in work(function, items, what, console, workers):
+        if isinstance(result, Failure):
+            raise SystemExit(f"{what} failed: {result.why}")
+        yield item, result
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """Return the searches, those that take longest first."""
+    wanted = [(rule, seed) for rule in plan.rules for seed in range(plan.seeds)]
+    wanted += [("plain", OTHER + seed) for seed in range(plan.seeds)]
+    orders = product(reversed(plan.searchers), plan.tasks, wanted)
+    return [Job(plan, task, searcher, rule, seed) for searcher, task, (rule, seed) in orders]
+
+
+def one(job: Job) -> Search:
+    """Play one search."""
+    plan, task = job.plan, job.task
+    half = half_of(plan, task)
+    searcher = SEARCHERS[job.searcher](half, job.seed)
+    played = play(half, searcher, rule_of(plan, task, job.rule), half.budget(plan.trials))
+    return Search(task, job.searcher, job.rule, job.seed, played)
+
+
+def rule_of(plan: Plan, task: str, name: str) -> Rule:
+    half = half_of(plan, task)
+    if name == "extrapolation":
+        return Extrapolation(half, draws_of(plan, task))
+    if name in PROFILES:
+        return Diagnosis(half, problems_of(plan, task, name), histories_of(plan, task))
+    return MedianStopping(half) if name == "median" else Plain(half)
+
+
+@cache
+def half_of(plan: Plan, task: str) -> Half:
+    return Half.of(load(plan.pools / f"{task}.zip"), plan.half)
+
+
+@cache
+def histories_of(plan: Plan, task: str) -> Histories:
+    return Histories(half_of(plan, task))
+
+
+@cache
+def problems_of(_plan: Plan, _task: str, profile: str) -> tuple[Problem, ...]:
+    return tuple(remembered(each) for each in PROFILES[profile])
+
+
+@cache
+def draws_of(plan: Plan, task: str) -> Foreseen:
+    with np.load(plan.draws / f"{task}.npz") as file:
+        return {tuple(json.loads(name)): file[name] for name in file.files}
+
+
+def foresee(plan: Plan, console: Console, workers: int) -> None:
+    """Continue every curve once, and keep what is foreseen in the plan's folder."""
+    orders = []
+    for task in plan.tasks:
+        trials = range(len(half_of(plan, task).trials))
+        orders += [(plan, task, trials[at : at + AT_ONCE]) for at in trials[::AT_ONCE]]
+    told: dict[str, dict[str, Any]] = {task: {} for task in plan.tasks}
+    for (_, task, _), some in worked(some_continued, orders, "continuing", console, workers):
+        told[task] |= {json.dumps(key): draws for key, draws in some.items()}
+    for task, draws in told.items():
+        np.savez(plan.draws / f"{task}.npz", **draws)
+
+
+def some_continued(order: tuple[Plan, str, Sequence[int]]) -> Foreseen:
+    plan, task, trials = order
+    return continued(half_of(plan, task), trials)

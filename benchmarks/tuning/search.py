@@ -1,0 +1,95 @@
+"""Playing a search on recorded trials, in the time that they took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from benchmarks.tuning.half import Half
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a rule ends a trial; a benign one stays a candidate."""
+
+    why: str
+    benign: bool = False
+
+
+class Played(NamedTuple):
+    """A trial as a search saw it: its place in the half, epochs that passed, when it began."""
+
+    trial: int
+    epochs: int
+    start: float
+    why: str = ""
+    benign: bool = False
+
+
+class Searcher(Protocol):
+    """Chooses what is tried next, and learns the score that came of it."""
+
+    def ask(self, left: Sequence[int]) -> int: ...
+
+    def tell(self, trial: int, score: float) -> None: ...
+
+
+class Rule(Protocol):
+    """Tells after an epoch whether a trial should end, beside those of the same search."""
+
+    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None: ...
+
+
+def play(half: Half, searcher: Searcher, rule: Rule, budget: float) -> list[Played]:
+    """Search until the budget is spent or nothing is left to be tried."""
+    left, past, clock = list(range(len(half.trials))), list[Played](), 0.0
+    while left:
+        trial = searcher.ask(left)
+        left.remove(trial)
+        played = train(half, trial, rule, past, clock, budget)
+        if not played.epochs:
+            break
+        past.append(played)
+        clock += played.epochs * half.pace[trial]
+        score = learnt(half, played)
+        if score > -inf:
+            searcher.tell(trial, score)
+    return past
+
+
+def train(
+    half: Half, trial: int, rule: Rule, past: Sequence[Played], start: float, budget: float
+) -> Played:
+    """Let the epochs of a trial pass until it is over, is ended, or there is no more time."""
+    epochs = half.scores.shape[1]
+    fitting = min(epochs, int((budget - start) / half.pace[trial] + 1e-9))
+    for done in range(1, fitting + 1):
+        ending = rule.ends(trial, done, past) if done < epochs else None
+        if ending is not None:
+            return Played(trial, done, start, ending.why, ending.benign)
+    return Played(trial, fitting, start)
+
+
+def learnt(half: Half, played: Played) -> float:
+    """Return the score that a searcher learns from a trial: its best, its last if it was ended.
+
+    A benign end leaves it its best. Minus infinity if it never had any.
+    """
+    if not played.why or played.benign:
+        return float(half.best[played.trial, played.epochs - 1])
+    scores = half.scores[played.trial, : played.epochs]
+    finite = scores[np.isfinite(scores)]
+    return float(finite[-1]) if len(finite) else -inf
+
+
+def curve(half: Half, past: Sequence[Played]) -> list[tuple[float, float]]:
+    """Return when each epoch was over, and the score then."""
+    return [
+        (each.start + done * half.pace[each.trial], half.scores[each.trial, done - 1])
+        for each in past
+        for done in range(1, each.epochs + 1)
+    ]

@@ -1,0 +1,156 @@
+"""The figures of the searches as tables and as a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.detection.report import Sheet
+from benchmarks.tuning.figures import WORDS, Cell, Figure, over
+from benchmarks.tuning.half import Half
+from benchmarks.tuning.run import OTHER, Search
+
+SHARES = ("top10hr", "top10hr_last", "tsba", "never", "lost")
+SHOWN = ("top10hr", "tsba", "tried", "finished", "lost")
+LIMITS = (("top10hr", "at least", 0.75), ("tsba", "at least", 0.45), ("lost", "at most", 0.02))
+Figures = Mapping[Cell, Mapping[str, Figure]]
+
+PAGE = """# Tuning
+
+{half} half of each pool ({counts}), made by `{command}` with Optuna {optuna}, torch {torch}.
+
+Searches are played on recorded trials in the time that these took: a searcher asks for a
+configuration, the nearest that is left of the pool is "trained", epoch by epoch, until the rule
+ends it or it is over. Every search has the time of {trials:g} whole trials; there are {seeds} of
+each kind. What a trial reached is the best of its epochs. What a searcher learns of a trial that
+was ended is its last value, of any other its best.
+
+- **plain** ends nothing. **median** is Optuna's MedianPruner as it comes. **extrapolation**
+  continues the curve after a quarter, half and three quarters of the epochs as Domhan et al. (2015)
+  do, and ends a trial that beats the best so far in less than 5 % of the cases. **bttackler** and
+  **tuning** are profiles of sickbay.
+- **random** draws from what is left of the pool. What **TPE** (Optuna's) asks for is exchanged for
+  the nearest that is left. **GP** (Optuna's) and **SMAC** rank what is left by their acquisition.
+  {missing}
+- **Top10HR**: share of the joint ten best trials that came from this search and not from a plain
+  one of the same searcher with another seed; 50 % is as good as plain. Every search is compared
+  with {seeds} others.
+- **TSBA**: how much less time, on average, until the best of the plain search is reached. One
+  that never gets there counts with its whole budget. The times are averaged before they are
+  compared, so that plain has 0.
+- **good ones lost**: of the half's best ten per cent that were tried, those that were ended as
+  sick or hopeless, or as having no more to gain before they were that good.
+
+In brackets: 95 % of resampled seeds.
+
+![Best so far]({plot})
+"""
+
+
+def sheets(figures: Figures, searches: Sequence[Search], halves: Mapping[str, Half]) -> list[Sheet]:
+    """Return all tables."""
+    tasks, searchers, rules = (tuple(dict.fromkeys(cell[n] for cell in figures)) for n in range(3))
+    by_task = {(task, rule): mean_of(figures, task, None, rule) for task in tasks for rule in rules}
+    by_searcher = {
+        (searcher, rule): mean_of(figures, None, searcher, rule)
+        for searcher in searchers
+        for rule in rules
+    }
+    overall = {(rule,): mean_of(figures, None, None, rule) for rule in rules}
+    note = "Means over all tasks and searchers."
+    made = [must_hold(overall)] if ("tuning",) in overall else []
+    more = (*SHOWN, "top10hr_last", "never", "ended")
+    made.append(sheet("Overall", note, ("rule",), overall, more))
+    made.append(sheet("By task", "", ("task", "rule"), by_task, (*SHOWN, "best", "ten")))
+    made.append(sheet("By searcher", "", ("searcher", "rule"), by_searcher, SHOWN))
+    whole = (*SHOWN, "best", "ten")
+    made.append(sheet("Everything", "", ("task", "searcher", "rule"), figures, whole))
+    made.append(reasons(searches, halves))
+    return made
+
+
+def mean_of(
+    figures: Figures, task: str | None, searcher: str | None, rule: str
+) -> Mapping[str, Figure]:
+    wanted = (task, searcher, rule)
+    chosen = [
+        each
+        for cell, each in figures.items()
+        if all(want in (None, is_) for want, is_ in zip(wanted, cell, strict=True))
+    ]
+    return over(chosen)
+
+
+def sheet(
+    title: str,
+    note: str,
+    heads: Sequence[str],
+    rows: Mapping[Any, Mapping[str, Figure]],
+    names: Sequence[str],
+) -> Sheet:
+    lines = [[*key, *(shown(name, row[name]) for name in names)] for key, row in rows.items()]
+    return Sheet(title, note, (*heads, *(WORDS[name] for name in names)), lines)
+
+
+def shown(name: str, figure: Figure) -> str:
+    values = (figure.value, figure.low, figure.high)
+    if name in SHARES:
+        value, low, high = (f"{100 * each:.1f}" for each in values)
+        return f"{value} % ({low} to {high})"
+    if name in ("best", "ten"):
+        value, low, high = (f"{each:.4f}" for each in values)
+        return f"{value} ({low} to {high})"
+    return f"{figure.value:.1f} ({figure.low:.1f} to {figure.high:.1f})"
+
+
+def must_hold(overall: Mapping[tuple[str], Mapping[str, Figure]]) -> Sheet:
+    ours = overall["tuning",]
+    rows = []
+    for name, how, limit in LIMITS:
+        value = ours[name].value
+        holds = value >= limit if how == "at least" else value <= limit
+        is_ = shown(name, ours[name])
+        rows.append([WORDS[name], is_, f"{how} {limit:.0%}", "holds" if holds else "FAILS"])
+    for (rule,), theirs in overall.items():
+        if rule not in ("plain", "tuning"):
+            is_ = f"{ours['top10hr'].value:.1%} against {theirs['top10hr'].value:.1%}"
+            holds = ours["top10hr"].value > theirs["top10hr"].value
+            rows.append([f"Top10HR beside {rule}", is_, "above", "holds" if holds else "FAILS"])
+    note = "Of `tuning`, over all tasks and searchers."
+    return Sheet("What must hold", note, ("what", "is", "must be", ""), rows)
+
+
+def reasons(searches: Iterable[Search], halves: Mapping[str, Half]) -> Sheet:
+    """Return what trials were ended by, how often, and after what share of their epochs."""
+    ended: Counter[tuple[str, str, str]] = Counter()
+    epochs: Counter[tuple[str, str, str]] = Counter()
+    good: Counter[tuple[str, str, str]] = Counter()
+    for search in searches:
+        half = halves[search.task]
+        for each in search.played:
+            if each.why and search.seed < OTHER:
+                key = (search.task, search.rule, each.why)
+                ended[key] += 1
+                epochs[key] += each.epochs
+                good[key] += each.trial in half.good
+    rows = [
+        [*key, str(count), f"{epochs[key] / count:.1f}", str(good[key])]
+        for key, count in sorted(ended.items())
+    ]
+    columns = ("task", "rule", "why", "ended", "after epochs, mean", "of the best ten per cent")
+    return Sheet("What ended trials", "In all searches together.", columns, rows)
+
+
+def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
+    """Return the tables as a page."""
+    return "\n".join([PAGE.format(**about), *(sheet.markdown() for sheet in sheets)])
+
+
+def as_rows(figures: Figures) -> list[dict[str, Any]]:
+    """Return the figures as plain rows."""
+    return [
+        {"task": task, "searcher": searcher, "rule": rule}
+        | {name: [each.value, each.low, each.high] for name, each in row.items()}
+        for (task, searcher, rule), row in figures.items()
+    ]
