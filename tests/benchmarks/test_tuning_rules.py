@@ -67,11 +67,14 @@ def test_curves_are_continued() -> None:
 
 
 def test_losses_are_continued_too() -> None:
-    losses = half([1.0 + 2.0 / epoch for epoch in range(1, 13)], task="ex96_trans")
+    curve = [1.0 + 2.0 / epoch for epoch in range(1, 13)]
+    losses = half(curve, [1000 * each for each in curve], task="ex96_trans")
     assert checked(losses) == [3, 6, 9]
-    draws = continued(losses, [0])[0, 6]
+    told = continued(losses, [0]), continued(losses, [1])
+    draws = told[0][0, 6]
     assert np.median(draws) == pytest.approx(-1.2, abs=0.2)
     assert (np.diff(draws) >= 0).all()
+    assert told[1][1, 6] == pytest.approx(1000 * draws, rel=0.01)  # of whatever scale
 
 
 def test_a_profile_ends_what_is_sick() -> None:
