@@ -8,7 +8,7 @@ from sickbay.problems import FallingBehind
 from sickbay.problems.compared import Comparison, Course
 from sickbay.readings import Setup
 
-problem = FallingBehind(share=0.25, least=1, needed=4, window=0.2, slack=2.0)
+problem = FallingBehind(share=0.25, least=1, needed=4, window=0.2, slack=2.0, near=0.0)
 OTHERS = [Course([], [value]) for value in (0.25, 0.5, 0.75, 1.0)]
 
 
@@ -36,6 +36,14 @@ def found(
 )
 def test_compare(values: list[float], expected: bool) -> None:
     assert found(values) is expected
+
+
+def test_what_is_near_enough() -> None:
+    beside = Comparison(Course([], [0.0, 0.98, 0.98, 0.98]), OTHERS)
+    history = History(Setup(epochs=10))
+    strict, lenient = (FallingBehind(least=1, needed=4, near=near) for near in (0.01, 0.02))
+    assert strict.compare(history, beside)
+    assert lenient.compare(history, beside) is None
 
 
 def test_it_needs_others() -> None:

@@ -39,8 +39,26 @@ def test_compare(values: list[float], expected: bool) -> None:
 
 
 def test_gains_that_do_not_count() -> None:
-    assert found([0.1, 0.5, 0.5, 0.52], NoRecentGain(gain=0.05))
-    assert not found([0.1, 0.5, 0.5, 0.53], NoRecentGain(gain=0.05))
+    loose = NoRecentGain(window=0.25, gain=0.05)
+    assert found([0.1, 0.5, 0.5, 0.52], loose)
+    assert not found([0.1, 0.5, 0.5, 0.53], loose)
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        pytest.param([0.1, 0.1, 0.1, 0.1], True, id="constant"),
+        pytest.param([0.1, 0.09, 0.08, 0.07], False, id="still-high"),
+        pytest.param([0.1, 0.08, 0.06, 0.05], True, id="lowered-by-half"),
+        pytest.param([0.01, 0.02, 0.03, 0.04], False, id="rising"),
+    ],
+)
+def test_while_the_learning_rate_is_high_there_is_hope(rates: list[float], expected: bool) -> None:
+    history = History(Setup(epochs=8))
+    for rate in rates:
+        history.end_epoch(lr=rate)
+    beside = Comparison(Course([], [0.1, 0.5, 0.5, 0.5]))
+    assert bool(problem.compare(history, beside)) is expected
 
 
 def test_it_needs_the_planned_epochs() -> None:

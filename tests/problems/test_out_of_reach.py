@@ -6,6 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import OutOfReach
 from sickbay.problems.compared import Comparison, Course
+from sickbay.readings import Setup
 
 problem = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, after=2)
 # After 2 epochs 0.25 to 0.5, at the end 0.5 to 1.0: the most that any has gained is 0.5.
@@ -57,6 +58,20 @@ def test_slack() -> None:
     beside = Comparison(Course([], [0.1, 0.2]), OVER)
     assert OutOfReach(least=2, needed=4, slack=1.0).compare(History(), beside)
     assert OutOfReach(least=2, needed=4, slack=1.2).compare(History(), beside) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "epochs", "expected"),
+    [
+        pytest.param([0.0, 0.1], 12, False, id="its-pace-would-do"),  # 0.1 + 10 * 0.1 > 0.75
+        pytest.param([0.0, 0.1], 6, True, id="too-few-epochs-left"),  # 0.1 + 4 * 0.1 < 0.75
+        pytest.param([0.1, 0.1], 12, True, id="no-pace"),
+    ],
+)
+def test_its_own_pace_may_save_it(values: list[float], epochs: int, expected: bool) -> None:
+    steady = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, pace=1.0)
+    beside = Comparison(Course([], values), OVER)
+    assert bool(steady.compare(History(Setup(epochs=epochs)), beside)) is expected
 
 
 def test_alone_nothing_is_out_of_reach() -> None:

@@ -3,7 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from functools import cached_property
+from itertools import accumulate
+from math import inf, isfinite, nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -21,6 +23,14 @@ class Course:
     losses: Sequence[float]
     values: Sequence[float]
     over: bool = False
+
+    @cached_property
+    def extremes(self) -> list[tuple[float, float]]:
+        """The highest and the lowest finite value after no epoch, after one, and so on."""
+        known = [(each, each) if isfinite(each) else (-inf, inf) for each in self.values]
+        highest = accumulate((high for high, _ in known), max, initial=-inf)
+        lowest = accumulate((low for _, low in known), min, initial=inf)
+        return list(zip(highest, lowest, strict=True))
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,18 @@ class Comparison:
 
     def after(self, course: Course, epochs: int) -> float:
         """Return the best height of a trial in its first epochs, minus infinity if it has none."""
-        sign = 1 if self.maximize else -1
-        return max((sign * each for each in course.values[:epochs] if isfinite(each)), default=-inf)
+        highest, lowest = course.extremes[min(max(0, epochs), len(course.values))]
+        return highest if self.maximize else -lowest
+
+    def pace(self, window: int) -> float:
+        """Return what the trial has gained an epoch in its newest ones, NaN if that is not known.
+
+        >>> Comparison(Course([], [0.1, 0.3, 0.2, 0.5])).pace(2)
+        0.1
+        """
+        window = min(window, self.done - 1)
+        before = self.after(self.own, self.done - window)
+        return (self.height - before) / window if window > 0 and before > -inf else nan
 
     def best_of(self, share: float, least: int) -> float:
         """Return the height above which a trial is in the best `share`, of `least` at least.

@@ -17,7 +17,8 @@ class NoRecentGain(ComparedProblem):
     How it is judged:
         In the newest epochs (`window` of the planned ones, rounded, at least 2) the best of the
         metric has not become better by `gain` of it. Asked when `after` of the planned epochs are
-        over.
+        over, and not while a schedule holds the learning rate above half of its highest: much is
+        gained when that falls.
 
     Example:
         >>> from sickbay.problems.compared import Course
@@ -38,13 +39,16 @@ class NoRecentGain(ComparedProblem):
     reads = ("epoch",)
     benign = True
 
-    window: float = threshold(0.25, "Share of the planned epochs without a gain.", above=0)
+    window: float = threshold(0.2, "Share of the planned epochs without a gain.", above=0)
     gain: float = threshold(0.0, "Share of the best that counts as a gain.", least=0)
-    after: float = threshold(0.5, "Share of the planned epochs that it is given.", least=0)
+    after: float = threshold(0.25, "Share of the planned epochs that it is given.", least=0)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
         window = adaptive_window(history, self.window)
         if beside.done <= window or not history.setup.epochs or not is_over(history, self.after):
+            return None
+        rates = history.epochs("lr")
+        if rates and min(rates) < max(rates) < 2 * rates[-1]:
             return None
         before = beside.after(beside.own, beside.done - window)
         if not beside.height - before <= self.gain * abs(before):

@@ -4,6 +4,7 @@ from math import isfinite
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.compared import ComparedProblem, Comparison
+from sickbay.problems.stages import adaptive_window
 from sickbay.thresholds import threshold
 
 
@@ -17,15 +18,18 @@ class OutOfReach(ComparedProblem):
     How it is judged:
         Of the trials so far the best `share`, and `least` at least, have got to some value. What
         this one lacks to it is more than `slack` times the most that any trial that is over has
-        gained from the same epoch on. From epoch `after` on, and with `needed` trials that are
-        over. A trial with one of the lowest training losses is left alone.
+        gained from the same epoch on, and more than it would gain itself at `pace` times the pace
+        of its newest epochs (`window` of the planned ones, rounded, at least 2). From epoch
+        `after` on, and with `needed` trials that are over. A trial with one of the lowest training
+        losses is left alone.
 
     Example:
         >>> from sickbay.problems.compared import Course
+        >>> from sickbay.readings import Setup
         >>> others = [Course([], [0.3, 0.4, 0.5, 0.6], over=True)] * 8
         >>> beside = Comparison(Course([], [0.1, 0.12]), others)
-        >>> print(OutOfReach().compare(History(), beside).message)
-        0.12 after 2 epochs, 0.48 short of the best 25 %; none has gained more than 0.2 from there
+        >>> print(OutOfReach().compare(History(Setup(epochs=4)), beside).message)
+        0.12 after 2 epochs, 0.48 short of the best 20 %; none has gained more than 0.2 from there
 
     Reference:
         Made for this library; calibrated by `python -m benchmarks.tuning`.
@@ -36,11 +40,13 @@ class OutOfReach(ComparedProblem):
     reads = ("epoch",)
     yields_to_the_best = True
 
-    share: float = threshold(0.25, "Share of the trials that count as the best.", above=0)
+    share: float = threshold(0.2, "Share of the trials that count as the best.", above=0)
     least: int = threshold(3, "Trials that count as the best at least.", least=1)
-    needed: int = threshold(8, "Trials that must be over.", least=1)
+    needed: int = threshold(5, "Trials that must be over.", least=1)
     slack: float = threshold(1.1, "Times the largest gain that is not to be hoped for.", above=0)
-    after: int = threshold(2, "Epochs that a trial is given.", least=1)
+    window: float = threshold(0.1, "Share of the planned epochs that tells the pace.", above=0)
+    pace: float = threshold(1.5, "Times its own pace that is not to be hoped for.", above=0)
+    after: int = threshold(2, "Epochs that a trial is given.", least=2)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
         gains = beside.gains()
@@ -48,7 +54,9 @@ class OutOfReach(ComparedProblem):
             return None
         bar, most = beside.best_of(self.share, self.least), max(gains)
         lack = bar - beside.height
-        if not isfinite(bar) or not lack > self.slack * most:
+        left = (history.setup.epochs or 0) - beside.done
+        own = beside.pace(adaptive_window(history, self.window)) * left
+        if not isfinite(bar) or not lack > max(self.slack * most, self.pace * own):
             return None
         message = (
             f"{abs(beside.height):.3g} after {beside.done} epochs, {lack:.3g} short of the best "
