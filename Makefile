@@ -42,7 +42,8 @@ bench: .venv/ready-rivals
 	touch $@
 
 .venv/ready-bench: .venv/ready-dev
-	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib ray scikit-learn
+	$(BIN)/pip install --quiet --constraint constraints.txt \
+		grpcio matplotlib optuna 'psycopg[binary]' ray scikit-learn
 	touch $@
 
 clean:

@@ -42,7 +42,7 @@ _LATER = {
 }
 
 
-_MODULES = ("inject", "problems", "remedies", "repairs", "surgery")
+_MODULES = ("inject", "problems", "remedies", "repairs", "surgery", "tuning")
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,12 @@
+"""Trials of an Optuna study, ended by diagnosis."""
+
+from importlib.util import find_spec
+
+if find_spec("optuna") is None:
+    raise ImportError(
+        "sickbay.tuning.optuna needs the package optuna: pip install 'sickbay[optuna]'."
+    )
+
+from sickbay.tuning.optuna.admission import watch as watch
+from sickbay.tuning.optuna.doctor import OptunaDoctor as OptunaDoctor
+from sickbay.tuning.optuna.pruner import DiagnosisPruner as DiagnosisPruner

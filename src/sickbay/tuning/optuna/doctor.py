@@ -1,0 +1,113 @@
+"""The doctor of a trial of Optuna."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import nan
+from typing import Literal, TypeAlias
+
+from optuna import TrialPruned
+
+from sickbay.doctor.admission import Admitted
+from sickbay.errors import UsageError
+from sickbay.findings import Finding
+from sickbay.tuning.judge import End
+from sickbay.tuning.optuna.notes import TrialNotes
+from sickbay.tuning.trial import TrialDoctor
+
+Learns: TypeAlias = Literal["last", "constraint", "penalty"]
+
+
+class OptunaDoctor(TrialDoctor):
+    """The doctor of a trial of Optuna; made by `watch`."""
+
+    def __init__(
+        self,
+        admitted: Admitted,
+        metric: str,
+        maximize: bool,
+        notes: TrialNotes | None,
+        learns: Learns,
+        penalty: float | None,
+    ) -> None:
+        # One that is tried again outside of a study has nobody to tell, and nothing prunes it.
+        self._notes = notes
+        self._learns, self._penalty = learns, penalty
+        others, leave = (None, _nothing) if notes is None else (notes.others, notes.leave)
+        super().__init__(admitted, metric, maximize, others, leave)
+
+    def result(self) -> float:
+        """Close the doctor and return what the objective should return.
+
+        That is the best value of the metric; for a trial that was ended because something is wrong,
+        what the sampler is to learn from it.
+        """
+        self.close()
+        best = self.best
+        if self._is_sick and (self._learns == "penalty" or best is None):
+            best = self._penalty
+        elif not self._values:
+            raise UsageError(f"{self._metric} must be given to epoch() for there to be a result.")
+        if best is None:
+            raise TrialPruned(f"{self._metric} was never a finite number.")
+        return best
+
+    def close(self) -> None:
+        """Take every hook away and finish the chart; tell the sampler whether all was well."""
+        super().close()
+        if self._learns == "constraint" and self._notes is not None:
+            self._notes.constrain(1.0 if self._is_sick else -1.0)
+
+    @property
+    def _is_sick(self) -> bool:
+        return self._end is not None and not self._end.benign
+
+    def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
+        notes = self._notes
+        if notes is None:
+            return super()._epoch_over(numbers)
+        if notes.is_single:
+            notes.report(numbers.get(self._metric, nan), self._passed_epochs - 1)
+        notes.course(self._course())
+        found = super()._epoch_over(numbers)
+        if notes.trouble:
+            self._record.notice(notes.trouble)
+        if notes.is_single and not self._done and notes.should_prune():
+            self._finish()
+            raise TrialPruned(f"the study's pruner ended it at epoch {self._passed_epochs}.")
+        return found
+
+    def _conclude(self, end: End) -> bool:
+        notes = self._notes
+        if notes is None:
+            return False
+        notes.course(self._course(), whole=True)
+        if not notes.diagnosis(end):
+            return False
+        if not end.benign and (self._learns == "last" or not self._can_complete()):
+            self._finish()
+            raise TrialPruned(sentence(end.finding))
+        self._record.notice(f"trial {notes.number} is done: {sentence(end.finding)}")
+        return True
+
+    def _can_complete(self) -> bool:
+        """Tell whether there is a value for a sick trial to return."""
+        if self._penalty is None and self._notes is not None and self._notes.is_single:
+            self._penalty = self._notes.worst()
+        return self._penalty is not None or (self._learns == "constraint" and self.best is not None)
+
+
+def sentence(finding: Finding) -> str:
+    """Return a finding as one sentence.
+
+    >>> sentence(Finding(problem="loss_spike", step=7, epoch=2, message="loss 9 (usual 1)"))
+    'loss spike at epoch 2, step 7: loss 9 (usual 1).'
+    """
+    where = f" in {finding.where}" if finding.where else ""
+    return (
+        f"{finding.title}{where} at epoch {finding.epoch}, step {finding.step}: {finding.message}."
+    )
+
+
+def _nothing() -> None:
+    pass

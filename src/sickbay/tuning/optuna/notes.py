@@ -1,0 +1,149 @@
+"""What a trial writes into its Optuna study and reads there, for as long as it can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite, nan
+from typing import Any, TypeVar
+
+from optuna import Trial, exceptions
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from sickbay.errors import UsageError
+from sickbay.problems.compared import Course
+from sickbay.tuning.judge import End
+from sickbay.tuning.written import described, plain
+
+COURSE, DIAGNOSIS = "sickbay:course", "sickbay:diagnosis"  # attributes of a trial
+FINISHED = getattr(exceptions, "UpdateFinishedTrialError", RuntimeError)  # not in Optuna 4.0
+CONSTRAINT = "sickbay"  # above 0 for a sick trial, below for the others
+RARER = 100  # epochs from which on the course, always written as a whole, is written less often
+LONG = 150  # letters of an error that are said
+UNREACHED = (
+    "the study cannot be reached ({error}); training goes on, and what is found is kept here "
+    "and in the chart."
+)
+
+Result = TypeVar("Result")
+
+
+class TrialNotes:
+    """The notes of one trial.
+
+    Nothing here raises because a storage fails; `trouble` says what happened the first time, and
+    every call tries again.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self.trouble = ""
+        self.number = trial.number
+        self.is_single = len(trial.study.directions) == 1  # only then values can be reported
+        self._trial = trial
+        self._over: dict[int, Course] = {}  # trials that will not change any more, by number
+        self._others: list[Course] = []
+        self._next = 1  # epochs that the course must have to be written again
+
+    def begin(self, **attributes: Any) -> None:
+        """Set the first attributes; say so if the trial cannot have any more."""
+        for name, value in attributes.items():
+            try:
+                self._trial.set_user_attr(f"sickbay:{name}", value)
+            except (FINISHED, KeyError) as error:
+                what = "there" if isinstance(error, KeyError) else "running"
+                raise UsageError(
+                    f"trial must be one of a study that runs, got trial {self.number}, "
+                    f"which is not {what} any more."
+                ) from None
+            except Exception as error:
+                self._note(error)
+
+    def report(self, value: float, epoch: int) -> None:
+        """Report the metric of an epoch, if it is a number that can be stored."""
+        if isfinite(value):
+            self._write(self._trial.report, value, epoch)
+
+    def course(self, course: Course, whole: bool = False) -> None:
+        """Write down how the trial has gone so far, for the others to compare with."""
+        done = max(len(course.losses), len(course.values))
+        if done >= self._next or whole:
+            self._next = done + max(1, done // RARER)
+            self.attribute(COURSE, {"losses": plain(course.losses), "values": plain(course.values)})
+
+    def diagnosis(self, end: End) -> bool:
+        """Write down why the trial ends; False if that failed."""
+        return self.attribute(DIAGNOSIS, described(end))
+
+    def attribute(self, name: str, value: Any) -> bool:
+        """Set an attribute of the trial; False if that failed."""
+        return self._write(self._trial.set_user_attr, name, value)
+
+    def constrain(self, value: float) -> bool:
+        """Tell the sampler whether the trial is feasible; False if that failed."""
+        if CONSTRAINT in self._trial.constraints:
+            return True
+        return self._write(self._trial.set_constraint, CONSTRAINT, value)
+
+    def should_prune(self) -> bool:
+        """Ask the study's own pruner."""
+        return bool(self._try(self._trial.should_prune))
+
+    def others(self) -> Sequence[Course]:
+        """Return how the other trials of the study have gone; as known, if it is out of reach."""
+        return self._try(self._read) or self._others
+
+    def worst(self) -> float | None:
+        """Return the worst value that a trial of the study has ended with, None if none has."""
+        trials = self._try(lambda: self._trial.study.get_trials(deepcopy=False)) or []
+        values = [each.value for each in trials if each.value is not None and isfinite(each.value)]
+        maximize = self._trial.study.direction == StudyDirection.MAXIMIZE
+        return (min if maximize else max)(values, default=None)
+
+    def leave(self) -> None:
+        """Give back what the storage keeps for the thread that calls this."""
+        self._trial.storage.remove_session()
+
+    def _read(self) -> Sequence[Course]:
+        found = []
+        for each in self._trial.study.get_trials(deepcopy=False):
+            if each.number == self.number or COURSE not in each.user_attrs:
+                continue
+            course = self._over.get(each.number) or read(each)
+            if each.state.is_finished():
+                self._over[each.number] = course
+            found.append(course)
+        self._others = found
+        return found
+
+    def _write(self, action: Callable[..., object], *args: Any) -> bool:
+        return self._try(lambda: (action(*args),)) is not None
+
+    def _try(self, action: Callable[[], Result]) -> Result | None:
+        try:
+            return action()
+        except Exception as error:  # each storage has errors of its own
+            self._note(error)
+            return None
+
+    def _note(self, error: Exception) -> None:
+        self.trouble = self.trouble or UNREACHED.format(error=in_short(error))
+
+
+def read(trial: FrozenTrial) -> Course:
+    """Return how a trial has gone."""
+    written = trial.user_attrs[COURSE]
+    losses, values = (
+        [nan if each is None else each for each in written[name]] for name in ("losses", "values")
+    )
+    sick = not trial.user_attrs.get(DIAGNOSIS, {"benign": True})["benign"]
+    return Course(losses, values, over=trial.state == TrialState.COMPLETE and not sick)
+
+
+def in_short(error: Exception) -> str:
+    r"""Return an error in one line that is not too long.
+
+    >>> in_short(OSError("it is\n  gone"))
+    'OSError: it is gone'
+    """
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text if len(text) <= LONG else text[:LONG] + ' …'}"

@@ -1,0 +1,38 @@
+"""A pruner for trials that a diagnosis stands against."""
+
+from __future__ import annotations
+
+from optuna.pruners import BasePruner
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from sickbay.errors import UsageError
+from sickbay.tuning.optuna.notes import DIAGNOSIS
+
+
+class DiagnosisPruner(BasePruner):
+    """Prunes a trial in whose attributes a diagnosis stands, and otherwise asks another pruner.
+
+    `watch` ends trials with any pruner. This one is for a study in which nothing else is to end
+    them, as Optuna's default is to prune by the median; and for diagnoses from elsewhere.
+
+    >>> import optuna
+    >>> study = optuna.create_study(pruner=DiagnosisPruner())
+    >>> trial = study.ask()
+    >>> trial.should_prune()
+    False
+    >>> trial.set_user_attr("sickbay:diagnosis", {"problem": "non_finite", "benign": False})
+    >>> trial.should_prune()
+    True
+    """
+
+    def __init__(self, base: BasePruner | None = None) -> None:
+        if base is not None and not isinstance(base, BasePruner):
+            raise UsageError(f"base must be a pruner of Optuna or None, got {base!r}.")
+        self._base = base
+
+    def prune(self, study: Study, trial: FrozenTrial) -> bool:
+        diagnosis = trial.user_attrs.get(DIAGNOSIS)
+        if diagnosis and not diagnosis.get("benign"):
+            return True
+        return self._base is not None and self._base.prune(study, trial)

@@ -1,0 +1,39 @@
+"""Findings and courses as plain values, for frameworks that keep or send them."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from sickbay.tuning.judge import End
+
+LAYERS = 20  # that a diagnosis names; the chart has them all
+
+
+def described(end: End) -> dict[str, Any]:
+    """Return why a trial has ended, as JSON can hold it: what is not finite is left out.
+
+    >>> from sickbay.findings import Finding
+    >>> finding = Finding(problem="plateau", step=7, evidence={"now": 2.0, "was": float("nan")})
+    >>> described(End(finding, benign=False))["evidence"]
+    {'now': 2.0}
+    """
+    finding = end.finding
+    evidence = {name: float(value) for name, value in finding.evidence.items() if isfinite(value)}
+    return {
+        "problem": finding.problem,
+        "message": finding.message,
+        "epoch": finding.epoch,
+        "step": finding.step,
+        "layers": list(finding.layers[:LAYERS]),
+        "benign": end.benign,
+        "evidence": evidence,
+    }
+
+
+def plain(values: Sequence[float]) -> list[float | None]:
+    """Return numbers in six digits, None for what is not finite.
+
+    >>> plain([2 / 3, float("nan")])
+    [0.666667, None]
+    """
+    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]

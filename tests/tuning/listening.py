@@ -1,0 +1,54 @@
+"""Problems that keep what they are shown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.problems.compared import ComparedProblem, Comparison, Course
+
+
+class Listening(Problem):
+    """Keeps what it is shown, and finds nothing."""
+
+    advice = "none"
+    reads = ("step", "gradient")
+
+    def __init__(self) -> None:
+        self.shown: list[Any] = []
+
+    def check(self, history: History) -> Finding | None:
+        here = threading.current_thread().name
+        self.shown.append((here, history.epoch, history.step, history.epochs("loss")))
+        return None
+
+
+class Comparing(ComparedProblem):
+    """Keeps the other trials it is shown; from its second value on it finds that to be too many."""
+
+    advice = "none"
+
+    def __init__(self) -> None:
+        self.seen: list[Sequence[Course]] = []
+
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        self.seen.append(beside.others)
+        return self.found(history, "outdone") if beside.done > 1 and beside.maximize else None
+
+
+class Broken(Problem):
+    """Raises, and counts how often."""
+
+    advice = "none"
+    reads = ("epoch",)
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def check(self, history: History) -> Finding | None:
+        self.asked.append(history.epoch)
+        raise ZeroDivisionError("oh")
