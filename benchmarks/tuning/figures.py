@@ -21,6 +21,7 @@ Cell: TypeAlias = tuple[str, str, str]  # task, searcher, rule
 
 WORDS: Mapping[str, str] = {  # the figures, and how they read
     "top10hr": "Top10HR",
+    "ceiling": "Top10HR at most",
     "top10hr_last": "Top10HR by last values",
     "tsba": "TSBA",
     "never": "never there",
@@ -119,13 +120,13 @@ def figures(
         else:
             by[each.task, each.searcher, each.rule].append(made)
     return {
-        cell: compared(mine, others[cell[:2]], halves[cell[0]].sign, budgets[cell[0]], number)
+        cell: compared(mine, others[cell[:2]], halves[cell[0]], budgets[cell[0]], number)
         for number, (cell, mine) in enumerate(sorted(by.items()))
     }
 
 
 def compared(
-    mine: Sequence[Outcome], others: Sequence[Outcome], sign: int, budget: float, seed: int
+    mine: Sequence[Outcome], others: Sequence[Outcome], half: Half, budget: float, seed: int
 ) -> dict[str, Figure]:
     """Return the figures of the searches of one kind, each beside every plain one."""
     rng = np.random.default_rng(seed)
@@ -144,6 +145,8 @@ def compared(
         return made / len(mine)
 
     hits = [[top10_hit_ratio(a.scores, b.scores) for b in others] for a in mine]
+    every = half.best[:, -1].tolist()
+    ceiling = theirs @ np.array([top10_hit_ratio(every, b.scores) for b in others]) / len(others)
     hits_last = [[top10_hit_ratio(a.last, b.last) for b in others] for a in mine]
     goals = [b.course[-1] for b in others]
     reached = [[seconds_to_reach(a.course, score) for _, score in goals] for a in mine]
@@ -151,6 +154,7 @@ def compared(
     needed = theirs @ np.array([seconds for seconds, _ in goals]) / len(others)
     made = {
         "top10hr": pairs(hits),
+        "ceiling": ceiling,
         "top10hr_last": pairs(hits_last),
         "tsba": 1 - taken / needed,
         "never": pairs(np.isinf(reached).tolist()),
@@ -159,8 +163,8 @@ def compared(
         "ended": mean(a.ended for a in mine),
         "good": mean(a.good for a in mine),
         "wrong": mean(a.wrong for a in mine),
-        "best": sign * mean(max(a.scores) for a in mine),
-        "ten": sign * mean(fmean(sorted(a.scores)[-10:]) for a in mine),
+        "best": half.sign * mean(max(a.scores) for a in mine),
+        "ten": half.sign * mean(fmean(sorted(a.scores)[-10:]) for a in mine),
     }
     return with_share({name: Figure(float(v[0]), v[1:]) for name, v in made.items()})
 

@@ -23,7 +23,7 @@ def add_run(commands: Any) -> None:
     parser.add_argument("--rules", nargs="+", choices=RULES, default=RULES, help="(default: all)")
     parser.add_argument("--seeds", type=int, default=20, help="of each kind (default: 20)")
     parser.add_argument(
-        "--trials", type=float, default=40, help="whole ones in the budget (default: 40)"
+        "--trials", type=float, default=25, help="whole ones in the budget (default: 25)"
     )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--json", type=Path, help="everything, search by search")

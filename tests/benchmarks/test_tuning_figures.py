@@ -51,9 +51,11 @@ def test_a_search_beside_plain_ones() -> None:
     method = outcome(half([0.4, 0.5], [0.1, 0.1]), [Played(1, 1, 0.0), Played(0, 2, 1.0)])
     plain = outcome(half([0.1, 0.2], [0.1, 0.5]), [Played(0, 2, 0.0), Played(1, 2, 4.0)])
     never = outcome(half([0.6, 0.6]), [Played(0, 2, 3.0)])
-    made = compared([method], [plain, never], sign=1, budget=8.0, seed=0)
+    made = compared([method], [plain, never], half([0.5], [0.7]), budget=8.0, seed=0)
     # Joint: 0.5, 0.5, 0.2, 0.1, two of four are the method's; 0.6, 0.5, 0.1, two of three.
     assert made["top10hr"].value == pytest.approx((2 / 4 + 2 / 3) / 2)
+    # All that there is, 0.7 and 0.5, would have two of four and two of three as well.
+    assert made["ceiling"].value == made["top10hr"].value
     assert made["never"].value == 0.5
     assert made["tsba"].value == pytest.approx(1 - (3 + 8) / (6 + 4))
     assert made["best"].value == 0.5
@@ -63,14 +65,14 @@ def test_a_search_beside_plain_ones() -> None:
 
 def test_plain_beside_itself_saves_nothing() -> None:
     plain = outcome(half([0.1, 0.2]), [Played(0, 2, 0.0)])
-    made = compared([plain], [plain], sign=1, budget=8.0, seed=0)
+    made = compared([plain], [plain], half([0.2]), budget=8.0, seed=0)
     assert (made["tsba"].value, made["top10hr"].value) == (0.0, 0.5)
 
 
 def test_losses_are_told_as_they_are() -> None:
     lower = half([0.9, 0.3], task="ex96_trans")
     plain = outcome(lower, [Played(0, 2, 0.0)])
-    made = compared([plain], [plain], sign=lower.sign, budget=8.0, seed=0)
+    made = compared([plain], [plain], lower, budget=8.0, seed=0)
     assert (made["best"].value, made["ten"].value) == (0.3, 0.3)
 
 
@@ -90,7 +92,7 @@ def test_intervals_hold_the_middle_of_what_varies() -> None:
     rng = np.random.default_rng(0)
     scores = [half([float(score)]) for score in rng.uniform(0.2, 0.8, 20)]
     many = [outcome(each, [Played(0, 1, 0.0)]) for each in scores]
-    best = compared(many, many, sign=1, budget=8.0, seed=0)["best"]
+    best = compared(many, many, scores[0], budget=8.0, seed=0)["best"]
     assert best.low < best.value < best.high
     error = np.std([each.scores[0] for each in many]) / 20**0.5
     assert best.high - best.low == pytest.approx(3.92 * error, rel=0.15)
