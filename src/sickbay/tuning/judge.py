@@ -37,11 +37,16 @@ class Judge:
     def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
         own = Course(history.epochs("loss"), history.epochs(self._metric))
-        beside = Comparison(own, others, self._maximize)
+        return self.weigh(history, Comparison(own, others, self._maximize))
+
+    def weigh(self, history: History, beside: Comparison) -> End | None:
+        """Return the same, where the comparison with the other trials is at hand."""
         for problem in self._problems:
             part = f"problem {problem.name()}"
             finding = self._guard.run(part, self._ask, problem, history, beside)
-            if finding is None or (problem.yields_to_the_best and is_best(own, others)):
+            if finding is None or (
+                problem.yields_to_the_best and is_best(beside.own, beside.others)
+            ):
                 continue
             return End(finding, problem.benign)
         return None

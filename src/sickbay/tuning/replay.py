@@ -7,7 +7,7 @@ planned epoch is not judged, as nothing is left to save.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -134,13 +134,33 @@ def walk(
 def _judge_trial(panels: Sequence[_Panel], index: int, trial: Recorded) -> None:
     for panel in panels:
         panel.begin(index, trial)
-    judging, last = list(panels), trial.setup.epochs or len(trial.epochs)
-    for epoch, history in enumerate(trial.histories(), 1):
-        if not judging or epoch >= last:
-            break
+    judging = list(panels)
+    for epoch, history in judged_epochs(trial):
         judging = [panel for panel in judging if panel.goes_on(epoch, history)]
+        if not judging:
+            break
     for panel in panels:
         panel.finish()
+
+
+def judged_epochs(trial: Recorded) -> Iterator[tuple[int, History]]:
+    """Yield the history of a trial after every epoch but the last planned one."""
+    last = trial.setup.epochs or len(trial.epochs)
+    for epoch, history in enumerate(trial.histories(), 1):
+        if epoch >= last:
+            return
+        yield epoch, history
+
+
+def left_by(search: Search, ended: Iterable[Ended]) -> list[Course]:
+    """Return how far each trial of a search has got, if these were ended."""
+    ends = {each.index: each for each in ended}
+    courses = []
+    for index, trial in enumerate(search.trials):
+        end, epochs = ends.get(index), len(trial.epochs)
+        over = epochs >= (trial.setup.epochs or 0) if end is None else end.benign
+        courses.append(search.course(trial, epochs if end is None else end.epoch, over))
+    return courses
 
 
 class _Panel:
