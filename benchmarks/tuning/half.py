@@ -16,7 +16,7 @@ from sickbay.tuning.recorded import Recorded
 
 Array: TypeAlias = NDArray[np.float64]
 Which: TypeAlias = Literal["calibration", "reporting"]
-HALVES: dict[Which, int] = {"calibration": 0, "reporting": 1}  # seeds: even, odd
+CALIBRATED = range(0, 250, 2)  # seeds of the trials that thresholds were chosen by
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,9 @@ class Half:
 
     @classmethod
     def of(cls, pool: Pool, which: Which) -> Half:
-        """Return the trials with even seeds, to calibrate by, or with odd ones, to report on."""
-        chosen = (each for each in pool.trials if each.about["seed"] % 2 == HALVES[which])
+        """Return the trials to calibrate by, or the others, to report on."""
+        wanted = which == "calibration"
+        chosen = (each for each in pool.trials if (each.about["seed"] in CALIBRATED) == wanted)
         return cls(pool.task, tuple(chosen))
 
     @property

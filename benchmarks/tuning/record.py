@@ -58,15 +58,15 @@ def train(plan: Plan, data: Data, seed: int) -> Recorded:
             seconds = perf_counter() - start
             doctor.epoch(**metrics)
             epochs.append(Epoch(metrics, newest(doctor.history, steps), seconds))
-        losses = doctor.history.epochs("loss")
-        setup = doctor.history.setup
+        history = doctor.history
+        losses, setup, first = history.epochs("loss"), history.setup, history.first("loss")
         found = [(each.problem, each.step, each.epoch) for each in doctor.findings]
     epochs = [
         replace(epoch, scalars={"loss": loss, **epoch.scalars})
         for epoch, loss in zip(epochs, losses, strict=True)
     ]
     about = {"config": config, "seed": seed, "steps": steps, "findings": found}
-    return Recorded(f"{plan.task}/{seed}", setup, epochs, about)
+    return Recorded(f"{plan.task}/{seed}", setup, epochs, about, {"loss": first})
 
 
 def is_read(steps: int, step: int) -> bool:

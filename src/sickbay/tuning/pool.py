@@ -13,6 +13,7 @@ from zipfile import ZIP_LZMA, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from sickbay.chart.format import from_json, to_json
 from sickbay.readings import COLUMN, STATISTICS, Kind, Setup, Table
 from sickbay.tuning.recorded import Epoch, Recorded
 
@@ -71,7 +72,8 @@ def load(path: Path) -> Pool:
             values = dict(zip(head["scalars"], row[:-1], strict=True))
             epochs.append(Epoch(values, tables, row[-1]))
         setup = Setup.of(trial["setup"])
-        trials.append(Recorded(trial["name"], setup, epochs, trial["about"]))
+        first = from_json(trial["first"])
+        trials.append(Recorded(trial["name"], setup, epochs, trial["about"], first))
     return Pool(head["task"], head["about"], trials)
 
 
@@ -98,7 +100,7 @@ def _head(trial: Recorded) -> dict[str, Any]:
         for epoch in trial.epochs
     ]
     about = {"name": trial.name, "setup": asdict(trial.setup), "about": dict(trial.about)}
-    return {**about, "tables": tables, "rows": list(known)}
+    return {**about, "first": to_json(trial.first), "tables": tables, "rows": list(known)}
 
 
 def _cells(table: Table) -> Array:

@@ -21,7 +21,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trial from its first epoch to its last.
+    """A trial from its first epoch to its last; `first` are the scalars of its first step.
 
     >>> trial = Recorded("3", Setup(epochs=2), [Epoch({"loss": 0.9}), Epoch({"loss": 0.5})])
     >>> [history.epochs("loss") for history in trial.histories()]
@@ -32,10 +32,13 @@ class Recorded:
     setup: Setup
     epochs: Sequence[Epoch]
     about: Mapping[str, Any] = field(default_factory=dict)
+    first: Mapping[str, float] = field(default_factory=dict)
 
     def histories(self) -> Iterator[History]:
         """Let the trial happen again: its one history after each epoch."""
         history = History(self.setup)
+        if self.first:
+            history.append(Vitals(0, scalars=self.first))
         for number, epoch in enumerate(self.epochs):
             steps = {table.step for table in epoch.tables} or {number}
             for step in sorted(steps):
