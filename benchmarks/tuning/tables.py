@@ -11,7 +11,7 @@ from benchmarks.tuning.figures import WORDS, Cell, Figure, over
 from benchmarks.tuning.half import Half
 from benchmarks.tuning.run import OTHER, Search
 
-SHARES = ("top10hr", "ceiling", "top10hr_last", "tsba", "never", "lost")
+SHARES = ("top10hr", "ceiling", "top10hr_last", "tsba", "sooner", "never", "lost")
 SHOWN = ("top10hr", "tsba", "tried", "finished", "lost")
 LIMITS = (("top10hr", "at least", 0.75), ("tsba", "at least", 0.45), ("lost", "at most", 0.02))
 Figures = Mapping[Cell, Mapping[str, Figure]]
@@ -37,9 +37,10 @@ was ended is its last value, of any other its best.
   one of the same searcher with another seed; 50 % is as good as plain. Every search is compared
   with {seeds} others. Where two searches found the same trial of the pool, both have it, so that
   one that had tried the whole pool would still have less than 100 %: "at most" is what it has.
-- **TSBA**: how much less time, on average, until the best of the plain search is reached. One
-  that never gets there counts with its whole budget. The times are averaged before they are
-  compared, so that plain has 0.
+- **TSBA**: the share of its time that a search has left, on average, when it has reached the best
+  of a plain one. One that never gets there counts with its whole time. A plain search finds its
+  best before its time is over, so that plain is not 0 either. **Sooner than plain** compares with
+  the moment at which the plain search had its best.
 - **good ones lost**: of the half's best ten per cent that were tried, those that were ended as
   sick or hopeless, or as having no more to gain before they were that good.
 

@@ -57,16 +57,17 @@ def test_a_search_beside_plain_ones() -> None:
     # All that there is, 0.7 and 0.5, would have two of four and two of three as well.
     assert made["ceiling"].value == made["top10hr"].value
     assert made["never"].value == 0.5
-    assert made["tsba"].value == pytest.approx(1 - (3 + 8) / (6 + 4))
+    assert made["tsba"].value == pytest.approx(1 - (3 + 8) / (8 + 8))
+    assert made["sooner"].value == pytest.approx(1 - (3 + 8) / (6 + 4))
     assert made["best"].value == 0.5
     assert made["ten"].value == pytest.approx(0.3)
     assert made["tried"].value == 2
 
 
-def test_plain_beside_itself_saves_nothing() -> None:
+def test_plain_beside_itself_is_no_sooner() -> None:
     plain = outcome(half([0.1, 0.2]), [Played(0, 2, 0.0)])
     made = compared([plain], [plain], half([0.2]), budget=8.0, seed=0)
-    assert (made["tsba"].value, made["top10hr"].value) == (0.0, 0.5)
+    assert (made["sooner"].value, made["top10hr"].value) == (0.0, 0.5)
 
 
 def test_losses_are_told_as_they_are() -> None:

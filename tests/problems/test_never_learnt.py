@@ -45,6 +45,16 @@ def test_longer_runs_are_given_more_epochs(epochs: int | None, needed: int) -> N
     assert problem.check(history(8.0, [8.0] * needed, epochs))
 
 
+@pytest.mark.parametrize(("val_loss", "expected"), [(7.5, True), (7.0, False), (nan, True)])
+def test_dropout_may_hide_in_the_training_loss_what_was_learnt(
+    val_loss: float, expected: bool
+) -> None:
+    made = History(Setup(epochs=20), loss=[8.0])
+    for _ in range(2):
+        made.end_epoch(loss=8.0, val_loss=val_loss)
+    assert bool(problem.check(made)) is expected
+
+
 def test_losses_below_zero() -> None:
     assert problem.check(history(-8.0, [-8.5, -8.5]))
     assert problem.check(history(-8.0, [-9.0, -9.0])) is None

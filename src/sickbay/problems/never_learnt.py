@@ -17,7 +17,8 @@ class NeverLearnt(Problem):
 
     How it is judged:
         `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and in none
-        of all epochs the mean of the training loss was below its first value by `drop` of that.
+        of all epochs the mean of the training loss, or the validation loss, was below the first
+        training loss by `drop` of that.
 
     Example:
         >>> from sickbay.readings import Setup
@@ -25,7 +26,7 @@ class NeverLearnt(Problem):
         >>> for loss in (2.30, 2.29):
         ...     history.end_epoch(loss=loss)
         >>> print(NeverLearnt().check(history).message)
-        the loss began at 2.31 and was never below 2.29 in 2 epochs (limit 2.24)
+        the loss began at 2.31 and was never below 2.29 in 2 epochs (limit 2.26)
 
     Reference:
         Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
@@ -36,13 +37,14 @@ class NeverLearnt(Problem):
     reads = ("epoch",)
 
     window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0)
-    drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)
+    drop: float = threshold(0.02, "Fall of the loss, as a share of the first, to expect.", above=0)
 
     def check(self, history: History) -> Finding | None:
         losses, first = history.epochs("loss"), history.first("loss")
+        judged = [each for each in (*losses, *history.epochs("val_loss")) if isfinite(each)]
         if len(losses) < adaptive_window(history, self.window) or not isfinite(first):
             return None
-        best = min((each for each in losses if isfinite(each)), default=first)
+        best = min(judged, default=first)
         limit = first - self.drop * abs(first)
         if best <= limit:
             return None

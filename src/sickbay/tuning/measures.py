@@ -48,35 +48,37 @@ def time_saving_for_baseline_accuracy(
 ) -> float:
     """Return the share of the baseline's time that the method saves to get as far.
 
-    That is `(T_base - T_method) / T_base`: seconds until the baseline has its best value, and until
-    the method has that value or a better one. Curves are pairs of seconds since the start and a
-    value, in any order; values may be of single trials or the best so far.
+    That is `(T_base - T_method) / T_base`: the time that the baseline had, which is the end of its
+    curve, and the seconds until the method has the baseline's best value or a better one. Curves
+    are pairs of seconds since the start and a value, in any order; values may be of single trials
+    or the best so far.
 
-    A method that never gets there counts as if it had at the end of the longer curve, so that what
-    it saves is never above 0, and means over many searches stay meaningful; `seconds_to_reach`
-    tells it from one that did. NaN if the baseline has no finite value, or needs no time for it.
+    A search has its own best before its time is over, so that one that is no better saves something
+    too: give it beside. A method that never gets there counts with its whole time, or the
+    baseline's if that is longer, so that it saves nothing; `seconds_to_reach` tells it from one
+    that got there. NaN if the baseline has no finite value, or no time.
 
-    The baseline has its best, 0.8, after 40 seconds. The method has 0.82 after 30: a quarter less.
+    The baseline had 60 seconds and got to 0.8. The method has 0.82 after 30: in half the time.
 
     >>> baseline = [(10, 0.5), (20, 0.7), (40, 0.8), (60, 0.6)]
     >>> time_saving_for_baseline_accuracy([(15, 0.6), (30, 0.82)], baseline)
-    0.25
+    0.5
 
-    With 0.79 it never gets there, and counts as if it had after 60 seconds: half as long again.
+    With 0.79 it never gets there.
 
     >>> time_saving_for_baseline_accuracy([(15, 0.6), (30, 0.79)], baseline)
-    -0.5
+    0.0
     """
     ours, theirs = list(method), list(baseline)
     sign = 1 if maximize else -1
-    best = max((sign * value for _, value in theirs if isfinite(value)), default=nan) * sign
-    needed = seconds_to_reach(theirs, best, maximize)
-    if not isfinite(needed) or needed <= 0:
+    best = sign * max((sign * value for _, value in theirs if isfinite(value)), default=nan)
+    given = max((seconds for seconds, _ in theirs), default=0.0)
+    if not isfinite(best) or given <= 0:
         return nan
     taken = seconds_to_reach(ours, best, maximize)
     if not isfinite(taken):
         taken = max(seconds for seconds, _ in [*ours, *theirs])
-    return (needed - taken) / needed
+    return (given - taken) / given
 
 
 def seconds_to_reach(curve: Curve, goal: float, maximize: bool = True) -> float:
