@@ -41,10 +41,10 @@ class FallingBehind(ComparedProblem):
 
     share: float = threshold(0.2, "Share of the trials that count as the best.", above=0)
     least: int = threshold(3, "Trials that count as the best at least.", least=1)
-    needed: int = threshold(5, "Trials that must have been begun.", least=1)
+    needed: int = threshold(3, "Trials that must have been begun.", least=1)
     window: float = threshold(0.1, "Share of the planned epochs that tells the pace.", above=0)
     near: float = threshold(0.01, "Share of the value that is near enough.", least=0)
-    slack: float = threshold(1.5, "Times the pace that is not to be hoped for.", above=0)
+    slack: float = threshold(1.0, "Times the pace that is not to be hoped for.", above=0)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
         window = adaptive_window(history, self.window)

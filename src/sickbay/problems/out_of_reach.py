@@ -42,10 +42,10 @@ class OutOfReach(ComparedProblem):
 
     share: float = threshold(0.2, "Share of the trials that count as the best.", above=0)
     least: int = threshold(3, "Trials that count as the best at least.", least=1)
-    needed: int = threshold(5, "Trials that must be over.", least=1)
+    needed: int = threshold(3, "Trials that must be over.", least=1)
     slack: float = threshold(1.1, "Times the largest gain that is not to be hoped for.", above=0)
     window: float = threshold(0.1, "Share of the planned epochs that tells the pace.", above=0)
-    pace: float = threshold(1.5, "Times its own pace that is not to be hoped for.", above=0)
+    pace: float = threshold(1.0, "Times its own pace that is not to be hoped for.", above=0)
     after: int = threshold(2, "Epochs that a trial is given.", least=2)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
