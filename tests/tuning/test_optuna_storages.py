@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 
 import sickbay
 from sickbay.tuning.optuna import watch
-from tests.tuning import postgres, workers
+from tests.tuning import postgres, proxy, workers
 from tests.tuning.loops import BATCHES, learn, network, train
 
 SPAWN = multiprocessing.get_context("spawn")  # as several machines would: nothing is shared
@@ -34,10 +34,10 @@ def grpc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Any]]:
     url = f"sqlite:///{tmp_path_factory.mktemp('grpc')}/study.db"
     optuna.storages.RDBStorage(url)
     port = postgres.free_port()
-    process = SPAWN.Process(target=workers.serve, args=(port, url), daemon=True)
+    process = SPAWN.Process(target=proxy.serve, args=(port, url), daemon=True)
     process.start()
-    proxy: Any = workers.storage("grpc", str(port))
-    proxy.wait_server_ready(timeout=60)
+    client: Any = workers.storage("grpc", str(port))
+    client.wait_server_ready(timeout=60)
     yield port, process
     process.kill()
     process.join()

@@ -29,6 +29,15 @@ def test_the_search_with_optuna_saves_epochs_and_finds_a_good_one() -> None:
     assert float(best) > 0.8
 
 
+def test_the_page_s_search_with_ray_can_be_made(tmp_path: Path) -> None:
+    block = re.findall(r"```python\n(from ray.*?)```", PAGE, re.DOTALL)[0]
+    names: dict[str, Any] = {}
+    stop = "stop=DiagnosisStopper()"
+    assert stop in block
+    exec(block.replace(stop, f"{stop}, storage_path={str(tmp_path)!r}"), names)
+    assert names["tuner"]
+
+
 def test_the_code_of_the_page_runs() -> None:
     block = re.findall(r"```python\n(import optuna.*?)```", PAGE, re.DOTALL)[0]
     names: dict[str, Any] = {

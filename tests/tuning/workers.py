@@ -64,8 +64,3 @@ def search(kind: str, address: str, trials: int) -> list[int]:
     study.optimize(objective, n_trials=trials)
     close(opened)
     return met
-
-
-def serve(port: int, url: str) -> None:
-    """Be the server of a storage, until ended."""
-    optuna.storages.run_grpc_proxy_server(RDBStorage(url), host="127.0.0.1", port=port)

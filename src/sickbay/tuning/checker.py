@@ -100,7 +100,7 @@ class Checker:
             history.append(vitals)
         if self._others is not None and self._known_at < history.epoch:
             self._known_at = history.epoch
-            self._known = self._guard.run("other trials", self._others) or ()
+            self._known = self._guard.run("other trials", self._others) or self._known
         if batch.metrics is None:
             end = self._urgent.judge(history, self._known)
         else:

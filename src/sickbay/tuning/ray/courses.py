@@ -1,0 +1,76 @@
+"""How the trials of a search on Ray have gone, where every one of them can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ray
+
+from sickbay.problems.compared import Course
+
+NAME = "sickbay courses"  # of the actor; names are a driver's own unless it says otherwise
+PATIENCE = 60.0  # seconds that an answer is waited for
+
+
+class Courses:
+    """Keeps a course for each trial. Lives in a process of its own, as an actor of Ray.
+
+    >>> courses = Courses()
+    >>> courses.put("a", Course([0.5], []))
+    >>> courses.others("b"), courses.others("a")
+    ([Course(losses=[0.5], values=[], over=False)], [])
+    """
+
+    def __init__(self) -> None:
+        self._courses: dict[str, Course] = {}
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._courses.clear()
+
+    def put(self, trial: str, course: Course) -> None:
+        """Keep how a trial has gone so far."""
+        self._courses[trial] = course
+
+    def others(self, trial: str) -> list[Course]:
+        """Return how all the others have gone."""
+        return [course for name, course in self._courses.items() if name != trial]
+
+
+def start() -> Any:
+    """Start the actor, or empty that of an earlier search; it lives as long as it is held."""
+    made: Any = ray.remote(num_cpus=0)(Courses)
+    actor = made.options(name=NAME, get_if_exists=True).remote()
+    actor.clear.remote()
+    return actor
+
+
+class Exchange:
+    """A trial's line to the actor. Where there is none it knows of no others."""
+
+    def __init__(self, trial: str) -> None:
+        self._trial = trial
+        self._actor: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is an actor."""
+        if self._actor is None:
+            try:
+                self._actor = ray.get_actor(NAME)
+            except ValueError:
+                return False
+        return True
+
+    def put(self, course: Course) -> None:
+        """Tell the others how this trial has gone; nobody waits for that."""
+        if self.is_open:
+            self._actor.put.remote(self._trial, course)
+
+    def others(self) -> Sequence[Course]:
+        """Ask how the others have gone."""
+        if not self.is_open:
+            return ()
+        asked: Sequence[Course] = ray.get(self._actor.others.remote(self._trial), timeout=PATIENCE)
+        return asked

@@ -1,0 +1,79 @@
+"""The doctor of a trial of Ray Tune."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+from ray import tune
+from torch import Tensor
+
+from sickbay.doctor.admission import Admitted
+from sickbay.findings import Finding
+from sickbay.problems.compared import Course
+from sickbay.tuning.judge import End
+from sickbay.tuning.ray.courses import Exchange
+from sickbay.tuning.trial import TrialDoctor
+
+ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged without the others."
+
+
+class RayDoctor(TrialDoctor):
+    """The doctor of a trial of Ray Tune; made by `watch`."""
+
+    def __init__(self, admitted: Admitted, metric: str, maximize: bool, exchange: Exchange) -> None:
+        super().__init__(admitted, metric, maximize, exchange.others)
+        self._exchange = exchange
+        self._checkpoint: Any = None
+
+    def step(
+        self,
+        loss: Tensor | float | None = None,
+        *,
+        outputs: Tensor | None = None,
+        targets: Tensor | None = None,
+        **metrics: Tensor | float,
+    ) -> list[Finding]:
+        """Tell the doctor that a step was made, as in `Doctor.step`; the trial may end here."""
+        found = super().step(loss, outputs=outputs, targets=targets, **metrics)
+        if found and self._done:
+            worst = -inf if self._maximize else inf
+            self._report({self._metric: self._values[-1] if self._values else worst})
+        return found
+
+    def epoch(self, *, checkpoint: Any = None, **metrics: Tensor | float) -> list[Finding]:
+        """Report that an epoch is over, with what was evaluated; the trial may end here.
+
+        Args:
+            checkpoint: A checkpoint of Ray Tune to report with it.
+            metrics: Numbers; the metric that the search is about must be among them.
+        """
+        self._checkpoint = checkpoint
+        return super().epoch(**metrics)
+
+    def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
+        found = super()._epoch_over(numbers)
+        last = self._passed_epochs == self._history.setup.epochs
+        course, benign = self._course(), self._end is not None and self._end.benign
+        told = Course(course.losses, course.values, over=last or benign)
+        self._guard.run("other trials", self._exchange.put, told)
+        if last and not self._exchange.is_open:
+            self._record.notice(ALONE)
+        if last:
+            self.close()  # reporting may be the end of it
+        self._report(numbers)
+        return found
+
+    def _conclude(self, end: End) -> bool:  # noqa: ARG002 - the next report tells it
+        return True
+
+    def _report(self, numbers: Mapping[str, float]) -> None:
+        """Report to Tune, which may end the trial then and there."""
+        told = {"sickbay_diagnosis": "", "sickbay_message": "", "sickbay_benign": False}
+        if self._end is not None:
+            finding = self._end.finding
+            told |= {"sickbay_diagnosis": finding.problem, "sickbay_message": str(finding)}
+            told |= {"sickbay_benign": self._end.benign}
+        checkpoint, self._checkpoint = self._checkpoint, None
+        tune.report({**numbers, **told}, checkpoint=checkpoint)

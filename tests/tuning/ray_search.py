@@ -1,0 +1,77 @@
+"""The example with Ray, and on the same cluster a search of trials that are harder to end."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from ray import tune
+from ray.tune.stopper import CombinedStopper, MaximumIterationStopper
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import PassiveLoss
+from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.tuning.ray import DiagnosisStopper, watch
+from sickbay.tuning.ray.courses import start
+from tests.tuning.loops import BATCHES, accuracy, learn, network
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "tune_ray.py"
+
+
+class Company(ComparedProblem):
+    """There is another trial that is over."""
+
+    advice = "none"
+    benign = True
+
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        over = [len(each.losses) for each in beside.others if each.over]
+        return self.found(history, f"others: {over}") if over else None
+
+
+def stubborn(config: dict[str, Any]) -> None:
+    """Train without a look at whether the trial is done."""
+    torch.set_num_threads(1)
+    model, optimizer = network(config["rate"])
+    problems = [PassiveLoss(), *([Company()] if config["compared"] else [])]
+    doctor = watch(
+        model, optimizer, epochs=8, mode="max", problems=problems, chart=config["folder"]
+    )
+    for epoch in range(100):
+        for x, y in BATCHES:
+            doctor.step(learn(model, optimizer, x, y))
+        doctor.epoch(val_accuracy=accuracy(model), epochs_before=epoch)
+
+
+def search(folder: str) -> list[dict[str, Any]]:
+    """Return what the last report of each trial has told."""
+    kinds = [(0.5, False), (0.0, False), (0.5, True)]  # two workers: the third comes later
+    space = [{"rate": rate, "compared": one, "folder": folder} for rate, one in kinds]
+    results = tune.Tuner(
+        lambda config: stubborn(config["trial"]),
+        param_space={"trial": tune.grid_search(space)},
+        run_config=tune.RunConfig(
+            stop=CombinedStopper(DiagnosisStopper(), MaximumIterationStopper(8)),
+            storage_path=folder,
+            verbose=0,
+        ),
+    ).fit()
+    assert not results.errors, results.errors
+    return [dict(each.metrics) for each in results]  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    sys.stdout.flush()
+    earlier = start()  # a search before this one, that is still held by somebody
+    earlier.put.remote("old", Course([0.5] * 12, [0.5] * 12, over=True))
+    with TemporaryDirectory() as folder:
+        told = search(folder)
+        charts = sorted(Path(folder).glob("trial-*/trial.json"))
+        print(json.dumps({"told": told, "charts": len(charts)}, default=str))

@@ -1,0 +1,99 @@
+"""Trials of Ray Tune, ended by diagnosis, on a local cluster with two workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import sickbay
+from sickbay.tuning.ray import DiagnosisStopper, watch
+from tests.tuning.loops import network
+
+
+@pytest.fixture(scope="module")
+def printed() -> list[str]:
+    """What the example prints, and then the other search; starting Ray takes its time."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_DEDUP_LOGS": "0"}
+    command = [sys.executable, "-m", "tests.tuning.ray_search"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def found(printed: list[str]) -> Any:
+    return json.loads(printed[-1])
+
+
+def test_the_example_ends_sick_trials_and_no_others(printed: list[str]) -> None:
+    heading = next(each for each in printed if "sickbay_diagnosis" in each)
+    first = printed.index(heading) + 1
+    rows = [row.split() for row in printed[first : first + 4]]
+    assert [float(row[0]) for row in rows] == [1e-5, 0.1, 0.3, 1000]
+    assert int(rows[0][1]) < 12
+    assert rows[0][3] == "never_learnt"
+    assert rows[3][1:] == ["1", "-inf", "non_finite"]  # inside its first epoch
+    assert max(float(row[2]) for row in rows[1:3]) > 0.85
+
+
+def test_a_loop_that_ignores_its_end_is_stopped(found: Any) -> None:
+    sick = found["told"][1]
+    assert sick["sickbay_diagnosis"] == "passive_loss"
+    assert sick["sickbay_message"].startswith("step 11  passive loss  loss varied by 0")
+    assert not sick["sickbay_benign"]
+    assert (sick["training_iteration"], sick["epochs_before"]) == (3, 2)
+
+
+def test_a_healthy_trial_reports_every_epoch_and_no_diagnosis(found: Any) -> None:
+    healthy = found["told"][0]
+    assert healthy["sickbay_diagnosis"] == healthy["sickbay_message"] == ""
+    assert healthy["training_iteration"] == 8
+
+
+def test_trials_know_of_the_others_of_their_search_only(found: Any) -> None:
+    company = found["told"][2]
+    assert company["sickbay_message"].endswith("others: [8]")  # one before had 12
+    assert company["sickbay_benign"]
+
+
+def test_each_trial_has_a_chart_of_its_own(found: Any) -> None:
+    assert found["charts"] == 3
+
+
+def test_the_stopper_can_be_kept_on_disk() -> None:
+    stopper = DiagnosisStopper()
+    stopper._courses = lambda: None  # what an actor's handle would be
+    assert pickle.loads(pickle.dumps(stopper))._courses is None
+    assert not stopper.stop_all()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "watch must be called inside a trainable that Ray Tune runs."),
+        ({"mode": "maximize"}, "There is no mode 'maximize'. Possible: 'max', 'min'."),
+        ({"epochs": 0}, "epochs must be a whole number from 1 on, got 0."),
+        ({"metric": ""}, "metric must be the name that epoch() is given it by"),
+    ],
+)
+def test_what_cannot_be_used_gets_a_sentence(options: Any, expected: str) -> None:
+    with pytest.raises(sickbay.UsageError) as error:
+        watch(*network(0.5), **{"epochs": 8, "mode": "max", **options})
+    assert str(error.value).startswith(expected)
+
+
+def test_without_ray_tune_the_error_names_the_package() -> None:
+    code = (
+        "import importlib.util; found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'pyarrow' else found(n, *a)\n"
+        "import sickbay; sickbay.tuning.ray"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: sickbay.tuning.ray needs Ray Tune: pip install 'sickbay[ray]'."
+    )
