@@ -68,7 +68,7 @@ class Sickbay(Watcher):
     """Sickbay with the given options."""
 
     def __init__(self, model: nn.Module, optimizer: Optimizer, **options: Any) -> None:
-        self.doctor = sickbay.watch(model, optimizer, on_finding="silent", **options)
+        self.doctor = sickbay.watch(model, optimizer, **{"on_finding": "silent", **options})
         self.pause()
 
     def step(self, loss: Tensor) -> None:
@@ -163,6 +163,7 @@ OWN: dict[str, Make] = {
         model, optimizer, every={"gradient": 1}, activations=False
     ),
     "every_1_all": lambda model, optimizer: Sickbay(model, optimizer, every=1),
+    "treat": lambda model, optimizer: Sickbay(model, optimizer, on_finding="treat"),
 }
 RIVALS: dict[str, Make] = {
     "wandb_watch": Wandb,
@@ -249,7 +250,10 @@ def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Re
     workload = WORKLOADS[title]
     warmup = workload.warmup // plan.haste
     warmups = {name: warmup // 4 if name in RIVALS else warmup for name in makes}
-    steps = {name: workload.steps * (plan.stretch if name == "default" else 1) for name in makes}
+    steps = {
+        name: workload.steps * (plan.stretch if name in ("default", "treat") else 1)
+        for name in makes
+    }
     with ExitStack() as stack:
         lanes: list[Lane] = []
         for name, make in makes.items():
