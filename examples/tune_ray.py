@@ -47,7 +47,7 @@ if __name__ == "__main__":
         results = tune.Tuner(
             trainable,
             param_space={"rate": tune.grid_search([1e-5, 1e-1, 3e-1, 1e3])},
-            tune_config=tune.TuneConfig(metric="val_accuracy", mode="max"),
+            tune_config=tune.TuneConfig(metric="val_accuracy", mode="max", reuse_actors=True),
             run_config=tune.RunConfig(stop=DiagnosisStopper(), storage_path=folder, verbose=0),
         ).fit()
     shown = ["config/rate", "training_iteration", "val_accuracy", "sickbay_diagnosis"]

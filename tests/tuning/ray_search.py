@@ -56,6 +56,7 @@ def search(folder: str) -> list[dict[str, Any]]:
     results = tune.Tuner(
         lambda config: stubborn(config["trial"]),
         param_space={"trial": tune.grid_search(space)},
+        tune_config=tune.TuneConfig(reuse_actors=True),
         run_config=tune.RunConfig(
             stop=CombinedStopper(DiagnosisStopper(), MaximumIterationStopper(8)),
             storage_path=folder,

@@ -1,4 +1,4 @@
-"""How the trials of a search on Ray have gone, where every one of them can ask."""
+"""How trials on Ray know of each other: through an actor that every one of them can ask."""
 
 from __future__ import annotations
 
@@ -8,34 +8,10 @@ from typing import Any
 import ray
 
 from sickbay.problems.compared import Course
+from sickbay.tuning.courses import Courses
 
 NAME = "sickbay courses"  # of the actor; names are a driver's own unless it says otherwise
 PATIENCE = 60.0  # seconds that an answer is waited for
-
-
-class Courses:
-    """Keeps a course for each trial. Lives in a process of its own, as an actor of Ray.
-
-    >>> courses = Courses()
-    >>> courses.put("a", Course([0.5], []))
-    >>> courses.others("b"), courses.others("a")
-    ([Course(losses=[0.5], values=[], over=False)], [])
-    """
-
-    def __init__(self) -> None:
-        self._courses: dict[str, Course] = {}
-
-    def clear(self) -> None:
-        """Forget them all."""
-        self._courses.clear()
-
-    def put(self, trial: str, course: Course) -> None:
-        """Keep how a trial has gone so far."""
-        self._courses[trial] = course
-
-    def others(self, trial: str) -> list[Course]:
-        """Return how all the others have gone."""
-        return [course for name, course in self._courses.items() if name != trial]
 
 
 def start() -> Any:
