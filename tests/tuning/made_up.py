@@ -8,7 +8,7 @@ from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.compared import ComparedProblem, Comparison
 from sickbay.readings import Setup
-from sickbay.thresholds import threshold
+from sickbay.thresholds import choice, threshold
 from sickbay.tuning.recorded import Epoch, Recorded
 from sickbay.tuning.search import Search
 
@@ -72,6 +72,30 @@ class SeesOthers(ComparedProblem):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FewOthers(ComparedProblem):
+    """Of forty other trials or more, too few have got this far."""
+
+    advice = "none"
+    limit: float = threshold(30.0, "Trials that are enough.", above=0)
+
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        there = sum(len(each.values) >= beside.done for each in beside.others)
+        few = len(beside.others) >= 40 and there < self.limit
+        return self.found(history, f"only {there}") if few else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Always(Problem):
+    """Anything."""
+
+    advice = "none"
+    when: str = choice("ever", "When it is there.", ["ever", "always"])
+
+    def check(self, history: History) -> Finding | None:
+        return self.found(history, "it trains")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Broken(Problem):
     """Raises."""
 
@@ -100,3 +124,19 @@ def trial(
 
 def search(*trials: Recorded, maximize: bool = True) -> Search:
     return Search("made up", trials, "score", maximize)
+
+
+def thirds(count: int = 60) -> Search:
+    """Return good trials, middling ones that stay at a loss of 5 and bad ones at 6, in turn.
+
+    Every epoch of four takes a second; the good ones begin at 3, and each is better than the last.
+    """
+    trials = []
+    for number in range(0, count, 3):
+        least = 1 - 0.01 * number
+        trials += [
+            trial(f"good {number}", [3, 2, 1, least]),
+            trial(f"middling {number}", [5, 5, 5, 5]),
+            trial(f"bad {number}", [6, 6, 6, 6]),
+        ]
+    return search(*trials)
