@@ -1,4 +1,4 @@
-"""The command line: `sickbay demo`, `sickbay problems`, `sickbay explain NAME`."""
+"""The command line: `sickbay demo`, `problems`, `explain NAME` and `replay STUDY`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,41 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="say all about one problem")
     explain.add_argument("name", metavar="NAME", help=f"one of: {', '.join(sorted(EVERY))}")
     explain.set_defaults(command=_explain)
+    _add_replay(commands.add_parser("replay", help="what would have been ended in a search"))
     return parser
+
+
+def _add_replay(replay: argparse.ArgumentParser) -> None:
+    replay.description = "Judge the recorded trials of a search again, with the rules of a profile."
+    replay.add_argument(
+        "sources",
+        nargs="+",
+        metavar="STUDY",
+        help="a folder of charts, a pool file, or an Optuna storage as sqlite:///FILE",
+    )
+    replay.add_argument("--study", metavar="NAME", help="which study of the storage")
+    replay.add_argument(
+        "--profile", metavar="NAME", default="tuning", help=f"one of: {', '.join(PROFILES)}"
+    )
+    replay.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME.THRESHOLD=VALUE",
+        help="change a threshold, or leave an indicator out with NAME=off; as often as needed",
+    )
+    replay.add_argument("--metric", metavar="NAME", help="what trials are compared by")
+    replay.add_argument("--direction", metavar="WAY", help="maximize or minimize")
+    replay.add_argument("--trials", action="store_true", help="list all trials of each indicator")
+    replay.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="search thresholds that save the most time and lose none of the ten best",
+    )
+    replay.add_argument("--json", metavar="FILE", help="write all of it to this file")
+    replay.add_argument("--plot", metavar="FILE", help="draw it, as in saved.png")
+    replay.set_defaults(command=_replay)
 
 
 def _demo(options: argparse.Namespace) -> None:
@@ -170,3 +204,9 @@ def _remedies(problem: str) -> None:
         print("\nRemedies, and in how many of the cases they were tried in each worked:")
     for remedy, (worked, tried) in sorted(counts.items(), key=lambda item: -item[1][0]):
         print(f"    {worked:3} of {tried:3}  {remedy}")
+
+
+def _replay(options: argparse.Namespace) -> None:
+    from sickbay.tuning import command  # without torch
+
+    command.run(options)
