@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.tuning.options import POOLS, add_run
+from benchmarks.tuning.options import POOLS, add_live, add_run
 from benchmarks.tuning.pool import Pool, load, save
 from benchmarks.tuning.record import Plan, record
 from benchmarks.tuning.tasks import TASKS
@@ -41,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     recording.set_defaults(command=_record)
     add_run(commands)
+    add_live(commands)
     return parser
 
 

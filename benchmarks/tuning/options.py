@@ -1,4 +1,4 @@
-"""The options of `run`; what it needs is loaded only when it is called."""
+"""The options of `run` and `live`; what they need is loaded only when they are called."""
 
 from __future__ import annotations
 
@@ -30,6 +30,26 @@ def add_run(commands: Any) -> None:
     parser.add_argument("--docs", type=Path, help="the tables as a page, the plot beside it")
     parser.add_argument("--plot", type=Path, help="best so far over time, as a PNG")
     parser.set_defaults(command=_run)
+
+
+def add_live(commands: Any) -> None:
+    """Add `live` to the commands."""
+    parser = commands.add_parser("live", help="search for real, plain beside tuning")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the datasets")
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--quick", action="store_true", help="few samples and epochs, small models")
+    parser.add_argument(
+        "--minutes", type=float, help="of a search (default: 60, with --quick 3); two at a time"
+    )
+    parser.add_argument("--json", type=Path, help="everything, trial by trial")
+    parser.add_argument("--docs", type=Path, help="the tables as a page")
+    parser.set_defaults(command=_live)
+
+
+def _live(options: argparse.Namespace) -> None:
+    from benchmarks.tuning.lived import run
+
+    run(options)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -1,0 +1,133 @@
+"""The command that searches for real, and its tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import nan
+from statistics import fmean
+from typing import Any, TypeAlias
+
+from rich.console import Console
+
+from benchmarks.detection.report import Sheet, machine, percent, plain
+from benchmarks.tuning.live import EPOCHS, QUICK, Lived, Order, foretold, search
+from benchmarks.tuning.record import Plan
+from benchmarks.tuning.run import worked
+from benchmarks.tuning.tasks import TASKS
+from sickbay.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
+
+Results: TypeAlias = Mapping[tuple[str, bool], Sequence[Lived]]  # by task, and whether tuned
+COST = 0.01
+
+PAGE = """# Tuning, live
+
+Made by `{command}`, torch {torch}, on a machine with two processors.
+
+One real search of each task, plain and with `tuning`, at the same time on a processor each, for
+{minutes:g} minutes: the same configurations, drawn at random, in the same order with the same
+seeds. {how} A single search says little about how good a method is, the [played
+ones](tuned.md) do; this one shows that they are like real ones.
+"""
+LESS = (
+    "With `--quick`: {epochs} epochs. Samples to learn from and to judge by: {samples}. {divided}."
+)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Search, print, and write what was asked for."""
+    minutes = options.minutes or (3 if options.quick else 60)
+    orders = [
+        ordered(options, task, minutes, tuned) for task in options.tasks for tuned in (False, True)
+    ]
+    results = {
+        (order.plan.task, order.tuned): lived
+        for order, lived in worked(search, orders, "searching", Console(stderr=True), 2)
+    }
+    epochs = orders[0].plan.epochs
+    made = [searched(results, epochs), agreement(results, epochs), reasons(results)]
+    out = Console(width=None if sys.stdout.isatty() else 150)
+    for sheet in made:
+        sheet.show(out)
+    command = "python -m benchmarks.tuning live --data DIR" + " --quick" * options.quick
+    about = {"command": command, "minutes": minutes, "how": how(options.quick), **machine()}
+    if options.docs:
+        page = [PAGE.format(**about), *(sheet.markdown() for sheet in made)]
+        options.docs.write_text("\n".join(page))
+    if options.json:
+        trials = [
+            {"task": task, "tuned": tuned, **each._replace(recorded=None)._asdict()}
+            for (task, tuned), lived in results.items()
+            for each in lived
+        ]
+        options.json.write_text(json.dumps(plain({"about": about, "trials": trials})) + "\n")
+
+
+def ordered(options: argparse.Namespace, task: str, minutes: float, tuned: bool) -> Order:
+    plan = Plan(task, options.data, epochs=EPOCHS if options.quick else 20)
+    return Order(plan, options.quick, 60 * minutes, tuned)
+
+
+def how(quick: bool) -> str:
+    if not quick:
+        return ""
+    samples = ", ".join(f"{task} {each.samples} and {each.held}" for task, each in QUICK.items())
+    divided = ", ".join(f"{n} by {by}" for each in QUICK.values() for n, by in each.divided.items())
+    return LESS.format(epochs=EPOCHS, samples=samples, divided=f"Sizes are divided: {divided}")
+
+
+def searched(results: Results, epochs: int) -> Sheet:
+    """Return what the searches came to."""
+    rows = []
+    for (task, tuned), lived in sorted(results.items()):
+        maximize = TASKS[task].maximize
+        values = bests(lived, maximize)
+        base, course = results[task, False], curve(lived)
+        ratio = top10_hit_ratio(values, bests(base, maximize), maximize)
+        saved = time_saving_for_baseline_accuracy(course, curve(base), maximize)
+        ten = sorted(values, reverse=maximize)[:10]
+        cost = sum(each.watching for each in lived) / sum(each.seconds for each in lived)
+        done = sum(len(each.values) == epochs for each in lived)
+        row = [task, "tuning" if tuned else "plain", str(len(lived)), str(done), f"{ten[0]:.4f}"]
+        row += [f"{fmean(ten):.4f}", percent(ratio), percent(saved)]
+        row.append(f"{cost:.2%} ({'holds' if cost <= COST else 'FAILS'})" if tuned else "")
+        rows.append(row)
+    note = f"Watching must cost at most {COST:.0%} of the time of the trials."
+    columns = ("task", "search", "tried", "finished", "best", "mean of ten", "Top10HR", "TSBA")
+    return Sheet("Live searches", note, (*columns, "cost of watching"), rows)
+
+
+def bests(lived: Sequence[Lived], maximize: bool) -> list[float]:
+    choose = max if maximize else min
+    return [choose(each.values, default=nan) for each in lived]
+
+
+def curve(lived: Sequence[Lived]) -> list[tuple[float, float]]:
+    return [pair for each in lived for pair in zip(each.ends, each.values, strict=True)]
+
+
+def agreement(results: Results, epochs: int) -> Sheet:
+    """Return how far the trials that both searches had went, live and as played."""
+    rows = []
+    for task in sorted({task for task, _ in results}):
+        told = foretold(task, results[task, False], epochs)
+        both = [each for each in results[task, True] if each.seed in told]
+        lived, played = ([len(each.values) for each in both], [told[each.seed] for each in both])
+        same = sum(each.why == told[each.seed].why for each in both)
+        ended = sum(bool(each.why) for each in both), sum(bool(each.why) for each in played)
+        rows.append([task, str(len(both)), str(ended[0]), str(ended[1]), str(same)])
+        rows[-1] += [str(sum(lived)), str(sum(each.epochs for each in played))]
+    note = "Of the trials that the plain search had too: ended, and epochs trained."
+    columns = ("task", "trials", "ended live", "as played", "for the same reason")
+    return Sheet("Lived and played", note, (*columns, "epochs live", "epochs as played"), rows)
+
+
+def reasons(results: Results) -> Sheet:
+    counts: Counter[tuple[str, str]] = Counter()
+    for (task, _), lived in results.items():
+        counts.update((task, each.why) for each in lived if each.why)
+    rows: list[list[Any]] = [[*key, str(number)] for key, number in sorted(counts.items())]
+    return Sheet("What ended trials", "", ("task", "why", "ended"), rows)

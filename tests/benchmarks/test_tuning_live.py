@@ -1,0 +1,88 @@
+"""Real searches of the tuning benchmark: small ones, and their tables by hand."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import optuna
+import pytest
+import torch
+
+from benchmarks.tuning import live
+from benchmarks.tuning.live import Lived, Order, data_of, foretold, made_small, plain, search, tuned
+from benchmarks.tuning.lived import agreement, searched
+from benchmarks.tuning.record import Plan
+from benchmarks.tuning.spaces import SPACES, draw
+from sickbay.tuning.recorded import Recorded
+from tests.benchmarks.made_up_pool import trial
+
+TASK = "ex96_trans"
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    rates = np.random.default_rng(0).standard_normal((660, 8)).cumsum(0)
+    np.savetxt(tmp_path / "exchange_rate.csv", rates, delimiter=",", header="a,b,c,d,e,f,g,h")
+    return Order(Plan(TASK, tmp_path, epochs=2), quick=True, seconds=1e9, tuned=True)
+
+
+def test_a_trial_is_the_same_in_both_searches(order: Order) -> None:
+    study = optuna.create_study()
+    mine = tuned(order, data_of(order), 3, perf_counter(), study)
+    theirs = plain(order, data_of(order), 3, perf_counter(), study)
+    assert mine.values == theirs.values
+    assert len(mine.values) == 2
+    assert 0 < mine.watching < mine.seconds
+    assert theirs.recorded is not None
+    assert [each.scalars["val_loss"] for each in theirs.recorded.epochs] == theirs.values
+    told = foretold(TASK, [theirs], epochs=2)
+    assert (told[3].epochs, told[3].why) == (2, mine.why)
+    assert study.trials[0].params == draw(SPACES[TASK], 3)
+
+
+def test_a_search_ends_between_epochs_when_its_time_is_over(
+    order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count()
+    monkeypatch.setattr(live, "perf_counter", lambda: float(next(ticks)))
+    threads = torch.get_num_threads()
+    try:
+        past = search(order._replace(seconds=6, tuned=False))
+    finally:
+        torch.set_num_threads(threads)
+    assert [len(each.values) for each in past] == [1]
+
+
+def test_sizes_are_divided_only_for_a_quick_search(order: Order) -> None:
+    config = draw(SPACES[TASK], 0)
+    assert made_small(order._replace(quick=False), config) == config
+    small = made_small(order, config)
+    assert small["model_width"] == config["model_width"] // 8
+    assert small["batch_size"] == config["batch_size"]
+
+
+def lived(seed: int, values: list[float], why: str = "", cost: float = 0.0) -> Lived:
+    ends = [10.0 * seed + epoch + 1 for epoch in range(len(values))]
+    return Lived(seed, values, ends, 1.0, cost, why, recorded=None if why else whole(seed, values))
+
+
+def whole(seed: int, values: list[float]) -> Recorded:
+    return trial(values, seed=seed, losses=[2.3] * len(values))
+
+
+def test_the_tables() -> None:
+    base = [lived(0, [0.1, 0.2, 0.2, 0.2]), lived(1, [0.1, 0.3, 0.4, 0.4])]
+    ended = [lived(0, [0.1], "never_learnt", 0.03), lived(1, [0.5, 0.6], cost=0.01)]
+    ended.append(lived(2, [0.1], "never_learnt", 0.02))  # plain never got so far
+    results = {("cifar10_lstm", False): base, ("cifar10_lstm", True): ended}
+    first, second = searched(results, epochs=4).rows
+    assert first == ["cifar10_lstm", "plain", "2", "2", "0.4000", "0.3000", "50 %", "7.14 %", ""]
+    # It has three of 0.6, 0.4, 0.2, 0.1, 0.1, and 0.4 after 11 of 14 seconds; plain after 13.
+    assert second[1:8] == ["tuning", "3", "0", "0.6000", "0.2667", "60 %", "21.4 %"]
+    assert second[8] == "2.00% (FAILS)"
+    row = agreement(results, epochs=4).rows[0]
+    assert row[:3] == ["cifar10_lstm", "2", "1"]
+    assert row[5] == "3"
