@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sickbay.cli import main
+from sickbay.problems.profiles import PROFILES
 from sickbay.tuning.pool import Pool, save
 from tests.tuning.made_up import trial
 
@@ -44,6 +45,7 @@ def test_a_table_of_the_indicators(pool: Path, capsys: pytest.CaptureFixture[str
     assert sum(row[:1] == ["task/47"] for row in rows) == 1
     assert not any(row[:1] == ["task/1"] for row in rows)
     assert max(map(len, out.splitlines())) <= 80
+    assert "because" not in out  # there is no room
 
 
 def test_every_trial_of_every_indicator(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,6 +127,33 @@ def test_calibrating(pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [fold["trials"] for fold in told["folds"]] == [10] * 5
     assert told["before"]["lost_of_ten"] == 5
     assert max(map(len, out.split("\n\n")[1].splitlines())) <= 80
+
+
+def test_settings_that_do_not_carry_over_are_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    still, hardly, well = [2.3] * 10, [2.3, 2.3008] * 5, [2.0, 1.0] * 5
+    for name, high in (("easy", 0.1), ("hard", 0.9)):  # what those reach that hardly move
+        kinds = [(still, 0.0)] * 20 + [(hardly, high)] * 10 + [(well, 0.5)] * 20
+        trials = [
+            trial(str(each), losses, [value] * 10) for each, (losses, value) in enumerate(kinds)
+        ]
+        save(Pool(name, {"metric": "score"}, trials), tmp_path / f"{name}.zip")
+    sources = [str(tmp_path / "easy.zip"), str(tmp_path / "hard.zip")]
+    arguments = ["--profile", "bttackler", "--set", "no_more_gain=off", "--calibrate"]
+    assert main(["replay", *sources, *arguments]) == 0
+    out = capsys.readouterr().out
+    hard = next(row for row in words(out) if row[:2] == ["2:", "hard"])
+    assert hard[-6:] == ["10", "of", "10,", "5", "of", "5"]
+    assert "Calibrated on all: --set passive_loss.epochs=2\n" in out
+    assert "What was left out lost good trials: do not rely on it for other searches." in out
+
+
+def test_no_indicator_at_all(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [problem.name() for problem in PROFILES["bttackler"]]
+    off = [part for name in names for part in ("--set", f"{name}=off")]
+    assert main(["replay", str(pool), "--profile", "bttackler", *off]) == 0
+    assert ["all", "together", "0", "0", "0.0%", "0", "0"] in words(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("more", [[], ["--calibrate"]])

@@ -35,7 +35,9 @@ def heading(replay: Replay, profile: str) -> str:
 def indicators(replay: Replay) -> Table:
     """Return a table with a row for each indicator alone, and one for all together."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("indicator", min_width=max(len(each.name) for each in replay.alone))
+    table.add_column(
+        "indicator", min_width=max((len(each.name) for each in replay.alone), default=0)
+    )
     best = f"lost of best {TEN}", f"of best {replay.search.tenth}"
     for head in ("ended", "benign", "epoch", "saved", *best):
         table.add_column(head, justify="right")
