@@ -7,7 +7,7 @@ from sickbay.history import History
 from sickbay.problems import NeverLearnt
 from sickbay.readings import Setup
 
-problem = NeverLearnt(window=0.1, drop=0.125)
+problem = NeverLearnt(window=0.1, steps=0, drop=0.125)
 
 
 def history(first: float, losses: Sequence[float], epochs: int | None = 20) -> History:
@@ -53,6 +53,15 @@ def test_dropout_may_hide_in_the_training_loss_what_was_learnt(
     for _ in range(2):
         made.end_epoch(loss=8.0, val_loss=val_loss)
     assert bool(problem.check(made)) is expected
+
+
+def test_it_is_given_some_steps() -> None:
+    patient = NeverLearnt(steps=10)
+    for steps, expected in ((9, False), (10, True)):
+        made = History(Setup(epochs=20), loss=[8.0] * steps)
+        for _ in range(2):
+            made.end_epoch(loss=8.0)
+        assert bool(patient.check(made)) is expected
 
 
 def test_losses_below_zero() -> None:

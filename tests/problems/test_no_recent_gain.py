@@ -12,7 +12,7 @@ problem = NoRecentGain(window=0.25, gain=0.0, after=0.5)
 
 
 def found(
-    values: Sequence[float], problem: NoRecentGain = problem, *, epochs: int | None = 8,
+    values: Sequence[float], problem: NoRecentGain = problem, *, epochs: int | None = 12,
     maximize: bool = True,
 ) -> bool:  # fmt: skip
     history = History(Setup(epochs=epochs))
@@ -23,14 +23,14 @@ def found(
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [  # of 8 epochs 4 must be over, and the last 2 without a gain
-        pytest.param([0.1, 0.5, 0.5, 0.5], True, id="still"),
-        pytest.param([0.1, 0.5, 0.4, 0.3], True, id="falling"),
-        pytest.param([0.1, 0.5, 0.4, 0.501], False, id="a-little-gain"),
-        pytest.param([0.1, 0.5, 0.6, 0.4], False, id="a-gain-before-the-last"),
-        pytest.param([0.5, 0.5, 0.5], False, id="too-early"),
-        pytest.param([0.1, 0.5, nan, nan], True, id="nan-since"),
-        pytest.param([nan] * 4, False, id="nan"),
+    [  # of 12 epochs 6 must be over, and the last 3 without a gain
+        pytest.param([0.1, 0.2, 0.5, 0.5, 0.5, 0.5], True, id="still"),
+        pytest.param([0.1, 0.2, 0.5, 0.4, 0.3, 0.2], True, id="falling"),
+        pytest.param([0.1, 0.2, 0.5, 0.4, 0.4, 0.501], False, id="a-little-gain"),
+        pytest.param([0.1, 0.2, 0.5, 0.6, 0.4, 0.4], False, id="a-gain-before-the-last"),
+        pytest.param([0.5, 0.5, 0.5, 0.5, 0.5], False, id="too-early"),
+        pytest.param([0.1, 0.2, 0.5, nan, nan, nan], True, id="nan-since"),
+        pytest.param([nan] * 6, False, id="nan"),
         pytest.param([], False, id="nothing"),
     ],
 )
@@ -40,34 +40,34 @@ def test_compare(values: list[float], expected: bool) -> None:
 
 def test_gains_that_do_not_count() -> None:
     loose = NoRecentGain(window=0.25, gain=0.05)
-    assert found([0.1, 0.5, 0.5, 0.52], loose)
-    assert not found([0.1, 0.5, 0.5, 0.53], loose)
+    assert found([0.1, 0.2, 0.5, 0.5, 0.5, 0.52], loose)
+    assert not found([0.1, 0.2, 0.5, 0.5, 0.5, 0.53], loose)
 
 
 @pytest.mark.parametrize(
     ("rates", "expected"),
     [
-        pytest.param([0.1, 0.1, 0.1, 0.1], True, id="constant"),
-        pytest.param([0.1, 0.09, 0.08, 0.07], False, id="still-high"),
-        pytest.param([0.1, 0.08, 0.06, 0.05], True, id="lowered-by-half"),
-        pytest.param([0.01, 0.02, 0.03, 0.04], False, id="rising"),
+        pytest.param([0.1] * 6, True, id="constant"),
+        pytest.param([0.1, 0.1, 0.1, 0.09, 0.08, 0.07], False, id="still-high"),
+        pytest.param([0.1, 0.1, 0.1, 0.08, 0.06, 0.05], True, id="lowered-by-half"),
+        pytest.param([0.01, 0.02, 0.03, 0.04, 0.05, 0.06], False, id="rising"),
     ],
 )
 def test_while_the_learning_rate_is_high_there_is_hope(rates: list[float], expected: bool) -> None:
-    history = History(Setup(epochs=8))
+    history = History(Setup(epochs=12))
     for rate in rates:
         history.end_epoch(lr=rate)
-    beside = Comparison(Course([], [0.1, 0.5, 0.5, 0.5]))
+    beside = Comparison(Course([], [0.1, 0.2, 0.5, 0.5, 0.5, 0.5]))
     assert bool(problem.compare(history, beside)) is expected
 
 
 def test_it_needs_the_planned_epochs() -> None:
-    assert not found([0.5] * 9, epochs=None)
+    assert not found([0.5] * 13, epochs=None)
 
 
 def test_a_metric_that_should_fall() -> None:
-    assert found([0.5, 0.3, 0.4, 0.5], maximize=False)
-    assert not found([0.5, 0.4, 0.3, 0.2], maximize=False)
+    assert found([0.6, 0.5, 0.3, 0.4, 0.5, 0.6], maximize=False)
+    assert not found([0.7, 0.6, 0.5, 0.4, 0.3, 0.2], maximize=False)
 
 
 def test_it_is_benign() -> None:
@@ -76,10 +76,10 @@ def test_it_is_benign() -> None:
 
 
 def test_finding() -> None:
-    history = History(Setup(epochs=8))
-    for _ in range(4):
+    history = History(Setup(epochs=12))
+    for _ in range(6):
         history.end_epoch()
-    finding = problem.compare(history, Comparison(Course([], [0.1, 0.5, 0.5, 0.5])))
+    finding = problem.compare(history, Comparison(Course([], [0.1, 0.2, 0.5, 0.5, 0.5, 0.5])))
     assert finding is not None
-    assert finding.message == "0.5 was reached 2 epochs ago"
+    assert finding.message == "0.5 was reached 3 epochs ago"
     assert finding.severity == "info"

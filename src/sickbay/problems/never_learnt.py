@@ -16,14 +16,14 @@ class NeverLearnt(Problem):
         What has learnt nothing in so many steps does not begin later, with few exceptions.
 
     How it is judged:
-        `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and in none
-        of all epochs the mean of the training loss, or the validation loss, was below the first
-        training loss by `drop` of that. In a search where no trial learns more, those with the
-        lowest training losses are left alone.
+        `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and `steps`
+        steps. In none of all epochs the mean of the training loss, or the validation loss, was
+        below the first training loss by `drop` of that. In a search where no trial learns more,
+        those with the lowest training losses are left alone.
 
     Example:
         >>> from sickbay.readings import Setup
-        >>> history = History(Setup(epochs=20), loss=[2.31])
+        >>> history = History(Setup(epochs=20), loss=[2.31, *[2.3] * 99])
         >>> for loss in (2.30, 2.29):
         ...     history.end_epoch(loss=loss)
         >>> print(NeverLearnt().check(history).message)
@@ -39,12 +39,14 @@ class NeverLearnt(Problem):
     yields_to_the_best = True
 
     window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0)
+    steps: int = threshold(100, "Steps that it is given at least.", least=0)
     drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)
 
     def check(self, history: History) -> Finding | None:
         losses, first = history.epochs("loss"), history.first("loss")
         judged = [each for each in (*losses, *history.epochs("val_loss")) if isfinite(each)]
-        if len(losses) < adaptive_window(history, self.window) or not isfinite(first):
+        early = len(losses) < adaptive_window(history, self.window) or history.step < self.steps - 1
+        if early or not isfinite(first):
             return None
         best = min(judged, default=first)
         limit = first - self.drop * abs(first)

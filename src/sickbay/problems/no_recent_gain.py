@@ -15,7 +15,7 @@ class NoRecentGain(ComparedProblem):
         Nothing is wrong, but the time is better spent on another trial. What was reached counts.
 
     How it is judged:
-        In the newest epochs (`window` of the planned ones, rounded, at least 2) the best of the
+        In the newest epochs (`window` of the planned ones, rounded, at least 3) the best of the
         metric has not become better by `gain` of it. Asked when `after` of the planned epochs are
         over, and not while a schedule holds the learning rate above half of its highest: much is
         gained when that falls.
@@ -23,12 +23,12 @@ class NoRecentGain(ComparedProblem):
     Example:
         >>> from sickbay.problems.compared import Course
         >>> from sickbay.readings import Setup
-        >>> history = History(Setup(epochs=4))
+        >>> history = History(Setup(epochs=10))
         >>> for _ in range(4):
         ...     history.end_epoch()
-        >>> beside = Comparison(Course([], [0.3, 0.6, 0.58, 0.59]))
+        >>> beside = Comparison(Course([], [0.6, 0.58, 0.59, 0.6]))
         >>> print(NoRecentGain().compare(history, beside).message)
-        0.6 was reached 2 epochs ago
+        0.6 was reached 3 epochs ago
 
     Reference:
         Prechelt (1998), Early stopping, but when?
@@ -41,10 +41,10 @@ class NoRecentGain(ComparedProblem):
 
     window: float = threshold(0.2, "Share of the planned epochs without a gain.", above=0)
     gain: float = threshold(0.0, "Share of the best that counts as a gain.", least=0)
-    after: float = threshold(0.25, "Share of the planned epochs that it is given.", least=0)
+    after: float = threshold(0.4, "Share of the planned epochs that it is given.", least=0)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
-        window = adaptive_window(history, self.window)
+        window = max(3, adaptive_window(history, self.window))
         if beside.done <= window or not history.setup.epochs or not is_over(history, self.after):
             return None
         rates = history.epochs("lr")
