@@ -43,7 +43,7 @@ bench: .venv/ready-rivals
 
 .venv/ready-bench: .venv/ready-dev
 	$(BIN)/pip install --quiet --constraint constraints.txt \
-		grpcio matplotlib optuna 'psycopg[binary]' 'ray[tune]' scikit-learn
+		grpcio matplotlib optuna 'psycopg[binary]' 'ray[tune]' scikit-learn smac
 	touch $@
 
 clean:
