@@ -111,6 +111,17 @@ def test_what_is_not_finite_is_null(tmp_path: Path) -> None:
     assert told["together"]["ended"][0]["reached"] is None
 
 
+@pytest.mark.parametrize(("count", "expected"), [(39, True), (40, False)])
+def test_few_trials_are_told_of(
+    count: int, expected: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(Pool("task", {}, [trial("a", [2.0, 1.0])] * count), tmp_path / "task.zip")
+    assert main(["replay", str(tmp_path / "task.zip")]) == 0
+    assert (
+        "So few trials that the ten best are not all good" in capsys.readouterr().out
+    ) is expected
+
+
 def test_calibrating(pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "told.json"
     arguments = ["--profile", "bttackler", "--calibrate", "--json", str(file)]

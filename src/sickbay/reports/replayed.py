@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sickbay.tuning.replay import Ended, Judged, Replay
 
 TEN = 10
+FEW = 4 * TEN  # trials of which the ten best are more than a quarter
 SHOWN = 10  # trials that are listed unless all are asked for
 COLUMNS = ("trial", "place", "reached", "by then", "epoch", "lost of", "ended by", "because")
 LEAST = 20  # characters that a reason is worth telling in
@@ -23,12 +24,17 @@ NUMBERS = ("place", "reached", "by then", "epoch")
 
 
 def heading(replay: Replay, profile: str) -> str:
-    """Return in a line what was judged."""
+    """Return what was judged."""
     search = replay.search
     better = "higher" if search.maximize else "lower"
+    few = (
+        "\nSo few trials that the ten best are not all good ones."
+        if len(search.trials) < FEW
+        else ""
+    )
     return (
         f"{search.name}: {len(search.trials)} trials, {duration(search.seconds)}; "
-        f"{search.metric}, {better} is better; profile {profile}"
+        f"{search.metric}, {better} is better; profile {profile}{few}"
     )
 
 
