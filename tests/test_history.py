@@ -211,3 +211,11 @@ def test_kernels_follow_the_setup_and_the_rows() -> None:
         assert history.kernels(one) == [0] * (size - 1)
         assert history.kernels(two) == [0, 1][2 - size :]
         assert history.kernels(one) == [0] * (size - 1)
+
+
+def test_first_values_are_those_of_steps_where_there_are_any() -> None:
+    history = History(loss=[3.0, 2.0])
+    history.end_epoch(loss=9.0, val_loss=5.0)
+    history.end_epoch(loss=9.0, val_loss=7.0)
+    assert history.first("loss", 9) == 2.5
+    assert history.first("val_loss", 9) == 6.0

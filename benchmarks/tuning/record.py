@@ -59,7 +59,7 @@ def train(plan: Plan, data: Data, seed: int) -> Recorded:
             doctor.epoch(**metrics)
             epochs.append(Epoch(metrics, newest(doctor.history, steps), seconds))
         history = doctor.history
-        losses, setup, first = history.epochs("loss"), history.setup, history.first("loss")
+        losses, setup, first = history.epochs("loss"), history.setup, history.first("loss", 5)
         found = [(each.problem, each.step, each.epoch) for each in doctor.findings]
     epochs = [
         replace(epoch, scalars={"loss": loss, **epoch.scalars})

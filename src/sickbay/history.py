@@ -76,7 +76,7 @@ class History:
                 self._epochs[name].append(total / count)
         for name, value in metrics.items():
             self._epochs[name].append(value)
-            self._note(name, value)
+            self._note(name, value, first=name not in self._steps)
         self._sums.clear()
         self.epoch += 1
 
@@ -97,7 +97,8 @@ class History:
     def first(self, name: str, count: int = 1) -> float:
         """Return the first finite value a scalar ever had, or the median of the first `count`.
 
-        NaN if there is none; of fewer if there are fewer, and of 32 at most.
+        By step, or by epoch where it has none by step. NaN if there is none; of fewer if there are
+        fewer, and of 32 at most.
         """
         values = self._first.get(name, ())[:count]
         return median(values) if values else nan
@@ -147,8 +148,8 @@ class History:
         """Return the newest value of every scalar by step."""
         return {name: pairs[-1][1] for name, pairs in self._steps.items()}
 
-    def _note(self, name: str, value: float) -> None:
-        if len(self._first[name]) < FIRST and isfinite(value):
+    def _note(self, name: str, value: float, first: bool = True) -> None:
+        if first and len(self._first[name]) < FIRST and isfinite(value):
             self._first[name].append(value)
         if value > self._best.get(name, -inf):
             self._best[name] = value

@@ -55,6 +55,13 @@ def test_dropout_may_hide_in_the_training_loss_what_was_learnt(
     assert bool(problem.check(made)) is expected
 
 
+def test_one_lucky_batch_does_not_count() -> None:
+    made = History(Setup(epochs=20), loss=[4.0, 8.0, 8.0, 8.0, 8.0])
+    for _ in range(2):
+        made.end_epoch(loss=6.0)
+    assert problem.check(made) is None
+
+
 def test_it_is_given_some_steps() -> None:
     patient = NeverLearnt(steps=10)
     for steps, expected in ((9, False), (10, True)):

@@ -7,6 +7,8 @@ from sickbay.problems.base import Problem
 from sickbay.problems.stages import adaptive_window
 from sickbay.thresholds import threshold
 
+FIRST = 5  # steps whose median is the first loss
+
 
 @dataclass(frozen=True, kw_only=True)
 class NeverLearnt(Problem):
@@ -18,12 +20,12 @@ class NeverLearnt(Problem):
     How it is judged:
         `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and `steps`
         steps. In none of all epochs the mean of the training loss, or the validation loss, was
-        below the first training loss by `drop` of that. In a search where no trial learns more,
-        those with the lowest training losses are left alone.
+        below the first training loss (the median of 5 steps) by `drop` of that. In a search where
+        no trial learns more, those with the lowest training losses are left alone.
 
     Example:
         >>> from sickbay.readings import Setup
-        >>> history = History(Setup(epochs=20), loss=[2.31, *[2.3] * 99])
+        >>> history = History(Setup(epochs=20), loss=[2.31] * 100)
         >>> for loss in (2.30, 2.29):
         ...     history.end_epoch(loss=loss)
         >>> print(NeverLearnt().check(history).message)
@@ -43,7 +45,7 @@ class NeverLearnt(Problem):
     drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)
 
     def check(self, history: History) -> Finding | None:
-        losses, first = history.epochs("loss"), history.first("loss")
+        losses, first = history.epochs("loss"), history.first("loss", FIRST)
         judged = [each for each in (*losses, *history.epochs("val_loss")) if isfinite(each)]
         early = len(losses) < adaptive_window(history, self.window) or history.step < self.steps - 1
         if early or not isfinite(first):
