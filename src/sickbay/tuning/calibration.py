@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
+from math import inf
 
 import numpy as np
 
@@ -18,7 +19,8 @@ FOLDS = 5  # that a single search is cut into
 LEAST = 50  # trials in all
 ROUNDS = 3  # in which every threshold may move
 GAIN = 0.002  # of the time, that a change of a threshold must be worth
-TRIES = 6  # at finding settings that also hold if all problems judge together
+LOWER = 0.9  # of what a setting saves that loses good trials, for those that are tried after it
+TRIES = 10  # at finding settings that also hold if all problems judge together
 
 Choice = list[Problem | None]
 
@@ -118,6 +120,7 @@ class _Chooser:
         self._board, self._profile, self._mask = board, profile, mask
         self._choice: Choice = [None] * len(profile)
         self._barred: set[Problem] = set()
+        self._ceilings: dict[str, float] = {}  # what a setting may save alone, by problem
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -149,6 +152,8 @@ class _Chooser:
         if not self._board.tally(together, self._mask).is_safe:
             guilty = together.guilty(self._mask)
             barred |= {problem for problem in self.problems if problem.name() in guilty}
+            # What ends even more would hardly do better.
+            self._ceilings |= {each.name(): LOWER * self._alone(each) for each in barred}
         if strict:
             chosen = [(slot, each) for slot, each in enumerate(self._choice) if each is not None]
             barred |= {each for slot, each in chosen if self._on_edge(slot, each)}
@@ -174,9 +179,17 @@ class _Chooser:
         best, most = None, 0.0
         for each in sound:
             saved = self._try(slot, each).saved
-            if each not in self._barred and (best is None or saved > most + GAIN):
+            if self._is_allowed(each) and (best is None or saved > most + GAIN):
                 best, most = each, saved
         return best
+
+    def _is_allowed(self, problem: Problem) -> bool:
+        ceiling = self._ceilings.get(problem.name(), inf)
+        return problem not in self._barred and self._alone(problem) <= ceiling
+
+    def _alone(self, problem: Problem) -> float:
+        """Return what a setting saves alone."""
+        return self._board.tally(self._board.alone([problem]), self._mask).saved
 
     def _inner(self, slot: int, line: Line) -> list[tuple[int, Problem]]:
         """Return the settings that are safe as those next to them are, and how unusual they are."""
