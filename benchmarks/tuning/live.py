@@ -113,7 +113,10 @@ def search(order: Order) -> list[Lived]:
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     data, task = data_of(order), TASKS[order.plan.task]
-    study = optuna.create_study(direction="maximize" if task.maximize else "minimize")
+    study = optuna.create_study(
+        direction="maximize" if task.maximize else "minimize",
+        pruner=optuna.pruners.NopPruner(),  # without one, Optuna takes its MedianPruner
+    )
     begin = perf_counter()
     lived = []
     for seed in count():
@@ -136,6 +139,7 @@ def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study
     assert isinstance(doctor, OptunaDoctor)
     values: list[float] = []
     ends: list[float] = []
+    why = ""
     try:
         for metrics in loop.epochs():
             values.append(metrics[metric])
@@ -145,15 +149,15 @@ def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study
                 break
         study.tell(trial, doctor.result())
     except optuna.TrialPruned:
+        why = "pruner"
         study.tell(trial, state=optuna.trial.TrialState.PRUNED)
     doctor.close()
     seconds = perf_counter() - start
     watching = setting_up + loop.watching + doctor.overhead * loop.training
-    found = doctor.diagnosis
-    benign = any(
-        each.name() == (found and found.problem) and each.benign for each in PROFILES["tuning"]
-    )
-    return Lived(seed, values, ends, seconds, watching, found.problem if found else "", benign)
+    benign = {each.name() for each in PROFILES["tuning"] if each.benign}
+    if doctor.diagnosis is not None:
+        why = doctor.diagnosis.problem
+    return Lived(seed, values, ends, seconds, watching, why, why in benign)
 
 
 def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Study) -> Lived:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +21,14 @@ from sickbay.tuning.recorded import Recorded
 from tests.benchmarks.made_up_pool import trial
 
 TASK = "ex96_trans"
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    """A search is content with one thread; the tests after it are not."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture
@@ -48,12 +57,17 @@ def test_a_search_ends_between_epochs_when_its_time_is_over(
 ) -> None:
     ticks = count()
     monkeypatch.setattr(live, "perf_counter", lambda: float(next(ticks)))
-    threads = torch.get_num_threads()
-    try:
-        past = search(order._replace(seconds=6, tuned=False))
-    finally:
-        torch.set_num_threads(threads)
+    past = search(order._replace(seconds=6, tuned=False))
     assert [len(each.values) for each in past] == [1]
+
+
+def test_only_what_is_found_ends_a_trial(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optuna would end by the median what is below five others."""
+    studies = []
+    made = optuna.create_study
+    monkeypatch.setattr(optuna, "create_study", lambda **how: studies.append(made(**how)))
+    assert search(order._replace(seconds=0)) == []
+    assert isinstance(studies[0].pruner, optuna.pruners.NopPruner)
 
 
 def test_sizes_are_divided_only_for_a_quick_search(order: Order) -> None:
