@@ -24,7 +24,7 @@ def history(first: float, losses: Sequence[float], epochs: int | None = 20) -> H
         pytest.param([8.0], False, id="too-early"),
         pytest.param([9.0, 30.0], True, id="rising"),
         pytest.param([8.0, 7.0], False, id="at-the-limit"),
-        pytest.param([8.0, 7.01], True, id="above-the-limit"),
+        pytest.param([7.01, 7.01], True, id="above-the-limit"),
         pytest.param([6.0, 9.0, 9.0], False, id="it-did-learn-once"),
         pytest.param([8.0, nan], True, id="nan"),
         pytest.param([nan, inf], True, id="nothing-finite"),
@@ -55,6 +55,20 @@ def test_dropout_may_hide_in_the_training_loss_what_was_learnt(
     assert bool(problem.check(made)) is expected
 
 
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        pytest.param([8.0, 7.8], False, id="on-its-way"),
+        pytest.param([8.0, 7.9], True, id="hardly"),
+        pytest.param([9.0, 8.5], True, id="only-back-to-where-it-began"),
+        pytest.param([7.8, 8.0], True, id="no-more"),
+    ],
+)
+def test_what_still_falls_is_given_time(losses: list[float], expected: bool) -> None:
+    patient = NeverLearnt(steps=0, still=0.02, drop=0.125)
+    assert bool(patient.check(history(8.0, losses))) is expected
+
+
 def test_one_lucky_batch_does_not_count() -> None:
     made = History(Setup(epochs=20), loss=[4.0, 8.0, 8.0, 8.0, 8.0])
     for _ in range(2):
@@ -81,7 +95,7 @@ def test_without_a_finite_first_loss_nothing_is_said() -> None:
 
 
 def test_finding() -> None:
-    finding = problem.check(history(8.0, [8.0, 7.5]))
+    finding = problem.check(history(8.0, [7.5, 7.5]))
     assert finding is not None
     assert finding.message == ("the loss began at 8 and was never below 7.5 in 2 epochs (limit 7)")
     assert finding.evidence == {"first": 8.0, "best": 7.5}

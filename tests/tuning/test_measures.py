@@ -73,3 +73,4 @@ def test_seconds_to_reach() -> None:
     assert seconds_to_reach(BASELINE, 0.8) == 40
     assert seconds_to_reach(BASELINE, 0.55, maximize=False) == 10
     assert seconds_to_reach(BASELINE, 0.9) == inf
+    assert seconds_to_reach([(1.0, inf), (2.0, 0.9)], 0.9) == 2

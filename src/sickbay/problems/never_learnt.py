@@ -20,13 +20,15 @@ class NeverLearnt(Problem):
     How it is judged:
         `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and `steps`
         steps. In none of all epochs the mean of the training loss, or the validation loss, was
-        below the first training loss (the median of 5 steps) by `drop` of that. In a search where
-        no trial learns more, those with the lowest training losses are left alone.
+        below the first training loss (the median of 5 steps) by `drop` of that, nor did it fall by
+        `still` of that from the last epoch to this one, to below where it began: it may be on its
+        way then. In a search where no trial learns more, those with the lowest training losses are
+        left alone.
 
     Example:
         >>> from sickbay.readings import Setup
         >>> history = History(Setup(epochs=20), loss=[2.31] * 100)
-        >>> for loss in (2.30, 2.29):
+        >>> for loss in (2.29, 2.29):
         ...     history.end_epoch(loss=loss)
         >>> print(NeverLearnt().check(history).message)
         the loss began at 2.31 and was never below 2.29 in 2 epochs (limit 2.24)
@@ -42,6 +44,7 @@ class NeverLearnt(Problem):
 
     window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0)
     steps: int = threshold(100, "Steps that it is given at least.", least=0)
+    still: float = threshold(0.003, "Fall in an epoch that shows that it learns.", above=0)
     drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)
 
     def check(self, history: History) -> Finding | None:
@@ -52,7 +55,8 @@ class NeverLearnt(Problem):
             return None
         best = min(judged, default=first)
         limit = first - self.drop * abs(first)
-        if best <= limit:
+        falling = losses[-2] - losses[-1] >= self.still * abs(first) and losses[-1] < first
+        if best <= limit or falling:
             return None
         message = (
             f"the loss began at {first:.3g} and was never below {best:.3g} "

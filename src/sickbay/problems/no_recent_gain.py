@@ -18,7 +18,8 @@ class NoRecentGain(ComparedProblem):
         In the newest epochs (`window` of the planned ones, rounded, at least 3) the best of the
         metric has not become better by `gain` of it. Asked when `after` of the planned epochs are
         over, and not while a schedule holds the learning rate above half of its highest: much is
-        gained when that falls.
+        gained when that falls. A rate that has not changed yet, as before the first drop of
+        `StepLR`, counts as constant: set `after` to where it drops.
 
     Example:
         >>> from sickbay.problems.compared import Course

@@ -100,7 +100,8 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         UnexpectedLoss(),
         NoMoreGain(),
     ),
-    # To end trials of a search. `python -m benchmarks.tuning` put the thresholds there.
+    # To end trials of a search; chosen by what `python -m benchmarks.tuning run --half calibration`
+    # shows.
     "tuning": (
         NonFinite(),
         ExplodingGradient(),

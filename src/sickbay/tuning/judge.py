@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -44,17 +43,18 @@ class Judge:
         for problem in self._problems:
             part = f"problem {problem.name()}"
             finding = self._guard.run(part, self._ask, problem, history, beside)
-            if finding is None or (
-                problem.yields_to_the_best and is_best(beside.own, beside.others)
-            ):
-                continue
-            return End(finding, problem.benign)
+            if finding is not None:
+                return End(finding, problem.benign)
         return None
 
     def _ask(self, problem: Problem, history: History, beside: Comparison) -> Finding | None:
         if isinstance(problem, ComparedProblem):
-            return problem.compare(history, beside)
-        return problem.check(history)
+            finding = problem.compare(history, beside)
+        else:
+            finding = problem.check(history)
+        if finding and problem.yields_to_the_best and is_best(beside.own, beside.others):
+            return None
+        return finding
 
 
 def is_best(own: Course, others: Sequence[Course]) -> bool:
@@ -65,5 +65,7 @@ def is_best(own: Course, others: Sequence[Course]) -> bool:
     (True, False)
     """
     done = len(own.losses)
+    if not done:
+        return False
     there = [other.losses[done - 1] for other in others if len(other.losses) >= done]
-    return done > 0 and is_protected(own.losses[-1] if own.losses else nan, there)
+    return is_protected(own.losses[-1], there)

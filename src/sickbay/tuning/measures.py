@@ -89,4 +89,5 @@ def seconds_to_reach(curve: Curve, goal: float, maximize: bool = True) -> float:
     (20, inf)
     """
     sign = 1 if maximize else -1
-    return min((seconds for seconds, value in curve if sign * value >= sign * goal), default=inf)
+    there = (seconds for seconds, value in curve if isfinite(value) and sign * (value - goal) >= 0)
+    return min(there, default=inf)
