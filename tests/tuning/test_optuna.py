@@ -133,6 +133,24 @@ def test_the_study_s_own_pruner_is_respected() -> None:
     assert "sickbay:diagnosis" not in searched.trials[0].user_attrs
 
 
+class Buggy(optuna.pruners.BasePruner):
+    """A pruner with a bug."""
+
+    def prune(self, *_: object) -> bool:
+        raise ZeroDivisionError("oh")
+
+
+def test_a_pruner_that_fails_is_said_to_and_costs_no_trial(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    searched = study(pruner=Buggy())
+    searched.optimize(objective, n_trials=1)
+    assert searched.trials[0].state == TrialState.COMPLETE
+    said = capsys.readouterr().err
+    assert said.count("the study's pruner failed (ZeroDivisionError: oh); training goes on") == 1
+    assert "cannot be reached" not in said
+
+
 def test_in_a_study_of_several_objectives_trials_are_pruned_too(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -190,12 +208,14 @@ def test_the_best_trials_are_protected() -> None:
     assert searched.trials[-1].state == TrialState.COMPLETE
 
 
+@pytest.mark.parametrize("learns", ["last", "constraint", "penalty"])
 @pytest.mark.parametrize("again", [optuna.trial.FixedTrial({}), optuna.create_trial(value=0.5)])
 def test_a_trial_that_is_tried_again_is_watched_but_not_ended(
-    again: Any, capsys: pytest.CaptureFixture[str]
+    again: Any, learns: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model, optimizer = network(rate=0.0)
-    doctor = watch(again, model, optimizer, epochs=8, profile="bttackler", direction="maximize")
+    options: Any = {"profile": "bttackler", "direction": "maximize", "learns": learns}
+    doctor = watch(again, model, optimizer, epochs=8, **options)
     train(doctor, model, optimizer)
     assert doctor.history.epoch == 8
     assert not doctor.done
@@ -240,6 +260,23 @@ def test_a_long_course_is_whole_at_its_end() -> None:
     for epoch in range(251):
         doctor.epoch(val_accuracy=0.5, loss=1 if epoch == 250 else 0)
     assert doctor.done
+    assert len(searched.trials[0].user_attrs["sickbay:course"]["losses"]) == 251
+
+
+@pytest.mark.parametrize("pruned", [False, True])
+def test_a_long_course_is_whole_whoever_ends_it(pruned: bool) -> None:
+    pruner = optuna.pruners.ThresholdPruner(lower=0.0, n_warmup_steps=2)
+    searched = study(pruner=pruner)
+    model, optimizer = network(rate=0.5)
+    options: Any = {"profile": "bttackler", "problems": []}
+    doctor = watch(searched.ask(), model, optimizer, epochs=1000 if pruned else 251, **options)
+    for _ in range(250):
+        doctor.epoch(val_accuracy=0.5, loss=1.0)
+    if pruned:
+        with pytest.raises(optuna.TrialPruned):
+            doctor.epoch(val_accuracy=-1.0, loss=1.0)
+    else:
+        doctor.epoch(val_accuracy=0.5, loss=1.0)
     assert len(searched.trials[0].user_attrs["sickbay:course"]["losses"]) == 251
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import optuna
 import pytest
 from optuna.storages import InMemoryStorage
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 import sickbay
 from sickbay.tuning.optuna import watch
@@ -135,10 +135,21 @@ class Shaky(InMemoryStorage):
         self.left: list[str] = []
 
     def set_trial_user_attr(self, trial_id: int, key: str, value: Any) -> None:
+        self.fail()
+        super().set_trial_user_attr(trial_id, key, value)
+
+    def get_trial(self, trial_id: int) -> FrozenTrial:
+        self.fail()
+        return super().get_trial(trial_id)
+
+    def get_all_trials(self, *args: Any, **options: Any) -> list[FrozenTrial]:
+        self.fail()
+        return super().get_all_trials(*args, **options)
+
+    def fail(self) -> None:
         if self.down:
             self.failures += 1
             raise OSError(f"failure {self.failures}")
-        super().set_trial_user_attr(trial_id, key, value)
 
     def remove_session(self) -> None:
         self.left.append(threading.current_thread().name)
@@ -153,11 +164,39 @@ def test_a_study_that_fails_again_and_again_is_said_once(
     doctor = watch(study.ask(), model, optimizer, epochs=6, profile="bttackler")
     storage.down = True
     train(doctor, model, optimizer)
-    assert storage.failures == 6
+    storage.down = False
+    assert storage.failures >= 6
     said = capsys.readouterr().err
     assert said.count("(OSError: failure 1); training goes on") == 1
     assert said.count("cannot be reached") == 1
-    assert sorted(study.trials[0].intermediate_values) == list(range(6))
+    assert "sickbay:course" not in study.trials[0].user_attrs
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+@pytest.mark.parametrize("learns", ["last", "constraint", "penalty"])
+def test_a_study_that_is_gone_for_good_costs_no_trial(
+    learns: Any, rate: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage = Shaky()
+    study = optuna.create_study(storage=storage, direction="maximize")
+    study.add_trial(optuna.create_trial(value=-1.0))
+    model, optimizer = network(rate)
+    doctor = watch(study.ask(), model, optimizer, epochs=6, profile="bttackler", learns=learns)
+    storage.down = True
+    train(doctor, model, optimizer)
+    assert doctor.result() == doctor.best is not None
+    assert [each.problem for each in doctor.findings] == ([] if rate else ["passive_loss"])
+    said = capsys.readouterr().err
+    assert said.count("cannot be reached") == 1
+    assert "pruner" not in said
+
+
+def test_what_fails_only_at_the_close_is_said_too(capsys: pytest.CaptureFixture[str]) -> None:
+    storage = Shaky()
+    study = optuna.create_study(storage=storage, direction="maximize")
+    with watch(study.ask(), *network(0.5), epochs=6, learns="constraint"):
+        storage.down = True
+    assert "the study cannot be reached (OSError: failure 1)" in capsys.readouterr().err
 
 
 def test_the_checker_takes_leave_of_the_storage() -> None:

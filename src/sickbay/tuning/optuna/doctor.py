@@ -44,7 +44,7 @@ class OptunaDoctor(TrialDoctor):
         """
         self.close()
         best = self.best
-        if self._is_sick and (self._learns == "penalty" or best is None):
+        if self._was_sick and (self._learns == "penalty" or best is None):
             best = self._penalty
         elif not self._values:
             raise UsageError(f"{self._metric} must be given to epoch() for there to be a result.")
@@ -53,14 +53,18 @@ class OptunaDoctor(TrialDoctor):
         return best
 
     def close(self) -> None:
-        """Take every hook away and finish the chart; tell the sampler whether all was well."""
+        """Take every hook away, finish the chart, and leave in the study what belongs there."""
+        if self._notes is not None:
+            self._notes.course(self._course(), whole=True)
+            if self._learns == "constraint":
+                self._notes.constrain(1.0 if self._was_sick else -1.0)
+            self._say_troubles(self._notes)
         super().close()
-        if self._learns == "constraint" and self._notes is not None:
-            self._notes.constrain(1.0 if self._is_sick else -1.0)
 
     @property
-    def _is_sick(self) -> bool:
-        return self._end is not None and not self._end.benign
+    def _was_sick(self) -> bool:
+        """Whether it was ended because something is wrong; to find it alone does not end it."""
+        return self._done and self._end is not None and not self._end.benign
 
     def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
         notes = self._notes
@@ -70,9 +74,9 @@ class OptunaDoctor(TrialDoctor):
             notes.report(numbers.get(self._metric, nan), self._passed_epochs - 1)
         notes.course(self._course())
         found = super()._epoch_over(numbers)
-        if notes.trouble:
-            self._record.notice(notes.trouble)
-        if notes.is_single and not self._done and notes.should_prune():
+        prune = notes.is_single and not self._done and notes.should_prune()
+        self._say_troubles(notes)
+        if prune:
             self._finish()
             raise TrialPruned(f"the study's pruner ended it at epoch {self._passed_epochs}.")
         return found
@@ -81,7 +85,6 @@ class OptunaDoctor(TrialDoctor):
         notes = self._notes
         if notes is None:
             return False
-        notes.course(self._course(), whole=True)
         if not notes.diagnosis(end):
             return False
         if not end.benign and (self._learns == "last" or not self._can_complete()):
@@ -90,10 +93,14 @@ class OptunaDoctor(TrialDoctor):
         self._record.notice(f"trial {notes.number} is done: {sentence(end.finding)}")
         return True
 
+    def _say_troubles(self, notes: TrialNotes) -> None:
+        for trouble in notes.troubles:
+            self._record.notice(trouble)
+
     def _can_complete(self) -> bool:
         """Tell whether there is a value for a sick trial to return."""
         if self._penalty is None and self._notes is not None and self._notes.is_single:
-            self._penalty = self._notes.worst()
+            self._penalty = self._notes.worst(self._maximize)
         return self._penalty is not None or (self._learns == "constraint" and self.best is not None)
 
 

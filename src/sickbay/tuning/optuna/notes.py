@@ -7,7 +7,6 @@ from math import isfinite, nan
 from typing import Any, TypeVar
 
 from optuna import Trial, exceptions
-from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from sickbay.errors import UsageError
@@ -24,6 +23,7 @@ UNREACHED = (
     "the study cannot be reached ({error}); training goes on, and what is found is kept here "
     "and in the chart."
 )
+UNPRUNED = "the study's pruner failed ({error}); training goes on, and it is asked again."
 
 Result = TypeVar("Result")
 
@@ -31,18 +31,20 @@ Result = TypeVar("Result")
 class TrialNotes:
     """The notes of one trial.
 
-    Nothing here raises because a storage fails; `trouble` says what happened the first time, and
-    every call tries again.
+    Nothing here raises because a storage fails, or a pruner; `troubles` are sentences that say what
+    happened the first time, and every call tries again.
     """
 
     def __init__(self, trial: Trial) -> None:
-        self.trouble = ""
+        self.troubles: list[str] = []
         self.number = trial.number
         self.is_single = len(trial.study.directions) == 1  # only then values can be reported
         self._trial = trial
+        self._noted: set[str] = set()  # kinds of trouble
         self._over: dict[int, Course] = {}  # trials that will not change any more, by number
         self._others: list[Course] = []
         self._next = 1  # epochs that the course must have to be written again
+        self._written = 0  # epochs of the course that was written last
 
     def begin(self, **attributes: Any) -> None:
         """Set the first attributes; say so if the trial cannot have any more."""
@@ -66,9 +68,11 @@ class TrialNotes:
     def course(self, course: Course, whole: bool = False) -> None:
         """Write down how the trial has gone so far, for the others to compare with."""
         done = max(len(course.losses), len(course.values))
-        if done >= self._next or whole:
+        if done >= self._next or (whole and done > self._written):
             self._next = done + max(1, done // RARER)
-            self.attribute(COURSE, {"losses": plain(course.losses), "values": plain(course.values)})
+            told = {"losses": plain(course.losses), "values": plain(course.values)}
+            if self.attribute(COURSE, told):
+                self._written = done
 
     def diagnosis(self, end: End) -> bool:
         """Write down why the trial ends; False if that failed."""
@@ -80,23 +84,25 @@ class TrialNotes:
 
     def constrain(self, value: float) -> bool:
         """Tell the sampler whether the trial is feasible; False if that failed."""
-        if CONSTRAINT in self._trial.constraints:
-            return True
-        return self._write(self._trial.set_constraint, CONSTRAINT, value)
+        return self._write(self._constrain, value)
 
     def should_prune(self) -> bool:
         """Ask the study's own pruner."""
-        return bool(self._try(self._trial.should_prune))
+        try:
+            return self._trial.should_prune()
+        except Exception as error:
+            if self._try(self._stored) is not None:  # the storage is there: it was the pruner
+                self._note(error, UNPRUNED)
+            return False
 
     def others(self) -> Sequence[Course]:
         """Return how the other trials of the study have gone; as known, if it is out of reach."""
         return self._try(self._read) or self._others
 
-    def worst(self) -> float | None:
+    def worst(self, maximize: bool) -> float | None:
         """Return the worst value that a trial of the study has ended with, None if none has."""
         trials = self._try(lambda: self._trial.study.get_trials(deepcopy=False)) or []
         values = [each.value for each in trials if each.value is not None and isfinite(each.value)]
-        maximize = self._trial.study.direction == StudyDirection.MAXIMIZE
         return (min if maximize else max)(values, default=None)
 
     def leave(self) -> None:
@@ -115,6 +121,15 @@ class TrialNotes:
         self._others = found
         return found
 
+    def _stored(self) -> FrozenTrial:
+        """Return the trial as it is in the storage now."""
+        found: FrozenTrial = self._trial.storage.get_trial(self._trial._trial_id)
+        return found
+
+    def _constrain(self, value: float) -> None:
+        if CONSTRAINT not in self._trial.constraints:
+            self._trial.set_constraint(CONSTRAINT, value)
+
     def _write(self, action: Callable[..., object], *args: Any) -> bool:
         return self._try(lambda: (action(*args),)) is not None
 
@@ -125,8 +140,10 @@ class TrialNotes:
             self._note(error)
             return None
 
-    def _note(self, error: Exception) -> None:
-        self.trouble = self.trouble or UNREACHED.format(error=in_short(error))
+    def _note(self, error: Exception, what: str = UNREACHED) -> None:
+        if what not in self._noted:
+            self._noted.add(what)
+            self.troubles.append(what.format(error=in_short(error)))
 
 
 def read(trial: FrozenTrial) -> Course:
