@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -70,6 +71,16 @@ def test_what_cannot_be_used_gets_a_sentence(trial: Any, options: Any, expected:
     with pytest.raises(sickbay.UsageError) as error:
         watch(given, *network(0.5), **{"epochs": 8, "profile": "bttackler", **options})
     assert str(error.value).startswith(expected)
+
+
+def test_what_cannot_be_used_changes_nothing(tmp_path: Path) -> None:
+    made = study()
+    with pytest.raises(sickbay.UsageError, match="model must be"):
+        watch(made.ask(), "model", epochs=8, chart=tmp_path / "runs")  # type: ignore[arg-type]
+    assert not made.trials[0].user_attrs
+    with pytest.raises(sickbay.UsageError, match="not running any more"):
+        watch(finished(), *network(0.5), epochs=8, chart=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_metric_that_is_never_given_is_said_and_then_refused_as_a_result(

@@ -77,7 +77,7 @@ def watch(
     chosen = choose(profile, problems)
     notes = TrialNotes(trial) if isinstance(trial, Trial) else None
     if notes is not None:
-        notes.begin(profile=profile if problems is None else "own")
+        notes.check()
     admitted = admit(
         model,
         optimizer,
@@ -90,14 +90,16 @@ def watch(
         activations=activations,
     )
     record = admitted[-1]
+    if notes is not None:
+        notes.begin(profile=profile if problems is None else "own")
     if record.path is not None:
         named, about = "maximize" if maximize else "minimize", dict(trial.params)
         record.guard.run("note", note, record.path, metric, named, params=about)
         if notes is not None:
             notes.attribute("sickbay:chart", str(record.path))
     if OPPOSITE.get(maximize, "") in metric:
-        direction = "maximizes" if maximize else "minimizes"
-        record.notice(f"the study {direction} {metric}; see `direction` of create_study.")
+        done = "maximizes" if maximize else "minimizes"
+        record.notice(f"the study {done} {metric}; see `direction` of create_study.")
     return OptunaDoctor(admitted, metric, maximize, notes, learns, penalty)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, nan
 from typing import Any, TypeVar
 
-from optuna import Trial, exceptions
+from optuna import Trial
 from optuna.trial import FrozenTrial, TrialState
 
 from sickbay.errors import UsageError
@@ -15,7 +15,6 @@ from sickbay.tuning.judge import End
 from sickbay.tuning.written import described, plain
 
 COURSE, DIAGNOSIS = "sickbay:course", "sickbay:diagnosis"  # attributes of a trial
-FINISHED = getattr(exceptions, "UpdateFinishedTrialError", RuntimeError)  # not in Optuna 4.0
 CONSTRAINT = "sickbay"  # above 0 for a sick trial, below for the others
 RARER = 100  # epochs from which on the course, always written as a whole, is written less often
 LONG = 150  # letters of an error that are said
@@ -46,19 +45,25 @@ class TrialNotes:
         self._next = 1  # epochs that the course must have to be written again
         self._written = 0  # epochs of the course that was written last
 
+    def check(self) -> None:
+        """Say so if the trial cannot be written to any more."""
+        try:
+            gone = "running" if self._stored().state.is_finished() else ""
+        except KeyError:
+            gone = "there"
+        except Exception as error:  # it may be back later
+            self._note(error)
+            return
+        if gone:
+            raise UsageError(
+                f"trial must be one of a study that runs, got trial {self.number}, "
+                f"which is not {gone} any more."
+            )
+
     def begin(self, **attributes: Any) -> None:
-        """Set the first attributes; say so if the trial cannot have any more."""
+        """Set the first attributes."""
         for name, value in attributes.items():
-            try:
-                self._trial.set_user_attr(f"sickbay:{name}", value)
-            except (FINISHED, KeyError) as error:
-                what = "there" if isinstance(error, KeyError) else "running"
-                raise UsageError(
-                    f"trial must be one of a study that runs, got trial {self.number}, "
-                    f"which is not {what} any more."
-                ) from None
-            except Exception as error:
-                self._note(error)
+            self.attribute(f"sickbay:{name}", value)
 
     def report(self, value: float, epoch: int) -> None:
         """Report the metric of an epoch, if it is a number that can be stored."""
