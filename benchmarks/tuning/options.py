@@ -23,7 +23,7 @@ def add_run(commands: Any) -> None:
     parser.add_argument("--rules", nargs="+", choices=RULES, default=RULES, help="(default: all)")
     parser.add_argument("--seeds", type=int, default=20, help="of each kind (default: 20)")
     parser.add_argument(
-        "--trials", type=float, default=25, help="whole ones in the budget (default: 25)"
+        "--trials", type=float, help="whole ones in the budget (default: an eighth of the half)"
     )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--json", type=Path, help="everything, search by search")

@@ -78,7 +78,10 @@ def about_it(plan: Plan, halves: Mapping[str, Half], picture: Path | None) -> di
     absent = [name for name in SEARCHERS if name not in available()]
     missing = "SMAC is missing: `pip install smac`." if absent else ""
     about = {"half": plan.half.capitalize(), "counts": counts, "seeds": plan.seeds}
-    about |= {"trials": plan.trials, "missing": missing, "optuna": optuna.__version__}
+    trials = (
+        f"{plan.trials:g} trials" if plan.trials else "an eighth of the half's trials, ten at least"
+    )
+    about |= {"trials": trials, "missing": missing, "optuna": optuna.__version__}
     command = f"python -m benchmarks.tuning run --half {plan.half}"
     return about | machine() | {"command": command, "plot": picture.name if picture else ""}
 

@@ -40,7 +40,7 @@ class Plan:
     searchers: tuple[str, ...]
     rules: tuple[str, ...]
     seeds: int
-    trials: float  # whole ones that the budget is enough for
+    trials: float | None  # whole ones that the budget is enough for
     draws: Path  # folder of what curves are foreseen to come to
 
 

@@ -20,19 +20,19 @@ PAGE = """# Tuning
 
 {half} half of each pool ({counts}), made by `{command}` with Optuna {optuna}, torch {torch}.
 
-Searches are played on recorded trials in the time that these took: a searcher asks for a
-configuration, the nearest that is left of the pool is "trained", epoch by epoch, until the rule
-ends it or it is over. Every search has the time of {trials:g} whole trials; there are {seeds} of
-each kind. What a trial reached is the best of its epochs. What a searcher learns of a trial that
-was ended is its last value, of any other its best.
+Searches are played on recorded trials in the time that these took: a searcher chooses a
+configuration of those that are left, which is "trained", epoch by epoch, until the rule ends it or
+it is over. Every search has the time of {trials}, trained to their ends; there are
+{seeds} searches of each kind. What a trial reached is the best of its epochs. What a searcher
+learns of a trial that was ended is its last value, of any other its best.
 
 - **plain** ends nothing. **median** is Optuna's MedianPruner as it comes. **extrapolation**
   continues the curve after a quarter, half and three quarters of the epochs as Domhan et al. (2015)
   do, and ends a trial that beats the best so far in less than 5 % of the cases. **bttackler** and
   **tuning** are profiles of sickbay.
-- **random** draws from what is left of the pool. What **TPE** (Optuna's) asks for is exchanged for
-  the nearest that is left. **GP** (Optuna's) and **SMAC** rank what is left by their acquisition.
-  {missing}
+- **random** draws from what is left of the pool. So do the others for their first ten. **TPE**
+  (Optuna's) then draws its candidates from it, **GP** (Optuna's) and **SMAC** rank it by their
+  acquisition. {missing}
 - **Top10HR**: share of the joint ten best trials that came from this search and not from a plain
   one of the same searcher with another seed; 50 % is as good as plain. Every search is compared
   with {seeds} others. Where two searches found the same trial of the pool, both have it, so that

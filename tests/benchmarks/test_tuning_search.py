@@ -55,6 +55,11 @@ def test_an_epoch_takes_the_median() -> None:
     assert disturbed.budget(2) == 18.0
 
 
+def test_the_budget_is_an_eighth_of_the_trials_and_ten_at_least() -> None:
+    assert half(*[[0.1, 0.2]] * 96).budget() == 24.0
+    assert half(*[[0.1, 0.2]] * 8).budget() == 20.0
+
+
 def test_the_best_ten_per_cent() -> None:
     twenty = half(*([score / 20, 0.0] for score in range(20)))
     assert twenty.good == {18, 19}
