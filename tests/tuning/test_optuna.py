@@ -112,7 +112,7 @@ def test_a_metric_that_is_nan_is_not_reported() -> None:
     frozen = searched.trials[0]
     assert frozen.intermediate_values == {0: 0.5, 3: 0.25}
     course = {"losses": [None] * 4, "values": [0.5, None, None, 0.25]}
-    assert frozen.user_attrs["sickbay:course"] == course
+    assert frozen.user_attrs["sickbay:course"] == {**course, "first": None, "steps": 0}
     assert doctor.best == 0.5
 
 

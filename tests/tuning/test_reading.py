@@ -1,20 +1,25 @@
 import json
+from collections.abc import Sequence
 from math import isnan, nan
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 
 from sickbay.chart import ChartWriter
 from sickbay.errors import UsageError
-from sickbay.problems import NonFinite
+from sickbay.problems import NeverLearnt, NonFinite
 from sickbay.readings import Setup, Table, Vitals
 from sickbay.tuning.charted import note
+from sickbay.tuning.optuna import watch
 from sickbay.tuning.pool import Pool, save
 from sickbay.tuning.reading import read
 from sickbay.tuning.recorded import Epoch, Recorded
 from sickbay.tuning.replay import replay
+from tests.tuning.loops import BATCHES, accuracy, learn, network
 from tests.tuning.made_up import trial
 
 Direction = Literal["maximize", "minimize"]
@@ -153,6 +158,70 @@ def test_a_metric_that_is_only_known_to_the_study(tmp_path: Path) -> None:
     make_study(tmp_path, "mine").ask().report(0.5, 0)
     search = read(f"sqlite:///{tmp_path}/all.db", metric="my_score")
     assert (search.metric, search.maximize, search.values) == ("my_score", False, [0.5])
+
+
+def watched_study(storage: Any, rates: Sequence[float], **options: Any) -> optuna.Study:
+    """Return a study of val_loss whose trials have no charts, and stop after 4 of 40 epochs."""
+    study = optuna.create_study(storage=storage, study_name="mine", direction="minimize")
+    for rate in rates:
+        trial = study.ask()
+        model, optimizer = network(rate)
+        options = {"epochs": 40, "metric": "val_loss", "problems": [], **options}
+        doctor = watch(trial, model, optimizer, **options)
+        for _ in range(4):
+            for _ in range(40):
+                doctor.step(learn(model, optimizer, *BATCHES[0]))
+            doctor.epoch(val_loss=2 - accuracy(model))
+        study.tell(trial, doctor.result())
+    return study
+
+
+def test_a_study_without_charts_knows_its_metric_and_its_planned_epochs(tmp_path: Path) -> None:
+    study = watched_study(f"sqlite:///{tmp_path}/all.db", [0.5, 0.0])
+    search = read(f"sqlite:///{tmp_path}/all.db")
+    assert (search.metric, search.maximize) == ("val_loss", False)
+    assert search.values == pytest.approx([each.value for each in study.trials])
+    assert [each.setup.epochs for each in search.trials] == [40, 40]
+    with pytest.raises(UsageError, match="There is no metric in 'all' called 'val_accuracy'"):
+        read(f"sqlite:///{tmp_path}/all.db", metric="val_accuracy")
+
+
+def test_a_study_without_charts_knows_first_losses_and_steps(tmp_path: Path) -> None:
+    watched_study(f"sqlite:///{tmp_path}/all.db", [0.5, 0.0])
+    search = read(f"sqlite:///{tmp_path}/all.db")
+    assert [[history.step for history in each.histories()] for each in search.trials] == [
+        [39, 79, 119, 159]
+    ] * 2
+    (ended,) = replay(search, [NeverLearnt(window=0.01)]).together.ended
+    assert (ended.trial, ended.epoch, ended.finding.step) == ("trial-1", 3, 119)
+    first = next(search.trials[0].histories()).first("loss")
+    assert first > search.trials[0].epochs[0].scalars["loss"]  # not the mean of an epoch
+
+
+def test_a_loop_that_only_tells_epochs_has_no_first_step(tmp_path: Path) -> None:
+    study = make_study(tmp_path, "mine")
+    doctor = watch(study.ask(), *network(0.5), epochs=4, metric="val_loss", problems=[])
+    for loss in (2.0, 1.0):
+        doctor.epoch(loss=loss, val_loss=loss)
+    (trial,) = read(f"sqlite:///{tmp_path}/all.db").trials
+    assert not trial.first
+    assert [history.step for history in trial.histories()] == [0, 1]
+
+
+def test_a_study_in_a_journal_file(tmp_path: Path) -> None:
+    file = tmp_path / "study.log"
+    watched_study(JournalStorage(JournalFileBackend(str(file))), [0.5])
+    for source in (file, str(file)):
+        search = read(source)
+        assert (search.name, search.metric, len(search.trials)) == ("study", "val_loss", 1)
+    file.write_text('{"op_code": 99, "worker_id": "x"}\n')
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(file)
+
+
+def test_the_address_of_a_sqlite_file_may_have_options(tmp_path: Path) -> None:
+    make_study(tmp_path, "mine").ask().report(0.5, 0)
+    assert read(f"sqlite:///{tmp_path}/all.db?timeout=9").values == [0.5]
 
 
 def test_one_of_several_studies(folder: Path) -> None:

@@ -15,7 +15,7 @@ from sickbay.tuning.charted import charts_in
 from sickbay.tuning.checks import is_maximized
 from sickbay.tuning.recorded import Recorded
 from sickbay.tuning.search import Search
-from sickbay.tuning.stored import stored
+from sickbay.tuning.stored import is_journal, stored
 
 Found: TypeAlias = tuple[Sequence[Recorded], Mapping[str, Any]]  # and what is noted of them
 
@@ -29,7 +29,7 @@ def read(
     direction: str | None = None,
     study: str | None = None,
 ) -> Search:
-    """Return the search in a folder of charts, in a pool file, or in an Optuna storage.
+    """Return the search in a folder of charts, a pool file, an Optuna storage or its journal file.
 
     `study` is the name of a study in such a storage, needed if there are several. Metric and
     direction are read from the study or from the notes beside the charts, unless they are given;
@@ -70,13 +70,13 @@ def compared(
 
 def _found(source: str, metric: str | None, study: str | None) -> Found:
     path = Path(source)
-    if "://" in source:
+    if "://" in source or is_journal(path):
         return stored(source, study, metric)
     if path.is_dir():
         return _from_folder(path)
     if path.is_file():
         return _from_pool(path)
-    possible = "a folder of charts, a pool file or the address of an Optuna storage"
+    possible = "a folder of charts, a pool file or the address of an Optuna storage, or its journal"
     raise UsageError(f"STUDY must be {possible}, got {source!r}.")
 
 

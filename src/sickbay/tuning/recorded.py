@@ -21,7 +21,9 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trial from its first epoch to its last; `first` are the scalars of its first step.
+    """A trial from its first epoch to its last.
+
+    `first` are the scalars of its first step, `steps` those of an epoch, where no tables tell.
 
     >>> trial = Recorded("3", Setup(epochs=2), [Epoch({"loss": 0.9}), Epoch({"loss": 0.5})])
     >>> [history.epochs("loss") for history in trial.histories()]
@@ -33,6 +35,7 @@ class Recorded:
     epochs: Sequence[Epoch]
     about: Mapping[str, Any] = field(default_factory=dict)
     first: Mapping[str, float] = field(default_factory=dict)
+    steps: int = 1
 
     def histories(self) -> Iterator[History]:
         """Let the trial happen again: its one history after each epoch."""
@@ -40,7 +43,7 @@ class Recorded:
         if self.first:
             history.append(Vitals(0, scalars=self.first))
         for number, epoch in enumerate(self.epochs):
-            steps = {table.step for table in epoch.tables} or {number}
+            steps = {table.step for table in epoch.tables} or {(number + 1) * self.steps - 1}
             for step in sorted(steps):
                 tables = [table for table in epoch.tables if table.step == step]
                 history.append(Vitals(step, number, tables=tables))

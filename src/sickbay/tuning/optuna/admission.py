@@ -91,7 +91,8 @@ def watch(
     )
     record = admitted[-1]
     if notes is not None:
-        notes.begin(profile=profile if problems is None else "own")
+        judged = profile if problems is None else "own"
+        notes.begin(profile=judged, metric=metric, epochs=epochs)
     if record.path is not None:
         named, about = "maximize" if maximize else "minimize", dict(trial.params)
         record.guard.run("note", note, record.path, metric, named, params=about)

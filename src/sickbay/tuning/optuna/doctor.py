@@ -11,6 +11,7 @@ from optuna import TrialPruned
 from sickbay.doctor.admission import Admitted
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
+from sickbay.problems.never_learnt import FIRST
 from sickbay.tuning.judge import End
 from sickbay.tuning.optuna.notes import TrialNotes
 from sickbay.tuning.trial import TrialDoctor
@@ -55,7 +56,7 @@ class OptunaDoctor(TrialDoctor):
     def close(self) -> None:
         """Take every hook away, finish the chart, and leave in the study what belongs there."""
         if self._notes is not None:
-            self._notes.course(self._course(), whole=True)
+            self._tell_course(self._notes, whole=True)
             if self._learns == "constraint":
                 self._notes.constrain(1.0 if self._was_sick else -1.0)
             self._say_troubles(self._notes)
@@ -72,7 +73,7 @@ class OptunaDoctor(TrialDoctor):
             return super()._epoch_over(numbers)
         if notes.is_single:
             notes.report(numbers.get(self._metric, nan), self._passed_epochs - 1)
-        notes.course(self._course())
+        self._tell_course(notes)
         found = super()._epoch_over(numbers)
         prune = notes.is_single and not self._done and notes.should_prune()
         self._say_troubles(notes)
@@ -80,6 +81,10 @@ class OptunaDoctor(TrialDoctor):
             self._finish()
             raise TrialPruned(f"the study's pruner ended it at epoch {self._passed_epochs}.")
         return found
+
+    def _tell_course(self, notes: TrialNotes, whole: bool = False) -> None:
+        history = self._history
+        notes.course(self._course(), history.first("loss", FIRST), history.step + 1, whole)
 
     def _conclude(self, end: End) -> bool:
         notes = self._notes

@@ -15,6 +15,7 @@ from sickbay.tuning.judge import End
 from sickbay.tuning.written import described, plain
 
 COURSE, DIAGNOSIS = "sickbay:course", "sickbay:diagnosis"  # attributes of a trial
+COURSES = ("losses", "values")
 CONSTRAINT = "sickbay"  # above 0 for a sick trial, below for the others
 RARER = 100  # epochs from which on the course, always written as a whole, is written less often
 LONG = 150  # letters of an error that are said
@@ -70,12 +71,16 @@ class TrialNotes:
         if isfinite(value):
             self._write(self._trial.report, value, epoch)
 
-    def course(self, course: Course, whole: bool = False) -> None:
-        """Write down how the trial has gone so far, for the others to compare with."""
+    def course(self, course: Course, first: float, steps: int, whole: bool = False) -> None:
+        """Write down how the trial has gone so far, for the others to compare with.
+
+        And for a replay: its first loss, and how many steps it has made.
+        """
         done = max(len(course.losses), len(course.values))
         if done >= self._next or (whole and done > self._written):
             self._next = done + max(1, done // RARER)
-            told = {"losses": plain(course.losses), "values": plain(course.values)}
+            told: dict[str, Any] = {name: plain(getattr(course, name)) for name in COURSES}
+            told |= {"first": plain([first])[0], "steps": steps}
             if self.attribute(COURSE, told):
                 self._written = done
 
@@ -154,9 +159,7 @@ class TrialNotes:
 def read(trial: FrozenTrial) -> Course:
     """Return how a trial has gone."""
     written = trial.user_attrs[COURSE]
-    losses, values = (
-        [nan if each is None else each for each in written[name]] for name in ("losses", "values")
-    )
+    losses, values = ([nan if each is None else each for each in written[name]] for name in COURSES)
     sick = not trial.user_attrs.get(DIAGNOSIS, {"benign": True})["benign"]
     return Course(losses, values, over=trial.state == TrialState.COMPLETE and not sick)
 
