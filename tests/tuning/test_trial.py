@@ -174,6 +174,23 @@ def test_a_metric_that_is_not_given_is_said_once(capsys: pytest.CaptureFixture[s
     assert doctor.best is None
 
 
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_metric_that_is_no_real_number_is_said_and_the_others_are_kept(
+    shape: tuple[int, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, optimizer = network(rate=0.5)
+    doctor = watch(model, optimizer, PassiveLoss())
+    odd = torch.zeros(shape, dtype=torch.complex64)
+    for _ in range(2):
+        doctor.step(learn(model, optimizer, *BATCHES[0]))
+        doctor.epoch(val_accuracy=0.5, odd=odd, unknown=torch.zeros((), device="meta"))
+    said = capsys.readouterr().err
+    assert said.count("odd must be a number or a tensor, got a tensor of torch.complex64.") == 1
+    assert said.count("unknown must be a number or a tensor, got a tensor") == 1
+    assert doctor.best == 0.5
+    assert doctor.history.epochs("val_accuracy") == [0.5, 0.5]
+
+
 def test_after_the_last_epoch_nothing_is_watched() -> None:
     model, optimizer = network(rate=0.5)
     doctor = watch(model, optimizer, PassiveLoss(), NoMoreGain(), epochs=2)

@@ -8,11 +8,12 @@ from torch import Tensor
 
 def as_number(value: Any) -> float | None:
     """Return a number as a float, a tensor as the mean of its values, None for anything else."""
-    if isinstance(value, Tensor):
-        value = value.detach()
-        return float(value.item() if value.ndim == 0 else value.float().mean().item())
     try:
-        return float(value)
+        if not isinstance(value, Tensor):
+            return float(value)
+        value = value.detach()
+        single = value.ndim == 0 or value.is_complex()  # which has no mean that is a float
+        return float(value.item() if single else value.float().mean().item())
     except Exception:
         return None
 
@@ -28,7 +29,9 @@ def numbers_of(values: Mapping[str, Any], notice: Callable[[str], object]) -> di
     for name, value in values.items():
         number = as_number(value)
         if number is None:
-            notice(f"{name} must be a number or a tensor, got {type(value).__name__}.")
+            kind = type(value).__name__
+            got = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else kind
+            notice(f"{name} must be a number or a tensor, got {got}.")
         else:
             numbers[name] = number
     return numbers
