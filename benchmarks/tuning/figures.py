@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks.tuning.half import Array, Half
+from benchmarks.tuning.options import NAMES, RULES
 from benchmarks.tuning.run import OTHER, Search
 from benchmarks.tuning.search import Played, curve
 from sickbay.tuning.measures import seconds_to_reach, top10_hit_ratio
@@ -122,8 +123,14 @@ def figures(
             by[each.task, each.searcher, each.rule].append(made)
     return {
         cell: compared(mine, others[cell[:2]], halves[cell[0]], budgets[cell[0]], number)
-        for number, (cell, mine) in enumerate(sorted(by.items()))
+        for number, (cell, mine) in enumerate(sorted(by.items(), key=in_order))
     }
+
+
+def in_order(item: tuple[Cell, object]) -> tuple[str, int, int]:
+    """Return the place of a row: by task, then as searchers and rules are listed."""
+    task, searcher, rule = item[0]
+    return task, NAMES.index(searcher), RULES.index(rule)
 
 
 def compared(

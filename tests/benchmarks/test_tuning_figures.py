@@ -89,6 +89,15 @@ def test_searches_are_compared_with_the_plain_ones_of_other_seeds() -> None:
     assert made["cifar10_lstm", "TPE", "tuning"]["never"].value == 0
 
 
+def test_rows_are_as_rules_are_listed() -> None:
+    two = half([0.2, 0.2], [0.5, 0.5])
+    known = [("GP", "tuning", 0), ("GP", "plain", 0), ("TPE", "median", 0)]
+    others = [("GP", "plain", OTHER), ("TPE", "plain", OTHER)]
+    searches = [Search("cifar10_lstm", *each, [Played(1, 2, 0.0)]) for each in known + others]
+    made = figures(searches, {"cifar10_lstm": two}, {"cifar10_lstm": 4.0})
+    assert [cell[1:] for cell in made] == [("TPE", "median"), ("GP", "plain"), ("GP", "tuning")]
+
+
 def test_intervals_hold_the_middle_of_what_varies() -> None:
     rng = np.random.default_rng(0)
     scores = [half([float(score)]) for score in rng.uniform(0.2, 0.8, 20)]
