@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import runpy
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import ray
 import torch
 from ray import tune
 from ray.tune.stopper import CombinedStopper, MaximumIterationStopper
 
+from sickbay.chart import Chart
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems import PassiveLoss
+from sickbay.problems import NonFinite, PassiveLoss
 from sickbay.problems.compared import ComparedProblem, Comparison, Course
 from sickbay.tuning.ray import DiagnosisStopper, watch
 from sickbay.tuning.ray.courses import start
@@ -49,6 +52,41 @@ def stubborn(config: dict[str, Any]) -> None:
         doctor.epoch(val_accuracy=accuracy(model), epochs_before=epoch)
 
 
+def alone(config: dict[str, Any]) -> None:
+    """Train where no trial knows of another; the metric is NaN after its first epoch."""
+    torch.set_num_threads(1)
+    model, optimizer = network(0.5)
+    doctor = watch(
+        model, optimizer, epochs=3, mode="max", problems=[NonFinite()], chart=config["folder"]
+    )
+    for epoch in doctor.epochs():
+        if config["sick"] and epoch == 2:
+            next(model.parameters()).data.fill_(math.nan)
+        for x, y in BATCHES:
+            doctor.step(learn(model, optimizer, x, y))
+            doctor._checker.wait()
+            if doctor.done:
+                return
+        doctor.epoch(val_accuracy=math.nan if epoch else 0.5)
+
+
+def search_alone(folder: str) -> list[dict[str, Any]]:
+    """Return the last reports of a healthy and a sick trial in a search without a stopper."""
+    results = tune.Tuner(
+        alone,
+        param_space={"sick": tune.grid_search([False, True]), "folder": folder},
+        run_config=tune.RunConfig(storage_path=folder, verbose=0),
+    ).fit()
+    assert not results.errors, results.errors
+    return [dict(each.metrics) for each in results]  # type: ignore[attr-defined]
+
+
+def notices(folder: str) -> list[str]:
+    """Return what the doctors in a folder have said about themselves."""
+    charts = [Chart.open(each.parent) for each in Path(folder).glob("trial-*/trial.json")]
+    return [each.text for chart in charts for each in chart.events() if each.kind == "notice"]
+
+
 def search(folder: str) -> list[dict[str, Any]]:
     """Return what the last report of each trial has told."""
     kinds = [(0.5, False), (0.0, False), (0.5, True)]  # two workers: the third comes later
@@ -75,4 +113,8 @@ if __name__ == "__main__":
     with TemporaryDirectory() as folder:
         told = search(folder)
         charts = sorted(Path(folder).glob("trial-*/trial.json"))
-        print(json.dumps({"told": told, "charts": len(charts)}, default=str))
+        found = {"told": told, "charts": len(charts), "notices": notices(folder)}
+    ray.kill(earlier)
+    with TemporaryDirectory() as folder:
+        found |= {"told_alone": search_alone(folder), "notices_alone": notices(folder)}
+    print(json.dumps(found, default=str))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -12,8 +13,12 @@ from typing import Any
 import pytest
 
 import sickbay
-from sickbay.tuning.ray import DiagnosisStopper, watch
-from tests.tuning.loops import network
+from sickbay.doctor.admission import admit
+from sickbay.problems import PassiveLoss
+from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
+from sickbay.tuning.ray.courses import Exchange
+from sickbay.tuning.ray.doctor import ALONE
+from tests.tuning.loops import network, train
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +68,44 @@ def test_trials_know_of_the_others_of_their_search_only(found: Any) -> None:
 
 def test_each_trial_has_a_chart_of_its_own(found: Any) -> None:
     assert found["charts"] == 3
+
+
+def test_without_a_stopper_it_is_said_once_that_trials_were_judged_alone(found: Any) -> None:
+    assert found["notices_alone"] == [ALONE]
+    assert ALONE not in found["notices"]
+
+
+def test_what_ends_inside_an_epoch_reports_the_newest_value_that_is_finite(found: Any) -> None:
+    healthy, sick = found["told_alone"]
+    assert math.isnan(healthy["val_accuracy"])  # the loop's own word
+    assert sick["sickbay_diagnosis"] == "non_finite"
+    assert (sick["training_iteration"], sick["val_accuracy"]) == (3, 0.5)
+
+
+@pytest.mark.filterwarnings("ignore:`report` is meant")
+def test_where_ray_does_not_answer_training_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ray._private.auto_init_hook.enable_auto_connect", False)
+    model, optimizer = network(0.5)
+    admitted = admit(
+        model,
+        optimizer,
+        (PassiveLoss(),),
+        every=1,
+        budget=0.01,
+        epochs=2,
+        chart=None,
+        on_finding="advise",
+        activations=True,
+    )
+    doctor = RayDoctor(admitted, "val_accuracy", True, Exchange("1"))
+    train(doctor, model, optimizer)
+    assert doctor.history.epoch == 2
+    said = capsys.readouterr().err
+    for part in ("other trials", "telling other trials"):
+        assert said.count(f"sickbay: {part} failed and is switched off (RaySystemError") == 1
+    assert ALONE not in said
 
 
 def test_the_stopper_can_be_kept_on_disk() -> None:

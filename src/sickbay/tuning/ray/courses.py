@@ -39,10 +39,12 @@ class Exchange:
                 return False
         return True
 
-    def put(self, course: Course) -> None:
-        """Tell the others how this trial has gone; nobody waits for that."""
-        if self.is_open:
+    def put(self, course: Course) -> bool:
+        """Tell the others how this trial has gone, without waiting; False if there is no actor."""
+        there = self.is_open
+        if there:
             self._actor.put.remote(self._trial, course)
+        return there
 
     def others(self) -> Sequence[Course]:
         """Ask how the others have gone."""

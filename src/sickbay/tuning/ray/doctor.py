@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 from ray import tune
@@ -39,7 +39,8 @@ class RayDoctor(TrialDoctor):
         found = super().step(loss, outputs=outputs, targets=targets, **metrics)
         if found and self._done:
             worst = -inf if self._maximize else inf
-            self._report({self._metric: self._values[-1] if self._values else worst})
+            finite = (value for value in reversed(self._values) if isfinite(value))
+            self._report({self._metric: next(finite, worst)})
         return found
 
     def epoch(self, *, checkpoint: Any = None, **metrics: Tensor | float) -> list[Finding]:
@@ -57,8 +58,8 @@ class RayDoctor(TrialDoctor):
         last = self._passed_epochs == self._history.setup.epochs
         course, benign = self._course(), self._end is not None and self._end.benign
         told = Course(course.losses, course.values, over=last or benign)
-        self._guard.run("other trials", self._exchange.put, told)
-        if last and not self._exchange.is_open:
+        met = self._guard.run("telling other trials", self._exchange.put, told)
+        if last and met is False:
             self._record.notice(ALONE)
         if last:
             self.close()  # reporting may be the end of it
