@@ -69,13 +69,23 @@ def test_what_is_not_critical_is_asked_at_the_end_of_an_epoch_only(made: list[Ch
     assert len(listening.shown) == 1
 
 
-def test_the_last_epoch_is_not_judged(made: list[Checker]) -> None:
+def test_the_last_epoch_is_judged_by_what_is_critical_only(made: list[Checker]) -> None:
     listening = Listening()
-    one = checker(made, listening)
+    one = checker(made, listening, NonFinite())
     for _ in range(3):
         one.hand_over(Batch([], Setup(epochs=3), {}))
     assert one.wait()
     assert [epoch for _, epoch, *_ in listening.shown] == [1, 2]
+    assert one.end is None
+
+
+def test_what_is_not_finite_at_the_very_end_ends_a_trial_too(made: list[Checker]) -> None:
+    one = checker(made, NonFinite())
+    one.hand_over(Batch(losses(0, 1.0), Setup(epochs=2), {}))
+    one.hand_over(Batch(losses(1, float("nan"), epoch=1), Setup(epochs=2), {}))
+    assert one.wait()
+    assert one.end is not None
+    assert one.end.finding.problem == "non_finite"
 
 
 def test_one_that_raises_is_told_once_and_the_others_are_asked(made: list[Checker]) -> None:

@@ -102,6 +102,17 @@ def test_nan_ends_a_trial_inside_its_epoch_and_reaches_no_storage(tmp_path: Path
     assert frozen.intermediate_values == {0: 0.5}
 
 
+def test_nan_in_the_last_step_of_all_ends_a_trial_too() -> None:
+    searched = study()
+    model, optimizer = network(rate=0.5)
+    doctor = watch(searched.ask(), model, optimizer, epochs=1, problems=[NonFinite()])
+    doctor.step(learn(model, optimizer, *BATCHES[0]))
+    next(model.parameters()).data.fill_(math.nan)
+    doctor.step(learn(model, optimizer, *BATCHES[0]))
+    with pytest.raises(optuna.TrialPruned, match=r"^non finite "):
+        doctor.epoch(val_accuracy=0.5)
+
+
 def test_a_metric_that_is_nan_is_not_reported() -> None:
     searched = study()
     trial = searched.ask()

@@ -14,11 +14,12 @@ import pytest
 
 import sickbay
 from sickbay.doctor.admission import admit
-from sickbay.problems import PassiveLoss
+from sickbay.problems import NonFinite, PassiveLoss, Problem
+from sickbay.problems.compared import Course
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
 from sickbay.tuning.ray.courses import Exchange
 from sickbay.tuning.ray.doctor import ALONE
-from tests.tuning.loops import network, train
+from tests.tuning.loops import BATCHES, learn, network, train
 
 
 @pytest.fixture(scope="module")
@@ -82,16 +83,12 @@ def test_what_ends_inside_an_epoch_reports_the_newest_value_that_is_finite(found
     assert (sick["training_iteration"], sick["val_accuracy"]) == (3, 0.5)
 
 
-@pytest.mark.filterwarnings("ignore:`report` is meant")
-def test_where_ray_does_not_answer_training_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("ray._private.auto_init_hook.enable_auto_connect", False)
-    model, optimizer = network(0.5)
+def made(model: Any, optimizer: Any, problem: Problem, exchange: Exchange) -> RayDoctor:
+    """Return the doctor of a trial of two epochs, outside of a search."""
     admitted = admit(
         model,
         optimizer,
-        (PassiveLoss(),),
+        (problem,),
         every=1,
         budget=0.01,
         epochs=2,
@@ -99,7 +96,42 @@ def test_where_ray_does_not_answer_training_goes_on(
         on_finding="advise",
         activations=True,
     )
-    doctor = RayDoctor(admitted, "val_accuracy", True, Exchange("1"))
+    return RayDoctor(admitted, "val_accuracy", True, exchange)
+
+
+class Noted(Exchange):
+    """Keeps what the others would be told."""
+
+    def __init__(self) -> None:
+        super().__init__("1")
+        self.told: list[Course] = []
+
+    def put(self, course: Course) -> bool:
+        self.told.append(course)
+        return True
+
+
+@pytest.mark.filterwarnings("ignore:`report` is meant")
+@pytest.mark.parametrize("sick", [False, True])
+def test_a_trial_is_over_after_its_last_epoch_unless_it_is_sick(sick: bool) -> None:
+    model, optimizer = network(0.5)
+    noted = Noted()
+    doctor = made(model, optimizer, NonFinite(), noted)
+    for epoch in range(2):
+        if sick and epoch == 1:
+            next(model.parameters()).data.fill_(math.nan)
+        doctor.step(learn(model, optimizer, *BATCHES[0]))
+        doctor.epoch(val_accuracy=0.5)
+    assert [each.over for each in noted.told] == [False, not sick]
+
+
+@pytest.mark.filterwarnings("ignore:`report` is meant")
+def test_where_ray_does_not_answer_training_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ray._private.auto_init_hook.enable_auto_connect", False)
+    model, optimizer = network(0.5)
+    doctor = made(model, optimizer, PassiveLoss(), Exchange("1"))
     train(doctor, model, optimizer)
     assert doctor.history.epoch == 2
     said = capsys.readouterr().err

@@ -30,8 +30,9 @@ class Batch:
 class Checker:
     """Keeps a history like the doctor's and judges it, off the training thread.
 
-    At the end of an epoch every problem is asked, but of the last one none: nothing is left to save
-    then. Inside an epoch only those that are critical and do not look at whole epochs are.
+    At the end of an epoch every problem is asked; inside an epoch only those that are critical and
+    do not look at whole epochs. At the end of the last one too, as nothing is left to save then,
+    but what is not finite should not pass for a result.
 
     Attributes:
         end: Why the trial should end, as of the newest judgement that found a reason.
@@ -106,7 +107,7 @@ class Checker:
         else:
             history.end_epoch(**batch.metrics)
             over = history.epoch == history.setup.epochs
-            end = None if over else self._judge.judge(history, self._known)
+            end = (self._urgent if over else self._judge).judge(history, self._known)
         self.end = end or self.end
 
 

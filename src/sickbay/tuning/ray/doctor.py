@@ -56,8 +56,8 @@ class RayDoctor(TrialDoctor):
     def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
         found = super()._epoch_over(numbers)
         last = self._passed_epochs == self._history.setup.epochs
-        course, benign = self._course(), self._end is not None and self._end.benign
-        told = Course(course.losses, course.values, over=last or benign)
+        course, over = self._course(), last if self._end is None else self._end.benign
+        told = Course(course.losses, course.values, over)
         met = self._guard.run("telling other trials", self._exchange.put, told)
         if last and met is False:
             self._record.notice(ALONE)
