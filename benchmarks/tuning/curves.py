@@ -65,11 +65,11 @@ def foreseen(curves: Array, epochs: int, seed: int = 0) -> Array:
 def walked(walkers: Array, curves: Array, x: Array, rng: np.random.Generator) -> Array:
     """Let the chains walk; return quantiles of the last score of each curve."""
     chance = likelihood(walkers, curves, x)
-    half, seen = WALKERS // 2, []
+    part, seen = WALKERS // 2, []
     for step in range(STEPS):
-        for own, other in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
-            stretch = (1 + (STRETCH - 1) * rng.random((len(curves), half))) ** 2 / STRETCH
-            partners = walkers[:, other][:, rng.integers(half, size=half)]
+        for own, other in ((slice(part), slice(part, None)), (slice(part, None), slice(part))):
+            stretch = (1 + (STRETCH - 1) * rng.random((len(curves), part))) ** 2 / STRETCH
+            partners = walkers[:, other][:, rng.integers(part, size=part)]
             moved = partners + stretch[..., None] * (walkers[:, own] - partners)
             then = likelihood(moved, curves, x)
             gain = (SIZE - 1) * np.log(stretch) + then - chance[:, own]

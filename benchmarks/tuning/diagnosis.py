@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.search import Ending, Played
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -19,13 +19,13 @@ from sickbay.vitals.guard import Guard
 class Histories:
     """What was known of each trial after each of its epochs, put together when asked for."""
 
-    def __init__(self, half: Half) -> None:
-        self._half = half
+    def __init__(self, part: Part) -> None:
+        self._part = part
         self._known: dict[tuple[int, int], History] = {}
 
     def __call__(self, trial: int, done: int) -> History:
         if (trial, done) not in self._known:
-            recorded = self._half.trials[trial]
+            recorded = self._part.trials[trial]
             begun = replace(recorded, epochs=recorded.epochs[:done])
             *_, self._known[trial, done] = begun.histories()
         return self._known[trial, done]
@@ -34,9 +34,9 @@ class Histories:
 class Diagnosis:
     """A profile, as a judge sees it."""
 
-    def __init__(self, half: Half, problems: Sequence[Problem], histories: Histories) -> None:
-        self._half, self._histories = half, histories
-        self._judge = Judge(problems, half.metric, half.sign > 0, Guard(failed))
+    def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
+        self._part, self._histories = part, histories
+        self._judge = Judge(problems, part.metric, part.sign > 0, Guard(failed))
         self._courses: list[Course] = []
 
     def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
@@ -46,9 +46,9 @@ class Diagnosis:
         return Ending(end.finding.problem, end.benign) if end else None
 
     def _course(self, played: Played) -> Course:
-        epochs = self._half.trials[played.trial].epochs[: played.epochs]
+        epochs = self._part.trials[played.trial].epochs[: played.epochs]
         losses = [epoch.scalars["loss"] for epoch in epochs]
-        values = [epoch.scalars[self._half.metric] for epoch in epochs]
+        values = [epoch.scalars[self._part.metric] for epoch in epochs]
         return Course(losses, values, over=played.benign or not played.why)
 
 

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks.tuning.half import Array, Half
 from benchmarks.tuning.options import NAMES, RULES
+from benchmarks.tuning.part import Array, Part
 from benchmarks.tuning.run import OTHER, Search
 from benchmarks.tuning.search import Played, curve
 from sickbay.tuning.measures import seconds_to_reach, top10_hit_ratio
@@ -72,28 +72,28 @@ class Outcome:
     wrong: int  # and ended wrongly
 
 
-def outcome(half: Half, past: Sequence[Played]) -> Outcome:
-    epochs = half.scores.shape[1]
+def outcome(part: Part, past: Sequence[Played]) -> Outcome:
+    epochs = part.scores.shape[1]
     return Outcome(
-        scores=[float(half.best[each.trial, each.epochs - 1]) for each in past],
-        last=[float(half.scores[each.trial, each.epochs - 1]) for each in past],
-        course=rising(curve(half, past)),
+        scores=[float(part.best[each.trial, each.epochs - 1]) for each in past],
+        last=[float(part.scores[each.trial, each.epochs - 1]) for each in past],
+        course=rising(curve(part, past)),
         tried=len(past),
         finished=sum(each.epochs == epochs for each in past),
         ended=sum(bool(each.why) for each in past),
-        good=sum(each.trial in half.good for each in past),
-        wrong=sum(is_wrong(half, each) for each in past),
+        good=sum(each.trial in part.good for each in past),
+        wrong=sum(is_wrong(part, each) for each in past),
     )
 
 
-def is_wrong(half: Half, played: Played) -> bool:
+def is_wrong(part: Part, played: Played) -> bool:
     """Tell whether a trial of the best ten per cent was lost.
 
     It is if it was ended as sick or hopeless, or ended well but before it was that good.
     """
-    if not played.why or played.trial not in half.good:
+    if not played.why or played.trial not in part.good:
         return False
-    return not played.benign or bool(half.best[played.trial, played.epochs - 1] < half.bar)
+    return not played.benign or bool(part.best[played.trial, played.epochs - 1] < part.bar)
 
 
 def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -110,19 +110,19 @@ def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def figures(
-    searches: Iterable[Search], halves: Mapping[str, Half], budgets: Mapping[str, float]
+    searches: Iterable[Search], parts: Mapping[str, Part], budgets: Mapping[str, float]
 ) -> dict[Cell, dict[str, Figure]]:
     """Return every figure of every task, searcher and rule."""
     by: dict[Cell, list[Outcome]] = defaultdict(list)
     others: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for each in sorted(searches, key=lambda search: search.seed):
-        made = outcome(halves[each.task], each.played)
+        made = outcome(parts[each.task], each.played)
         if each.seed >= OTHER:
             others[each.task, each.searcher].append(made)
         else:
             by[each.task, each.searcher, each.rule].append(made)
     return {
-        cell: compared(mine, others[cell[:2]], halves[cell[0]], budgets[cell[0]], number)
+        cell: compared(mine, others[cell[:2]], parts[cell[0]], budgets[cell[0]], number)
         for number, (cell, mine) in enumerate(sorted(by.items(), key=in_order))
     }
 
@@ -134,7 +134,7 @@ def in_order(item: tuple[Cell, object]) -> tuple[str, int, int]:
 
 
 def compared(
-    mine: Sequence[Outcome], others: Sequence[Outcome], half: Half, budget: float, seed: int
+    mine: Sequence[Outcome], others: Sequence[Outcome], part: Part, budget: float, seed: int
 ) -> dict[str, Figure]:
     """Return the figures of the searches of one kind, each beside every plain one."""
     rng = np.random.default_rng(seed)
@@ -153,7 +153,7 @@ def compared(
         return made / len(mine)
 
     hits = [[top10_hit_ratio(a.scores, b.scores) for b in others] for a in mine]
-    every = half.best[:, -1].tolist()
+    every = part.best[:, -1].tolist()
     ceiling = theirs @ np.array([top10_hit_ratio(every, b.scores) for b in others]) / len(others)
     hits_last = [[top10_hit_ratio(a.last, b.last) for b in others] for a in mine]
     goals = [b.course[-1] for b in others]
@@ -172,8 +172,8 @@ def compared(
         "ended": mean(a.ended for a in mine),
         "good": mean(a.good for a in mine),
         "wrong": mean(a.wrong for a in mine),
-        "best": half.sign * mean(max(a.scores) for a in mine),
-        "ten": half.sign * mean(fmean(sorted(a.scores)[-10:]) for a in mine),
+        "best": part.sign * mean(max(a.scores) for a in mine),
+        "ten": part.sign * mean(fmean(sorted(a.scores)[-10:]) for a in mine),
     }
     return with_share({name: Figure(float(v[0]), v[1:]) for name, v in made.items()})
 

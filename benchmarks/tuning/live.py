@@ -22,13 +22,14 @@ from torch.optim.lr_scheduler import ExponentialLR
 
 import sickbay
 from benchmarks.tuning.diagnosis import Diagnosis, Histories
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.record import DECAY, Plan, evaluate, is_read, newest, pass_through
 from benchmarks.tuning.search import Played, play
 from benchmarks.tuning.searchers import distribution
 from benchmarks.tuning.spaces import SPACES, Config, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.doctor import Doctor
+from sickbay.problems.never_learnt import FIRST
 from sickbay.problems.profiles import PROFILES
 from sickbay.tuning.optuna import OptunaDoctor, watch
 from sickbay.tuning.recorded import Epoch, Recorded
@@ -83,8 +84,8 @@ class Loop:
     doctor: Doctor
     model: nn.Module
     optimizer: Optimizer
-    training: float = 0.0  # seconds of steps
-    watching: float = 0.0  # seconds at the ends of epochs
+    setting_up: float  # seconds until it was watched
+    ending: float = 0.0  # seconds that the doctor took at the ends of epochs
 
     def epochs(self) -> Iterator[dict[str, float]]:
         """Train; yield what was evaluated after each epoch."""
@@ -92,10 +93,8 @@ class Loop:
         schedule = ExponentialLR(self.optimizer, DECAY)
         size = self.config["batch_size"]
         for _ in range(self.order.plan.epochs):
-            start = perf_counter()
             for loss in pass_through(self.model, self.optimizer, self.data, size, task.loss):
                 self.doctor.step(loss)
-            self.training += perf_counter() - start
             schedule.step()
             yield evaluate(self.model, self.data, task.loss)
 
@@ -105,7 +104,11 @@ class Loop:
         try:
             self.doctor.epoch(**metrics)
         finally:
-            self.watching += perf_counter() - start
+            self.ending += perf_counter() - start
+
+    def watching(self, seconds: float) -> float:
+        """Return how many of the seconds of the trial were spent on watching it."""
+        return self.setting_up + self.ending + self.doctor.overhead * seconds
 
 
 def search(order: Order) -> list[Lived]:
@@ -134,7 +137,7 @@ def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study
     trial = study.ask(space)
     start = perf_counter()
     admit = partial(watch, trial, epochs=order.plan.epochs, metric=metric)
-    loop, setting_up = looped(order, data, trial.params, seed, admit)
+    loop = looped(order, data, trial.params, seed, admit)
     doctor = loop.doctor
     assert isinstance(doctor, OptunaDoctor)
     values: list[float] = []
@@ -153,7 +156,7 @@ def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study
         study.tell(trial, state=optuna.trial.TrialState.PRUNED)
     doctor.close()
     seconds = perf_counter() - start
-    watching = setting_up + loop.watching + doctor.overhead * loop.training
+    watching = loop.watching(seconds)
     benign = {each.name() for each in PROFILES["tuning"] if each.benign}
     if doctor.diagnosis is not None:
         why = doctor.diagnosis.problem
@@ -168,7 +171,7 @@ def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Stud
     admit = partial(
         sickbay.watch, every=partial(is_read, steps), epochs=plan.epochs, on_finding="silent"
     )
-    loop, _ = looped(order, data, config, seed, admit)
+    loop = looped(order, data, config, seed, admit)
     epochs: list[Epoch] = []
     values: list[float] = []
     ends: list[float] = []
@@ -182,23 +185,24 @@ def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Stud
             ends.append(perf_counter() - begin)
             if ends[-1] >= order.seconds:
                 break
-        first = {"loss": history.first("loss")}
+        first = {"loss": history.first("loss", FIRST)}
         recorded = Recorded(
             f"{seed}", history.setup, epochs, {"config": config, "seed": seed}, first
         )
-    return Lived(seed, values, ends, perf_counter() - start, 0.0, recorded=recorded)
+    seconds = perf_counter() - start
+    return Lived(seed, values, ends, seconds, loop.watching(seconds), recorded=recorded)
 
 
 def looped(
     order: Order, data: Data, config: Config, seed: int, admit: Callable[..., Doctor]
-) -> tuple[Loop, float]:
-    """Return a trial that is ready to be trained, and how long it took to have it watched."""
+) -> Loop:
+    """Return a trial that is ready to be trained, and watched."""
     torch.manual_seed(seed)
     model = TASKS[order.plan.task].build(made_small(order, config))
     optimizer = optimizer_of(config, model)
     start = perf_counter()
     doctor = admit(model=model, optimizer=optimizer)
-    return Loop(order, data, config, doctor, model, optimizer), perf_counter() - start
+    return Loop(order, data, config, doctor, model, optimizer, perf_counter() - start)
 
 
 def made_small(order: Order, config: Config) -> Config:
@@ -231,9 +235,9 @@ class InOrder:
 def foretold(task: str, lived: Sequence[Lived], epochs: int) -> dict[int, Played]:
     """Play the recorded plain trials; return by their seeds what `tuning` would have done."""
     whole = [each.recorded for each in lived if len(each.values) == epochs]
-    half = Half(task, tuple(each for each in whole if each is not None))
-    rule = Diagnosis(half, PROFILES["tuning"], Histories(half))
-    if not half.trials:
+    part = Part(task, tuple(each for each in whole if each is not None))
+    rule = Diagnosis(part, PROFILES["tuning"], Histories(part))
+    if not part.trials:
         return {}
-    past = play(half, InOrder(), rule, half.budget(len(half.trials)) + 1)
-    return {half.trials[each.trial].about["seed"]: each for each in past}
+    past = play(part, InOrder(), rule, part.budget(len(part.trials)) + 1)
+    return {part.trials[each.trial].about["seed"]: each for each in past}

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import nan
+from math import isfinite
 from statistics import fmean
 from typing import Any, TypeAlias
 
@@ -93,16 +93,20 @@ def searched(results: Results, epochs: int) -> Sheet:
         done = sum(len(each.values) == epochs for each in lived)
         row = [task, "tuning" if tuned else "plain", str(len(lived)), str(done), f"{ten[0]:.4f}"]
         row += [f"{fmean(ten):.4f}", percent(ratio), percent(saved)]
-        row.append(f"{cost:.2%} ({'holds' if cost <= COST else 'FAILS'})" if tuned else "")
+        row.append(f"{cost:.2%}" + f" ({'holds' if cost <= COST else 'FAILS'})" * tuned)
         rows.append(row)
-    note = f"Watching must cost at most {COST:.0%} of the time of the trials."
+    note = f"""
+Watching must cost at most {COST:.0%} of the time of the trials with `tuning`. The plain trials are
+watched too, to be recorded, and that takes of their time.""".lstrip()
     columns = ("task", "search", "tried", "finished", "best", "mean of ten", "Top10HR", "TSBA")
     return Sheet("Live searches", note, (*columns, "cost of watching"), rows)
 
 
 def bests(lived: Sequence[Lived], maximize: bool) -> list[float]:
+    """Return the best of every trial that has got any."""
     choose = max if maximize else min
-    return [choose(each.values, default=nan) for each in lived]
+    reached = ([value for value in each.values if isfinite(value)] for each in lived)
+    return [choose(values) for values in reached if values]
 
 
 def curve(lived: Sequence[Lived]) -> list[tuple[float, float]]:

@@ -17,13 +17,13 @@ def add_run(commands: Any) -> None:
     """Add `run` to the commands."""
     parser = commands.add_parser("run", help="play searches on the recorded pools, and compare")
     parser.add_argument("--pools", type=Path, default=POOLS, help="folder (default: beside this)")
-    parser.add_argument("--half", choices=("calibration", "reporting"), default="reporting")
+    parser.add_argument("--part", choices=("calibration", "reporting"), default="reporting")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), help="(default: all there are)")
     parser.add_argument("--searchers", nargs="+", choices=NAMES, help="(default: all installed)")
     parser.add_argument("--rules", nargs="+", choices=RULES, default=RULES, help="(default: all)")
     parser.add_argument("--seeds", type=int, default=20, help="of each kind (default: 20)")
     parser.add_argument(
-        "--trials", type=float, help="whole ones in the budget (default: an eighth of the half)"
+        "--trials", type=float, help="whole ones in the budget (default: an eighth of the part)"
     )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--json", type=Path, help="everything, search by search")

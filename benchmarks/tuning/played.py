@@ -16,12 +16,11 @@ from rich.console import Console
 from benchmarks.detection.report import machine, plain
 from benchmarks.tuning import plot, tables
 from benchmarks.tuning.figures import figures
-from benchmarks.tuning.half import Half
 from benchmarks.tuning.options import RULES
-from benchmarks.tuning.run import Plan, Search, available, half_of, searches
+from benchmarks.tuning.part import Part
+from benchmarks.tuning.run import Plan, Search, available, part_of, searches
 from benchmarks.tuning.searchers import SEARCHERS
 from benchmarks.tuning.tasks import TASKS
-from sickbay.problems.profiles import PROFILES
 
 
 def run(options: argparse.Namespace) -> None:
@@ -30,19 +29,19 @@ def run(options: argparse.Namespace) -> None:
         plan = planned(options, Path(folder))
         done = list(searches(plan, Console(stderr=True), options.workers))
     done.sort(key=lambda each: (each.task, each.searcher, RULES.index(each.rule), each.seed))
-    halves = {task: half_of(plan, task) for task in plan.tasks}
-    budgets = {task: half.budget(plan.trials) for task, half in halves.items()}
-    told = figures(done, halves, budgets)
-    made = tables.sheets(told, done, halves)
+    parts = {task: part_of(plan, task) for task in plan.tasks}
+    budgets = {task: part.budget(plan.trials) for task, part in parts.items()}
+    told = figures(done, parts, budgets)
+    made = tables.sheets(told, done, parts)
     out = Console(width=None if sys.stdout.isatty() else 180)
     for sheet in made:
         sheet.show(out)
     picture = options.plot or (options.docs and options.docs.with_suffix(".png"))
-    about = about_it(plan, halves, picture)
+    about = about_it(plan, parts, picture)
     if about["missing"]:
         out.print(about["missing"], markup=False)
     if picture:
-        plot.draw(done, halves, budgets, picture)
+        plot.draw(done, parts, budgets, picture)
     if options.docs:
         options.docs.write_text(tables.page(made, about))
     if options.json:
@@ -58,31 +57,27 @@ def planned(options: argparse.Namespace, folder: Path) -> Plan:
         raise SystemExit(f"{options.pools} has no pool of {names}: record it first.")
     return Plan(
         pools=options.pools,
-        half=options.half,
+        part=options.part,
         tasks=tuple(options.tasks or there),
         searchers=tuple(options.searchers or available()),
-        rules=tuple(rule for rule in RULES if rule in options.rules and known(rule)),
+        rules=tuple(rule for rule in RULES if rule in options.rules),
         seeds=options.seeds,
         trials=options.trials,
         draws=folder,
     )
 
 
-def known(rule: str) -> bool:
-    return rule in PROFILES or rule in ("plain", "median", "extrapolation")
-
-
-def about_it(plan: Plan, halves: Mapping[str, Half], picture: Path | None) -> dict[str, Any]:
+def about_it(plan: Plan, parts: Mapping[str, Part], picture: Path | None) -> dict[str, Any]:
     """Return what the figures were made with."""
-    counts = ", ".join(f"{task} {len(half.trials)}" for task, half in halves.items())
+    counts = ", ".join(f"{task} {len(part.trials)}" for task, part in parts.items())
     absent = [name for name in SEARCHERS if name not in available()]
     missing = "SMAC is missing: `pip install smac`." if absent else ""
-    about = {"half": plan.half.capitalize(), "counts": counts, "seeds": plan.seeds}
+    about = {"part": plan.part.capitalize(), "counts": counts, "seeds": plan.seeds}
     trials = (
-        f"{plan.trials:g} trials" if plan.trials else "an eighth of the half's trials, ten at least"
+        f"{plan.trials:g} trials" if plan.trials else "an eighth of the part's trials, ten at least"
     )
     about |= {"trials": trials, "missing": missing, "optuna": optuna.__version__}
-    command = f"python -m benchmarks.tuning run --half {plan.half}"
+    command = f"python -m benchmarks.tuning run --part {plan.part}"
     return about | machine() | {"command": command, "plot": picture.name if picture else ""}
 
 

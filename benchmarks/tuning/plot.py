@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tuning.figures import rising
-from benchmarks.tuning.half import Array, Half
+from benchmarks.tuning.part import Array, Part
 from benchmarks.tuning.run import OTHER, Search
 from benchmarks.tuning.search import curve
 
@@ -25,7 +25,7 @@ MOMENTS = np.linspace(0.05, 1, 96)  # shares of the budget
 
 def draw(
     searches: Iterable[Search],
-    halves: Mapping[str, Half],
+    parts: Mapping[str, Part],
     budgets: Mapping[str, float],
     path: Path,
 ) -> None:
@@ -38,9 +38,9 @@ def draw(
     lines: dict[str, dict[str, list[Array]]] = defaultdict(lambda: defaultdict(list))
     for each in searches:
         if each.seed < OTHER:
-            half, budget = halves[each.task], budgets[each.task]
-            scores = best_at(rising(curve(half, each.played)), MOMENTS * budget)
-            lines[each.task][each.rule].append(half.sign * scores)
+            part, budget = parts[each.task], budgets[each.task]
+            scores = best_at(rising(curve(part, each.played)), MOMENTS * budget)
+            lines[each.task][each.rule].append(part.sign * scores)
     figure, axes = pyplot.subplots(1, len(lines), figsize=(4.6 * len(lines), 3.8), squeeze=False)
     for axis, (task, rules) in zip(axes[0], sorted(lines.items()), strict=True):
         for rule in [rule for rule in COLOURS if rule in rules]:
@@ -58,7 +58,7 @@ def draw(
             )
         axis.set_title(task)
         axis.set_xlabel("time, as a share of the budget")
-        axis.set_ylabel(f"best {halves[task].metric} so far")
+        axis.set_ylabel(f"best {parts[task].metric} so far")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0][0].legend(frameon=False)
     figure.tight_layout()

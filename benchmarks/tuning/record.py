@@ -19,6 +19,7 @@ from benchmarks.tuning.pool import KINDS
 from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.history import History
+from sickbay.problems.never_learnt import FIRST
 from sickbay.readings import Table
 from sickbay.tuning.recorded import Epoch, Recorded
 
@@ -59,7 +60,7 @@ def train(plan: Plan, data: Data, seed: int) -> Recorded:
             doctor.epoch(**metrics)
             epochs.append(Epoch(metrics, newest(doctor.history, steps), seconds))
         history = doctor.history
-        losses, setup, first = history.epochs("loss"), history.setup, history.first("loss", 5)
+        losses, setup, first = history.epochs("loss"), history.setup, history.first("loss", FIRST)
         found = [(each.problem, each.step, each.epoch) for each in doctor.findings]
     epochs = [
         replace(epoch, scalars={"loss": loss, **epoch.scalars})

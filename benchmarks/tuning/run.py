@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks.detection.pool import Failure, work
 from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
-from benchmarks.tuning.half import Half, Which
+from benchmarks.tuning.part import Part, Which
 from benchmarks.tuning.pool import load
 from benchmarks.tuning.rivals import Extrapolation, Foreseen, MedianStopping, Plain, continued
 from benchmarks.tuning.search import Played, Rule, play
@@ -32,10 +32,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played: on which half of which pools, for how long, how often."""
+    """What is played: on which part of which pools, for how long, how often."""
 
     pools: Path
-    half: Which
+    part: Which
     tasks: tuple[str, ...]
     searchers: tuple[str, ...]
     rules: tuple[str, ...]
@@ -105,29 +105,29 @@ def jobs(plan: Plan) -> list[Job]:
 def one(job: Job) -> Search:
     """Play one search."""
     plan, task = job.plan, job.task
-    half = half_of(plan, task)
-    searcher = SEARCHERS[job.searcher](half, job.seed)
-    played = play(half, searcher, rule_of(plan, task, job.rule), half.budget(plan.trials))
+    part = part_of(plan, task)
+    searcher = SEARCHERS[job.searcher](part, job.seed)
+    played = play(part, searcher, rule_of(plan, task, job.rule), part.budget(plan.trials))
     return Search(task, job.searcher, job.rule, job.seed, played)
 
 
 def rule_of(plan: Plan, task: str, name: str) -> Rule:
-    half = half_of(plan, task)
+    part = part_of(plan, task)
     if name == "extrapolation":
-        return Extrapolation(half, draws_of(plan, task))
+        return Extrapolation(part, draws_of(plan, task))
     if name in PROFILES:
-        return Diagnosis(half, problems_of(plan, task, name), histories_of(plan, task))
-    return MedianStopping(half) if name == "median" else Plain(half)
+        return Diagnosis(part, problems_of(plan, task, name), histories_of(plan, task))
+    return MedianStopping(part) if name == "median" else Plain()
 
 
 @cache
-def half_of(plan: Plan, task: str) -> Half:
-    return Half.of(load(plan.pools / f"{task}.zip"), plan.half)
+def part_of(plan: Plan, task: str) -> Part:
+    return Part.of(load(plan.pools / f"{task}.zip"), plan.part)
 
 
 @cache
 def histories_of(plan: Plan, task: str) -> Histories:
-    return Histories(half_of(plan, task))
+    return Histories(part_of(plan, task))
 
 
 @cache
@@ -145,7 +145,7 @@ def foresee(plan: Plan, console: Console, workers: int) -> None:
     """Continue every curve once, and keep what is foreseen in the plan's folder."""
     orders = []
     for task in plan.tasks:
-        trials = range(len(half_of(plan, task).trials))
+        trials = range(len(part_of(plan, task).trials))
         orders += [(plan, task, trials[at : at + AT_ONCE]) for at in trials[::AT_ONCE]]
     told: dict[str, dict[str, Any]] = {task: {} for task in plan.tasks}
     for (_, task, _), some in worked(some_continued, orders, "continuing", console, workers):
@@ -156,4 +156,4 @@ def foresee(plan: Plan, console: Console, workers: int) -> None:
 
 def some_continued(order: tuple[Plan, str, Sequence[int]]) -> Foreseen:
     plan, task, trials = order
-    return continued(half_of(plan, task), trials)
+    return continued(part_of(plan, task), trials)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Ending:
 
 
 class Played(NamedTuple):
-    """A trial as a search saw it: its place in the half, epochs that passed, when it began."""
+    """A trial as a search saw it: its place in the part, epochs that passed, when it began."""
 
     trial: int
     epochs: int
@@ -44,29 +44,29 @@ class Rule(Protocol):
     def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None: ...
 
 
-def play(half: Half, searcher: Searcher, rule: Rule, budget: float) -> list[Played]:
+def play(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[Played]:
     """Search until the budget is spent or nothing is left to be tried."""
-    left, past, clock = list(range(len(half.trials))), list[Played](), 0.0
+    left, past, clock = list(range(len(part.trials))), list[Played](), 0.0
     while left:
         trial = searcher.ask(left)
         left.remove(trial)
-        played = train(half, trial, rule, past, clock, budget)
+        played = train(part, trial, rule, past, clock, budget)
         if not played.epochs:
             break
         past.append(played)
-        clock += played.epochs * half.pace[trial]
-        score = learnt(half, played)
+        clock += played.epochs * part.pace[trial]
+        score = learnt(part, played)
         if score > -inf:
             searcher.tell(trial, score)
     return past
 
 
 def train(
-    half: Half, trial: int, rule: Rule, past: Sequence[Played], start: float, budget: float
+    part: Part, trial: int, rule: Rule, past: Sequence[Played], start: float, budget: float
 ) -> Played:
     """Let the epochs of a trial pass until it is over, is ended, or there is no more time."""
-    epochs = half.scores.shape[1]
-    fitting = min(epochs, int((budget - start) / half.pace[trial] + 1e-9))
+    epochs = part.scores.shape[1]
+    fitting = min(epochs, int((budget - start) / part.pace[trial] + 1e-9))
     for done in range(1, fitting + 1):
         ending = rule.ends(trial, done, past) if done < epochs else None
         if ending is not None:
@@ -74,22 +74,22 @@ def train(
     return Played(trial, fitting, start)
 
 
-def learnt(half: Half, played: Played) -> float:
+def learnt(part: Part, played: Played) -> float:
     """Return the score that a searcher learns from a trial: its best, its last if it was ended.
 
     A benign end leaves it its best. Minus infinity if it never had any.
     """
     if not played.why or played.benign:
-        return float(half.best[played.trial, played.epochs - 1])
-    scores = half.scores[played.trial, : played.epochs]
+        return float(part.best[played.trial, played.epochs - 1])
+    scores = part.scores[played.trial, : played.epochs]
     finite = scores[np.isfinite(scores)]
     return float(finite[-1]) if len(finite) else -inf
 
 
-def curve(half: Half, past: Sequence[Played]) -> list[tuple[float, float]]:
+def curve(part: Part, past: Sequence[Played]) -> list[tuple[float, float]]:
     """Return when each epoch was over, and the score then."""
     return [
-        (each.start + done * half.pace[each.trial], half.scores[each.trial, done - 1])
+        (each.start + done * part.pace[each.trial], part.scores[each.trial, done - 1])
         for each in past
         for done in range(1, each.epochs + 1)
     ]

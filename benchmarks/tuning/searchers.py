@@ -21,7 +21,7 @@ from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
 from optuna.trial import TrialState, create_trial
 
-from benchmarks.tuning.half import Array, Half
+from benchmarks.tuning.part import Array, Part
 from benchmarks.tuning.search import Searcher
 from benchmarks.tuning.spaces import Config, OneOf, Range, place
 
@@ -32,7 +32,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 class Random:
     """Any that is left."""
 
-    def __init__(self, _half: Half, seed: int) -> None:
+    def __init__(self, _part: Part, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
     def ask(self, left: Sequence[int]) -> int:
@@ -43,16 +43,16 @@ class Random:
 
 
 class Pool:
-    """The configurations of a half as a sampler sees them, and which are left."""
+    """The configurations of a part as a sampler sees them, and which are left."""
 
-    def __init__(self, half: Half) -> None:
-        self.distributions = {name: distribution(each) for name, each in half.space.items()}
+    def __init__(self, part: Part) -> None:
+        self.distributions = {name: distribution(each) for name, each in part.space.items()}
         self.left: list[int] = []
         self._columns = {
-            name: np.array([each.to_internal_repr(config[name]) for config in half.configs])
+            name: np.array([each.to_internal_repr(config[name]) for config in part.configs])
             for name, each in self.distributions.items()
         }
-        self._configs = [dict(each) for each in half.configs]
+        self._configs = [dict(each) for each in part.configs]
         self._points: Array | None = None
 
     def columns(self) -> dict[str, Array]:
@@ -70,9 +70,9 @@ class Pool:
 class Asked:
     """A sampler of Optuna, that is asked and told."""
 
-    def __init__(self, half: Half, seed: int, pool: Pool, sampler: BaseSampler) -> None:
-        self._half, self._pool = half, pool
-        self._first = Random(half, seed)
+    def __init__(self, part: Part, seed: int, pool: Pool, sampler: BaseSampler) -> None:
+        self._part, self._pool = part, pool
+        self._first = Random(part, seed)
         self._tried = 0
         self._study = optuna.create_study(sampler=sampler, direction="maximize")
 
@@ -83,10 +83,10 @@ class Asked:
         self._pool.left = list(left)
         trial = self._study.ask(self._pool.distributions)
         self._study.tell(trial, state=TrialState.FAIL)  # its place is taken by what is told
-        return nearest(self._half, trial.params, left)
+        return nearest(self._part, trial.params, left)
 
     def tell(self, trial: int, score: float) -> None:
-        params = dict(self._half.configs[trial])
+        params = dict(self._part.configs[trial])
         tried = create_trial(params=params, distributions=self._pool.distributions, value=score)
         self._study.add_trial(tried)
 
@@ -94,9 +94,9 @@ class Asked:
 class Tpe(Asked):
     """The tree-structured Parzen estimator."""
 
-    def __init__(self, half: Half, seed: int) -> None:
-        pool = Pool(half)
-        super().__init__(half, seed, pool, PoolTpe(pool, seed))
+    def __init__(self, part: Part, seed: int) -> None:
+        pool = Pool(part)
+        super().__init__(part, seed, pool, PoolTpe(pool, seed))
 
 
 class PoolTpe(TPESampler):
@@ -127,9 +127,9 @@ class PoolEstimator(_ParzenEstimator):
 class Gp(Asked):
     """A Gaussian process."""
 
-    def __init__(self, half: Half, seed: int) -> None:
-        pool = Pool(half)
-        super().__init__(half, seed, pool, PoolGp(pool, seed))
+    def __init__(self, part: Part, seed: int) -> None:
+        pool = Pool(part)
+        super().__init__(part, seed, pool, PoolGp(pool, seed))
 
 
 class PoolGp(GPSampler):
@@ -145,9 +145,9 @@ class PoolGp(GPSampler):
         return chosen
 
 
-def nearest(half: Half, config: Config, left: Sequence[int]) -> int:
+def nearest(part: Part, config: Config, left: Sequence[int]) -> int:
     """Return which of those that are left is most like a configuration."""
-    there = half.points[list(left)] - place(half.space, config)
+    there = part.points[list(left)] - place(part.space, config)
     return left[int(np.argmin((there**2).sum(1)))]
 
 
@@ -159,13 +159,13 @@ def distribution(dimension: Range | OneOf) -> BaseDistribution:
     return FloatDistribution(dimension.low, dimension.high, log=dimension.logarithmic)
 
 
-def smac(half: Half, seed: int) -> Searcher:
+def smac(part: Part, seed: int) -> Searcher:
     from benchmarks.tuning.smac_searcher import Smac
 
-    return Smac(half, seed)
+    return Smac(part, seed)
 
 
-SEARCHERS: Mapping[str, Callable[[Half, int], Searcher]] = {
+SEARCHERS: Mapping[str, Callable[[Part, int], Searcher]] = {
     "random": Random,
     "TPE": Tpe,
     "GP": Gp,

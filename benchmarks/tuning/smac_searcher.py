@@ -21,7 +21,7 @@ from smac.acquisition.maximizer import AbstractAcquisitionMaximizer
 from smac.model.random_forest import RandomForest
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.spaces import Config, OneOf, Range, Space
 
 FIRST = 10  # at random, as Optuna's samplers do
@@ -31,10 +31,10 @@ AT_RANDOM = 0.2  # of those after them, which is SMAC's own share
 class Smac:
     """SMAC's random forest, which looks for the best acquisition among what is left."""
 
-    def __init__(self, half: Half, seed: int) -> None:
+    def __init__(self, part: Part, seed: int) -> None:
         space = ConfigurationSpace(seed=seed)
-        space.add([parameter(name, each) for name, each in half.space.items()])
-        self._pool = [Configuration(space, numbers(half.space, each)) for each in half.configs]
+        space.add([parameter(name, each) for name, each in part.space.items()])
+        self._pool = [Configuration(space, numbers(part.space, each)) for each in part.configs]
         self._places = {config: place for place, config in enumerate(self._pool)}
         self._rng = np.random.default_rng(seed)
         self._maximizer = Among(space, self._pool, seed)

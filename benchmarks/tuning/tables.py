@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.detection.report import Sheet
 from benchmarks.tuning.figures import WORDS, Cell, Figure, over
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.run import OTHER, Search
 
 SHARES = ("top10hr", "ceiling", "top10hr_last", "tsba", "sooner", "never", "lost")
@@ -18,7 +18,7 @@ Figures = Mapping[Cell, Mapping[str, Figure]]
 
 PAGE = """# Tuning
 
-{half} half of each pool ({counts}), made by `{command}` with Optuna {optuna}, torch {torch}.
+{part} part of each pool ({counts}), made by `{command}` with Optuna {optuna}, torch {torch}.
 
 Searches are played on recorded trials in the time that these took: a searcher chooses a
 configuration of those that are left, which is "trained", epoch by epoch, until the rule ends it or
@@ -30,9 +30,9 @@ learns of a trial that was ended is its last value, of any other its best.
   continues the curve after a quarter, half and three quarters of the epochs as Domhan et al. (2015)
   do, and ends a trial that beats the best so far in less than 5 % of the cases. **bttackler** and
   **tuning** are profiles of sickbay.
-- **random** draws from what is left of the pool. So do the others for their first ten. **TPE**
-  (Optuna's) then draws its candidates from it, **GP** (Optuna's) and **SMAC** rank it by their
-  acquisition. {missing}
+- **random** draws from what is left of the pool. **TPE**, **GP** (Optuna's) and **SMAC** choose
+  among what is left by what they make of the trials so far; the nearest to what they would ask for
+  anywhere in the space has little in common with it, in so many dimensions. {missing}
 - **Top10HR**: share of the joint ten best trials that came from this search and not from a plain
   one of the same searcher with another seed; 50 % is as good as plain. Every search is compared
   with {seeds} others. Where two searches found the same trial of the pool, both have it, so that
@@ -41,7 +41,7 @@ learns of a trial that was ended is its last value, of any other its best.
   of a plain one. One that never gets there counts with its whole time. A plain search finds its
   best before its time is over, so that plain is not 0 either. **Sooner than plain** compares with
   the moment at which the plain search had its best.
-- **good ones lost**: of the half's best ten per cent that were tried, those that were ended as
+- **good ones lost**: of the part's best ten per cent that were tried, those that were ended as
   sick or hopeless, or as having no more to gain before they were that good.
 
 In brackets: 95 % of resampled seeds.
@@ -50,7 +50,7 @@ In brackets: 95 % of resampled seeds.
 """
 
 
-def sheets(figures: Figures, searches: Sequence[Search], halves: Mapping[str, Half]) -> list[Sheet]:
+def sheets(figures: Figures, searches: Sequence[Search], parts: Mapping[str, Part]) -> list[Sheet]:
     """Return all tables."""
     tasks, searchers, rules = (tuple(dict.fromkeys(cell[n] for cell in figures)) for n in range(3))
     by_task = {(task, rule): mean_of(figures, task, None, rule) for task in tasks for rule in rules}
@@ -68,7 +68,7 @@ def sheets(figures: Figures, searches: Sequence[Search], halves: Mapping[str, Ha
     made.append(sheet("By searcher", "", ("searcher", "rule"), by_searcher, SHOWN))
     whole = (*SHOWN, "best", "ten")
     made.append(sheet("Everything", "", ("task", "searcher", "rule"), figures, whole))
-    made.append(reasons(searches, halves))
+    made.append(reasons(searches, parts))
     return made
 
 
@@ -125,19 +125,19 @@ def must_hold(overall: Mapping[tuple[str], Mapping[str, Figure]]) -> Sheet:
     return Sheet("What must hold", note, ("what", "is", "must be", ""), rows)
 
 
-def reasons(searches: Iterable[Search], halves: Mapping[str, Half]) -> Sheet:
+def reasons(searches: Iterable[Search], parts: Mapping[str, Part]) -> Sheet:
     """Return what trials were ended by, how often, and after what share of their epochs."""
     ended: Counter[tuple[str, str, str]] = Counter()
     epochs: Counter[tuple[str, str, str]] = Counter()
     good: Counter[tuple[str, str, str]] = Counter()
     for search in searches:
-        half = halves[search.task]
+        part = parts[search.task]
         for each in search.played:
             if each.why and search.seed < OTHER:
                 key = (search.task, search.rule, each.why)
                 ended[key] += 1
                 epochs[key] += each.epochs
-                good[key] += each.trial in half.good
+                good[key] += each.trial in part.good
     rows = [
         [*key, str(count), f"{epochs[key] / count:.1f}", str(good[key])]
         for key, count in sorted(ended.items())

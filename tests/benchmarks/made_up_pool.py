@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import exp, log
 from typing import Any
 
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.pool import Pool
 from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS
@@ -36,9 +36,9 @@ def trial(
     return Recorded(f"{task}/{seed}", Setup(epochs=count), epochs, about)
 
 
-def half(*values: Sequence[float], task: str = TASK) -> Half:
+def part(*values: Sequence[float], task: str = TASK) -> Part:
     """Return trials with these values, in this order."""
-    return Half(task, tuple(trial(each, seed=n, task=task) for n, each in enumerate(values)))
+    return Part(task, tuple(trial(each, seed=n, task=task) for n, each in enumerate(values)))
 
 
 def pool(count: int, epochs: int = 4, task: str = TASK) -> Pool:

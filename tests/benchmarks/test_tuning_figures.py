@@ -15,10 +15,10 @@ from benchmarks.tuning.plot import best_at
 from benchmarks.tuning.pool import save
 from benchmarks.tuning.run import OTHER, Search
 from benchmarks.tuning.search import Played
-from tests.benchmarks.made_up_pool import half, pool
+from tests.benchmarks.made_up_pool import part, pool
 
 # Of ten trials the last one is the best ten per cent, from its second epoch on.
-TEN = half(*([0.1, 0.2, 0.15 + place / 100] for place in range(9)), [0.3, 0.5, 0.4])
+TEN = part(*([0.1, 0.2, 0.15 + place / 100] for place in range(9)), [0.3, 0.5, 0.4])
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_what_came_of_a_search() -> None:
 
 def test_a_search_beside_plain_ones() -> None:
     """The method gets to 0.5 in 3 seconds where the plain ones need 6, or never to 0.6."""
-    method = outcome(half([0.4, 0.5], [0.1, 0.1]), [Played(1, 1, 0.0), Played(0, 2, 1.0)])
-    plain = outcome(half([0.1, 0.2], [0.1, 0.5]), [Played(0, 2, 0.0), Played(1, 2, 4.0)])
-    never = outcome(half([0.6, 0.6]), [Played(0, 2, 3.0)])
-    made = compared([method], [plain, never], half([0.5], [0.7]), budget=8.0, seed=0)
+    method = outcome(part([0.4, 0.5], [0.1, 0.1]), [Played(1, 1, 0.0), Played(0, 2, 1.0)])
+    plain = outcome(part([0.1, 0.2], [0.1, 0.5]), [Played(0, 2, 0.0), Played(1, 2, 4.0)])
+    never = outcome(part([0.6, 0.6]), [Played(0, 2, 3.0)])
+    made = compared([method], [plain, never], part([0.5], [0.7]), budget=8.0, seed=0)
     # Joint: 0.5, 0.5, 0.2, 0.1, two of four are the method's; 0.6, 0.5, 0.1, two of three.
     assert made["top10hr"].value == pytest.approx((2 / 4 + 2 / 3) / 2)
     # All that there is, 0.7 and 0.5, would have two of four and two of three as well.
@@ -65,20 +65,20 @@ def test_a_search_beside_plain_ones() -> None:
 
 
 def test_plain_beside_itself_is_no_sooner() -> None:
-    plain = outcome(half([0.1, 0.2]), [Played(0, 2, 0.0)])
-    made = compared([plain], [plain], half([0.2]), budget=8.0, seed=0)
+    plain = outcome(part([0.1, 0.2]), [Played(0, 2, 0.0)])
+    made = compared([plain], [plain], part([0.2]), budget=8.0, seed=0)
     assert (made["sooner"].value, made["top10hr"].value) == (0.0, 0.5)
 
 
 def test_losses_are_told_as_they_are() -> None:
-    lower = half([0.9, 0.3], task="ex96_trans")
+    lower = part([0.9, 0.3], task="ex96_trans")
     plain = outcome(lower, [Played(0, 2, 0.0)])
     made = compared([plain], [plain], lower, budget=8.0, seed=0)
     assert (made["best"].value, made["ten"].value) == (0.3, 0.3)
 
 
 def test_searches_are_compared_with_the_plain_ones_of_other_seeds() -> None:
-    two = half([0.2, 0.2], [0.5, 0.5])
+    two = part([0.2, 0.2], [0.5, 0.5])
     searches = [
         Search("cifar10_lstm", "TPE", "tuning", 0, [Played(1, 2, 0.0)]),
         Search("cifar10_lstm", "TPE", "plain", OTHER, [Played(0, 2, 0.0)]),
@@ -90,7 +90,7 @@ def test_searches_are_compared_with_the_plain_ones_of_other_seeds() -> None:
 
 
 def test_rows_are_as_rules_are_listed() -> None:
-    two = half([0.2, 0.2], [0.5, 0.5])
+    two = part([0.2, 0.2], [0.5, 0.5])
     known = [("GP", "tuning", 0), ("GP", "plain", 0), ("TPE", "median", 0)]
     others = [("GP", "plain", OTHER), ("TPE", "plain", OTHER)]
     searches = [Search("cifar10_lstm", *each, [Played(1, 2, 0.0)]) for each in known + others]
@@ -100,7 +100,7 @@ def test_rows_are_as_rules_are_listed() -> None:
 
 def test_intervals_hold_the_middle_of_what_varies() -> None:
     rng = np.random.default_rng(0)
-    scores = [half([float(score)]) for score in rng.uniform(0.2, 0.8, 20)]
+    scores = [part([float(score)]) for score in rng.uniform(0.2, 0.8, 20)]
     many = [outcome(each, [Played(0, 1, 0.0)]) for each in scores]
     best = compared(many, many, scores[0], budget=8.0, seed=0)["best"]
     assert best.low < best.value < best.high

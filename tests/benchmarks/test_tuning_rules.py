@@ -11,43 +11,43 @@ import pytest
 
 from benchmarks.tuning.curves import foreseen
 from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.rivals import Extrapolation, MedianStopping, Plain, checked, continued
 from benchmarks.tuning.search import Ending, Played
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NoMoreGain, PassiveLoss, Problem
 from sickbay.problems.compared import ComparedProblem, Comparison, Course
-from tests.benchmarks.made_up_pool import half, trial
+from tests.benchmarks.made_up_pool import part, trial
 
 PAST = [Played(place, 2, 0.0) for place in range(5)]  # all to their ends
-SIX = half(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.3)))
+SIX = part(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.3)))
 
 
 def test_plain_ends_nothing() -> None:
-    assert Plain(SIX).ends(5, 1, PAST) is None
+    assert Plain().ends(5, 1, PAST) is None
 
 
 def test_median_ends_what_is_below_the_median_of_the_finished() -> None:
-    lower = half(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.29)))
+    lower = part(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.29)))
     assert MedianStopping(lower).ends(5, 1, PAST) == Ending("median")
     assert MedianStopping(SIX).ends(5, 1, PAST) is None  # just as good
 
 
 def test_median_waits_for_five_that_went_to_their_ends() -> None:
-    lower = half(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.29)))
+    lower = part(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.29)))
     assert MedianStopping(lower).ends(5, 1, PAST[:4]) is None
     assert MedianStopping(lower).ends(5, 1, [*PAST[:4], Played(4, 1, 0.0, "median")]) is None
 
 
 def test_median_compares_the_best_so_far() -> None:
-    fallen = half(*([0.3, 0.3] for _ in range(5)), [0.4, 0.0])
+    fallen = part(*([0.3, 0.3] for _ in range(5)), [0.4, 0.0])
     assert MedianStopping(fallen).ends(5, 2, PAST) is None
 
 
 def test_extrapolation_ends_what_hardly_beats_the_best() -> None:
     draws = np.linspace(0, 1, 101)
-    rule = Extrapolation(half([0.1, 0.93], [0.1, 0.97], [0.1, 0.2]), {(2, 1): draws})
+    rule = Extrapolation(part([0.1, 0.93], [0.1, 0.97], [0.1, 0.2]), {(2, 1): draws})
     assert rule.ends(2, 1, [Played(0, 2, 0.0)]) is None  # beats 0.93 in 7 of 101
     assert rule.ends(2, 1, [Played(0, 2, 0.0), Played(1, 2, 2.0)]) == Ending("extrapolation")
     assert rule.ends(2, 2, [Played(1, 2, 2.0)]) is None  # not an epoch to check at
@@ -68,7 +68,7 @@ def test_curves_are_continued() -> None:
 
 def test_losses_are_continued_too() -> None:
     curve = [1.0 + 2.0 / epoch for epoch in range(1, 13)]
-    losses = half(curve, [1000 * each for each in curve], task="ex96_trans")
+    losses = part(curve, [1000 * each for each in curve], task="ex96_trans")
     assert checked(losses) == [3, 6, 9]
     told = continued(losses, [0]), continued(losses, [1])
     draws = told[0][0, 6]
@@ -125,7 +125,7 @@ class Counting(Problem):
 
 
 def test_a_problem_is_asked_about_a_history_once() -> None:
-    histories = Histories(Half("cifar10_lstm", (trial([0, 0], losses=[0.9, 0.4]),)))
+    histories = Histories(Part("cifar10_lstm", (trial([0, 0], losses=[0.9, 0.4]),)))
     once = remembered(Counting(limit=0.6))
     found = [once.check(histories(0, 2)) for _ in range(3)]
     assert len(Counting.asked) == 1
@@ -148,5 +148,5 @@ class Broken(Problem):
 
 def diagnosis(losses: Sequence[Sequence[float]], problem: Problem) -> Diagnosis:
     trials = [trial([0.0] * len(each), losses=each) for each in losses]
-    there = Half("cifar10_lstm", tuple(trials))
+    there = Part("cifar10_lstm", tuple(trials))
     return Diagnosis(there, [problem], Histories(there))

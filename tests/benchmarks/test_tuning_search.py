@@ -7,9 +7,9 @@ from math import inf, nan
 
 import pytest
 
-from benchmarks.tuning.half import Half
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.search import Ending, Played, curve, learnt, play
-from tests.benchmarks.made_up_pool import half, pool, trial
+from tests.benchmarks.made_up_pool import part, pool, trial
 
 
 class InOrder:
@@ -38,36 +38,36 @@ class At:
 
 def test_even_seeds_are_for_calibration() -> None:
     whole = pool(5)
-    calibration, reporting = Half.of(whole, "calibration"), Half.of(whole, "reporting")
+    calibration, reporting = Part.of(whole, "calibration"), Part.of(whole, "reporting")
     assert [each.about["seed"] for each in calibration.trials] == [0, 2, 4]
     assert [each.about["seed"] for each in reporting.trials] == [1, 3]
 
 
 def test_scores_are_higher_for_lower_losses_and_the_worst_for_nan() -> None:
-    losses = half([0.5, nan, 0.25], [inf, 2.0, 1.0], task="ex96_trans")
+    losses = part([0.5, nan, 0.25], [inf, 2.0, 1.0], task="ex96_trans")
     assert losses.scores.tolist() == [[-0.5, -inf, -0.25], [-inf, -2.0, -1.0]]
     assert losses.best.tolist() == [[-0.5, -0.5, -0.25], [-inf, -2.0, -1.0]]
 
 
 def test_an_epoch_takes_the_median() -> None:
-    disturbed = Half("cifar10_lstm", (trial([0.1, 0.2, 0.3], seconds=[2.0, 3.0, 90.0]),))
+    disturbed = Part("cifar10_lstm", (trial([0.1, 0.2, 0.3], seconds=[2.0, 3.0, 90.0]),))
     assert disturbed.pace.tolist() == [3.0]
     assert disturbed.budget(2) == 18.0
 
 
 def test_the_budget_is_an_eighth_of_the_trials_and_ten_at_least() -> None:
-    assert half(*[[0.1, 0.2]] * 96).budget() == 24.0
-    assert half(*[[0.1, 0.2]] * 8).budget() == 20.0
+    assert part(*[[0.1, 0.2]] * 96).budget() == 24.0
+    assert part(*[[0.1, 0.2]] * 8).budget() == 20.0
 
 
 def test_the_best_ten_per_cent() -> None:
-    twenty = half(*([score / 20, 0.0] for score in range(20)))
+    twenty = part(*([score / 20, 0.0] for score in range(20)))
     assert twenty.good == {18, 19}
     assert twenty.bar == 18 / 20
 
 
 def test_trials_follow_each_other_in_recorded_time() -> None:
-    three = half([0.1, 0.2], [0.3, 0.1], [0.5, 0.6])
+    three = part([0.1, 0.2], [0.3, 0.1], [0.5, 0.6])
     searcher = InOrder()
     past = play(three, searcher, At(t1=1), budget=100)
     assert past == [Played(0, 2, 0.0), Played(1, 1, 2.0, "it"), Played(2, 2, 3.0)]
@@ -76,13 +76,13 @@ def test_trials_follow_each_other_in_recorded_time() -> None:
 
 
 def test_the_budget_cuts_a_trial_between_epochs() -> None:
-    two = half([0.1, 0.2, 0.3], [0.4, 0.5, 0.6])
+    two = part([0.1, 0.2, 0.3], [0.4, 0.5, 0.6])
     assert play(two, InOrder(), At(), 4.5) == [Played(0, 3, 0.0), Played(1, 1, 3.0)]
     assert play(two, InOrder(), At(), 3.5) == [Played(0, 3, 0.0)]
 
 
 def test_a_trial_is_not_ended_after_its_last_epoch() -> None:
-    assert play(half([0.1, 0.2]), InOrder(), At(t0=2), 9) == [Played(0, 2, 0.0)]
+    assert play(part([0.1, 0.2]), InOrder(), At(t0=2), 9) == [Played(0, 2, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,10 @@ def test_a_trial_is_not_ended_after_its_last_epoch() -> None:
     ids=["best", "ended: last", "benign: best", "ended with NaN: last finite", "never any"],
 )
 def test_what_is_learnt(played: Played, score: float) -> None:
-    assert learnt(half([0.1, 0.6, 0.4, nan], [nan] * 4), played) == score
+    assert learnt(part([0.1, 0.6, 0.4, nan], [nan] * 4), played) == score
 
 
 def test_a_searcher_is_not_told_of_a_trial_without_a_score() -> None:
     searcher = InOrder()
-    play(half([nan, nan], [0.1, 0.2]), searcher, At(), 9)
+    play(part([nan, nan], [0.1, 0.2]), searcher, At(), 9)
     assert searcher.told == [(1, 0.2)]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.tuning.half import Half
 from benchmarks.tuning.options import NAMES
+from benchmarks.tuning.part import Part
 from benchmarks.tuning.rivals import Plain
 from benchmarks.tuning.run import available
 from benchmarks.tuning.search import Searcher, play
 from benchmarks.tuning.searchers import SEARCHERS, Asked, Gp, Tpe, nearest
-from tests.benchmarks.made_up_pool import TASK, half, pool, trial
+from tests.benchmarks.made_up_pool import TASK, part, pool, trial
 
-MANY = Half(TASK, tuple(pool(120).trials))
+MANY = Part(TASK, tuple(pool(120).trials))
 pytestmark = pytest.mark.filterwarnings("ignore:Please use:DeprecationWarning")  # of SMAC
 
 
@@ -22,7 +22,7 @@ def test_all_searchers_are_offered() -> None:
 
 def test_the_nearest_that_is_left() -> None:
     rates = [0.001, 0.01, 0.1]
-    three = Half(TASK, tuple(trial([0.0], seed=0, learning_rate=rate) for rate in rates))
+    three = Part(TASK, tuple(trial([0.0], seed=0, learning_rate=rate) for rate in rates))
     asked = {**three.configs[0], "learning_rate": 0.02}
     assert nearest(three, asked, [0, 1, 2]) == 1
     assert nearest(three, asked, [0, 2]) == 2
@@ -30,8 +30,8 @@ def test_the_nearest_that_is_left() -> None:
 
 @pytest.mark.parametrize("name", available())
 def test_every_trial_is_tried_once(name: str) -> None:
-    few = Half(TASK, tuple(pool(25).trials))
-    past = play(few, SEARCHERS[name](few, 0), Plain(few), budget=1000)
+    few = Part(TASK, tuple(pool(25).trials))
+    past = play(few, SEARCHERS[name](few, 0), Plain(), budget=1000)
     assert sorted(each.trial for each in past) == list(range(25))
 
 
@@ -49,12 +49,12 @@ def test_searchers_learn(name: str) -> None:
 
 
 def order(searcher: Searcher, trials: int = 16) -> list[int]:
-    return [each.trial for each in play(MANY, searcher, Plain(MANY), MANY.budget(trials))]
+    return [each.trial for each in play(MANY, searcher, Plain(), MANY.budget(trials))]
 
 
 @pytest.mark.parametrize("kind", [Tpe, Gp])
 def test_what_was_tried_is_learnt_not_what_was_asked_for(kind: type[Tpe] | type[Gp]) -> None:
-    two = half([0.1], [0.2])
+    two = part([0.1], [0.2])
     searcher: Asked = kind(two, 0)
     tried = searcher.ask([1])
     searcher.tell(tried, 0.2)

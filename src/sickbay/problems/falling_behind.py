@@ -31,7 +31,7 @@ class FallingBehind(ComparedProblem):
         0.31 after 6 epochs, gaining 0.005 an epoch: it will not get to 0.6 as the best 20 % did
 
     Reference:
-        Made for this library; chosen by `python -m benchmarks.tuning run --half calibration`.
+        Made for this library; chosen by `python -m benchmarks.tuning run --part calibration`.
     """
 
     severity = "info"

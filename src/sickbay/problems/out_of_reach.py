@@ -32,7 +32,7 @@ class OutOfReach(ComparedProblem):
         0.12 after 2 epochs, 0.48 short of the best 20 %; none has gained more than 0.2 from there
 
     Reference:
-        Made for this library; chosen by `python -m benchmarks.tuning run --half calibration`.
+        Made for this library; chosen by `python -m benchmarks.tuning run --part calibration`.
     """
 
     severity = "info"

@@ -100,7 +100,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         UnexpectedLoss(),
         NoMoreGain(),
     ),
-    # To end trials of a search; chosen by what `python -m benchmarks.tuning run --half calibration`
+    # To end trials of a search; chosen by what `python -m benchmarks.tuning run --part calibration`
     # shows.
     "tuning": (
         NonFinite(),

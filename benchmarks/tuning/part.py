@@ -1,4 +1,4 @@
-"""One half of a pool, as numbers: what searches are played on."""
+"""A part of a pool, as numbers: what searches are played on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALIBRATED = range(0, 250, 2)  # seeds of the trials that thresholds were chosen
 
 
 @dataclass(frozen=True)
-class Half:
+class Part:
     """Trials of a task that are over, known by their places here.
 
     Scores are values of the metric with the sign that makes higher better; what is not finite is
@@ -31,7 +31,7 @@ class Half:
     trials: tuple[Recorded, ...]
 
     @classmethod
-    def of(cls, pool: Pool, which: Which) -> Half:
+    def of(cls, pool: Pool, which: Which) -> Part:
         """Return the trials to calibrate by, or the others, to report on."""
         wanted = which == "calibration"
         chosen = (each for each in pool.trials if (each.about["seed"] in CALIBRATED) == wanted)
