@@ -89,12 +89,13 @@ def notices(folder: str) -> list[str]:
 
 def search(folder: str) -> list[dict[str, Any]]:
     """Return what the last report of each trial has told."""
-    kinds = [(0.5, False), (0.0, False), (0.5, True)]  # two workers: the third comes later
+    kinds = [(0.5, False), (0.0, False), (0.5, True)]
     space = [{"rate": rate, "compared": one, "folder": folder} for rate, one in kinds]
     results = tune.Tuner(
         lambda config: stubborn(config["trial"]),
         param_space={"trial": tune.grid_search(space)},
-        tune_config=tune.TuneConfig(reuse_actors=True),
+        # One by one, so that the first is over when the third asks.
+        tune_config=tune.TuneConfig(reuse_actors=True, max_concurrent_trials=1),
         run_config=tune.RunConfig(
             stop=CombinedStopper(DiagnosisStopper(), MaximumIterationStopper(8)),
             storage_path=folder,
