@@ -317,3 +317,15 @@ def test_every_by_a_function() -> None:
     read = [step for step in range(10) if governor.due(step) == {"gradient", "weight"}]
     assert read == [0, 1, 7]
     assert [step for step in range(10) if governor.judging_due(step)] == read
+
+
+@pytest.mark.parametrize(("eager", "always"), [(True, 3), (False, 1)])
+def test_a_start_that_is_not_eager_reads_once(eager: bool, always: int) -> None:
+    governor = Governor("auto", 0.01, ["gradient"], eager)
+    read = []
+    governor.lap(0.001, {})  # the user's preparations
+    for step in range(40):
+        due = "gradient" in governor.due(step)
+        read.append(due)
+        governor.lap(0.001, {"gradient": 0.05 if due else 0.0})
+    assert read == [True] * always + [False] * (40 - always)

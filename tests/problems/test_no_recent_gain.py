@@ -48,6 +48,8 @@ def test_gains_that_do_not_count() -> None:
     ("rates", "expected"),
     [
         pytest.param([0.1] * 6, True, id="constant"),
+        pytest.param([0.1, 0.1 + 1e-17, 0.1 + 3e-17, 0.1, 0.1, 0.1], True, id="rounded"),
+        pytest.param([0.1, 0.1 + 2e-16, 0.1, 0.1 - 2e-16, 0.1, 0.1], True, id="a-bit-off"),
         pytest.param([0.1, 0.1, 0.1, 0.09, 0.08, 0.07], False, id="still-high"),
         pytest.param([0.1, 0.1, 0.1, 0.08, 0.06, 0.05], True, id="lowered-by-half"),
         pytest.param([0.01, 0.02, 0.03, 0.04, 0.05, 0.06], False, id="rising"),

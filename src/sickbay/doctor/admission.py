@@ -90,6 +90,7 @@ def admit(
     chart: Chart,
     on_finding: OnFinding,
     activations: bool,
+    eager: bool = True,
 ) -> Admitted:
     """Check what was given, and return what a doctor is made of."""
     check_model(model)
@@ -97,7 +98,7 @@ def admit(
     check_on_finding(on_finding, optimizers)
     check_epochs(epochs)
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
-    governor = Governor(every, budget, kinds if activations else kinds[:-1])
+    governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)
     history = History(Setup(epochs=epochs))
     record = Record(history, {each.name(): each for each in problems}, on_finding, chart)
     return model, optimizers, governor, problems, history, record

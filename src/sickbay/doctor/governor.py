@@ -36,7 +36,8 @@ class Governor:
     With a number for `every` it is that: every so many steps, for all kinds or for each; with a
     function, those that it says yes to, and only these are judged if nothing strange happens. With
     "auto" each kind has a purse: every step pays a share of the budget in, and a kind is read when
-    its purse holds the price of a reading, so the cost stays within the budget on any model.
+    its purse holds the price of a reading, so the cost stays within the budget on any model. The
+    start costs more, unless it is not to be `eager`: then each kind is read once.
 
     >>> governor = Governor("auto", budget=0.01, kinds=["gradient"])
     >>> governor.due(0)  # the first step is always read
@@ -50,7 +51,9 @@ class Governor:
     True
     """
 
-    def __init__(self, every: Every, budget: float, kinds: Iterable[Kind]) -> None:
+    def __init__(
+        self, every: Every, budget: float, kinds: Iterable[Kind], eager: bool = True
+    ) -> None:
         self.kinds = tuple(kinds)
         self.every = check_every(every)
         self.budget = check_budget(budget)
@@ -58,8 +61,10 @@ class Governor:
         payees = [*self.kinds, "judging"]
         total = sum(SHARES[each] for each in payees)
         self._shares = {each: SHARES[each] / total for each in payees}
-        self._purses = {each: START_SECONDS * share for each, share in self._shares.items()}
-        self._start = START_STEPS
+        start = START_SECONDS if eager else 0.0
+        self._purses = {each: start * share for each, share in self._shares.items()}
+        self._start = START_STEPS if eager else 0
+        self._always = ALWAYS_READ if eager else dict.fromkeys(ALWAYS_READ, 1)
         self._closer_until = dict.fromkeys(payees, -1)
         self._prices = dict.fromkeys(payees, 0.0)
         self._book_price = self._passing_price = self._looking_price = self._step_time = 0.0
@@ -75,7 +80,7 @@ class Governor:
             return {
                 kind
                 for kind in self.kinds
-                if step < max(ALWAYS_READ[kind], self._closer_until[kind])
+                if step < max(self._always[kind], self._closer_until[kind])
                 or self._purses[kind] >= self._prices[kind]
             }
         if isinstance(self.every, Mapping):

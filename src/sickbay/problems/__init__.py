@@ -10,7 +10,6 @@ from sickbay.problems.dead_units import DeadUnits as DeadUnits
 from sickbay.problems.double_activation import DoubleActivation as DoubleActivation
 from sickbay.problems.dying_relu import DyingRelu as DyingRelu
 from sickbay.problems.exploding_gradient import ExplodingGradient as ExplodingGradient
-from sickbay.problems.falling_behind import FallingBehind as FallingBehind
 from sickbay.problems.frozen_by_accident import FrozenByAccident as FrozenByAccident
 from sickbay.problems.gradient_collapse import GradientCollapse as GradientCollapse
 from sickbay.problems.gradient_spike import GradientSpike as GradientSpike

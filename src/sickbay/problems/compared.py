@@ -57,6 +57,10 @@ class Comparison:
         """The best of the trial so far, minus infinity if there is none."""
         return self.after(self.own, self.done)
 
+    def value(self, height: float) -> float:
+        """Return the value of the metric that a height stands for."""
+        return height if self.maximize else -height
+
     def after(self, course: Course, epochs: int) -> float:
         """Return the best height of a trial in its first epochs, minus infinity if it has none."""
         highest, lowest = course.extremes[min(max(0, epochs), len(course.values))]

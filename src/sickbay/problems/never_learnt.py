@@ -8,6 +8,7 @@ from sickbay.problems.stages import adaptive_window
 from sickbay.thresholds import threshold
 
 FIRST = 5  # steps whose median is the first loss
+FAR = 1.0  # above the first loss, as a share of it: what falls there was thrown off
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +21,10 @@ class NeverLearnt(Problem):
     How it is judged:
         `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and `steps`
         steps. In none of all epochs the mean of the training loss, or the validation loss, was
-        below the first training loss (the median of 5 steps) by `drop` of that, nor did it fall by
-        `still` of that from the last epoch to this one, to below where it began: it may be on its
-        way then. In a search where no trial learns more, those with the lowest training losses are
-        left alone.
+        below the first training loss (the median of 5 steps) by `drop` of that. Nor did it fall by
+        `still` of that from the last epoch to this one: it may be on its way then, unless it is far
+        above where it began. In a search where no trial learns more, those with the lowest training
+        losses are left alone.
 
     Example:
         >>> from sickbay.readings import Setup
@@ -55,7 +56,8 @@ class NeverLearnt(Problem):
             return None
         best = min(judged, default=first)
         limit = first - self.drop * abs(first)
-        falling = losses[-2] - losses[-1] >= self.still * abs(first) and losses[-1] < first
+        falling = losses[-2] - losses[-1] >= self.still * abs(first)
+        falling &= losses[-1] < first + FAR * abs(first)
         if best <= limit or falling:
             return None
         message = (

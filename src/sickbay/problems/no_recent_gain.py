@@ -49,10 +49,10 @@ class NoRecentGain(ComparedProblem):
         if beside.done <= window or not history.setup.epochs or not is_over(history, self.after):
             return None
         rates = history.epochs("lr")
-        if rates and min(rates) < max(rates) < 2 * rates[-1]:
+        if rates and min(rates) < 0.999 * max(rates) and max(rates) < 2 * rates[-1]:
             return None
         before = beside.after(beside.own, beside.done - window)
         if not beside.height - before <= self.gain * abs(before):
             return None
-        message = f"{abs(before):.3g} was reached {window} epochs ago"
-        return self.found(history, message, best=before)
+        message = f"{beside.value(before):.3g} was reached {window} epochs ago"
+        return self.found(history, message, best=beside.value(before))

@@ -58,8 +58,9 @@ class OutOfReach(ComparedProblem):
         own = beside.pace(adaptive_window(history, self.window)) * left
         if not isfinite(bar) or not lack > max(self.slack * most, self.pace * own):
             return None
+        now = beside.value(beside.height)
         message = (
-            f"{abs(beside.height):.3g} after {beside.done} epochs, {lack:.3g} short of the best "
+            f"{now:.3g} after {beside.done} epochs, {lack:.3g} short of the best "
             f"{100 * self.share:g} %; none has gained more than {most:.3g} from there"
         )
         return self.found(history, message, lack=lack, most=most)

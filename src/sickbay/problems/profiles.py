@@ -15,7 +15,6 @@ from sickbay.problems import (
     DoubleActivation,
     DyingRelu,
     ExplodingGradient,
-    FallingBehind,
     FrozenByAccident,
     GradientCollapse,
     GradientSpike,
@@ -109,7 +108,6 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         UnchangedWeights(),
         NeverLearnt(),
         OutOfReach(),
-        FallingBehind(),
         NoRecentGain(),
     ),
     "training_doctor": (

@@ -88,6 +88,7 @@ def watch(
         chart=None if chart is None else Path(chart) / f"trial-{trial.number}",
         on_finding="advise" if notes is None else pass_over,
         activations=activations,
+        eager=False,  # trials are many and short, and are judged when an epoch is over
     )
     record = admitted[-1]
     if notes is not None:

@@ -77,6 +77,7 @@ def watch(
         chart=None if chart is None else Path(chart) / f"trial-{trial}",
         on_finding=pass_over,
         activations=activations,
+        eager=False,  # trials are many and short, and are judged when an epoch is over
     )
     record = admitted[-1]
     if record.path is not None:
