@@ -96,6 +96,17 @@ class Always(Problem):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outdone(ComparedProblem):
+    """The first epoch is over, and others are said to be better."""
+
+    advice = "none"
+    severity = "info"
+
+    def compare(self, history: History, beside: Comparison) -> Finding | None:
+        return self.found(history, "by others") if beside.done else None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Broken(Problem):
     """Raises."""
 

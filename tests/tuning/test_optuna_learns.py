@@ -11,7 +11,7 @@ from optuna.trial import TrialState
 
 from sickbay.tuning.optuna import DiagnosisPruner, watch
 from tests.tuning.loops import network
-from tests.tuning.made_up import Rising
+from tests.tuning.made_up import Outdone, Rising
 from tests.tuning.test_optuna import objective, study
 
 SICK, HEALTHY = 0.0, 0.5  # rates
@@ -43,6 +43,14 @@ class TestConstraint:
         (trial,) = searched(50.0, learns="constraint", problems=[Rising()])
         assert trial.constraints == {"sickbay": -1.0}
         assert trial.user_attrs["sickbay:diagnosis"]["benign"]
+
+    @pytest.mark.parametrize("learns", ["constraint", "penalty"])
+    def test_a_trial_that_others_are_merely_better_than_is_sound(self, learns: str) -> None:
+        (trial,) = searched(HEALTHY, learns=learns, problems=[Outdone()])
+        assert trial.user_attrs["sickbay:diagnosis"]["problem"] == "outdone"
+        assert trial.state == TrialState.COMPLETE
+        assert trial.value == max(trial.intermediate_values.values())
+        assert trial.constraints == ({"sickbay": -1.0} if learns == "constraint" else {})
 
     def test_one_that_ends_before_it_has_a_value_gets_the_worst_of_the_study(self) -> None:
         made = study()

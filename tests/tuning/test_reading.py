@@ -254,6 +254,12 @@ def test_what_cannot_be_read(folder: Path) -> None:
         read(folder, direction="up")
 
 
+def test_the_file_of_a_database_is_to_be_named_as_one(tmp_path: Path) -> None:
+    optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db")
+    with pytest.raises(UsageError, match="is a database; name it 'sqlite:///"):
+        read(tmp_path / "study.db")
+
+
 def test_trials_that_never_ended_an_epoch(tmp_path: Path) -> None:
     ChartWriter(tmp_path / "trial-0", Setup()).close()
     with pytest.raises(UsageError, match="no trial has got to the end of an epoch"):

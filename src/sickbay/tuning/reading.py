@@ -19,6 +19,7 @@ from sickbay.tuning.stored import is_journal, stored
 
 Found: TypeAlias = tuple[Sequence[Recorded], Mapping[str, Any]]  # and what is noted of them
 
+SQLITE = b"SQLite format 3"  # how such files begin
 USUAL = ("val_accuracy", "val_loss", "loss")  # what is compared by if nothing is said
 LOW_IS_GOOD = ("loss", "error", "perplexity")
 
@@ -89,6 +90,9 @@ def _from_folder(folder: Path) -> Found:
 
 
 def _from_pool(path: Path) -> Found:
+    with path.open("rb") as file:
+        if file.read(len(SQLITE)) == SQLITE:
+            raise UsageError(f"{str(path)!r} is a database; name it 'sqlite:///{path}'.")
     try:
         known = pool.load(path)
     except (OSError, BadZipFile, KeyError, ValueError) as error:

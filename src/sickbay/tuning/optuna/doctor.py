@@ -65,7 +65,7 @@ class OptunaDoctor(TrialDoctor):
     @property
     def _was_sick(self) -> bool:
         """Whether it was ended because something is wrong; to find it alone does not end it."""
-        return self._done and self._end is not None and not self._end.benign
+        return self._done and self._end is not None and is_sick(self._end)
 
     def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
         notes = self._notes
@@ -92,7 +92,7 @@ class OptunaDoctor(TrialDoctor):
             return False
         if not notes.diagnosis(end):
             return False
-        if not end.benign and (self._learns == "last" or not self._can_complete()):
+        if not end.benign and (self._learns == "last" or not self._can_complete(end)):
             self._finish()
             raise TrialPruned(sentence(end.finding))
         self._record.notice(f"trial {notes.number} is done: {sentence(end.finding)}")
@@ -102,11 +102,18 @@ class OptunaDoctor(TrialDoctor):
         for trouble in notes.troubles:
             self._record.notice(trouble)
 
-    def _can_complete(self) -> bool:
-        """Tell whether there is a value for a sick trial to return."""
+    def _can_complete(self, end: End) -> bool:
+        """Tell whether there is a value for a trial to return that is ended before its time."""
+        if not is_sick(end):
+            return self.best is not None
         if self._penalty is None and self._notes is not None and self._notes.is_single:
             self._penalty = self._notes.worst(self._maximize)
         return self._penalty is not None or (self._learns == "constraint" and self.best is not None)
+
+
+def is_sick(end: End) -> bool:
+    """Tell whether something is wrong; a trial that others are merely better than is sound."""
+    return not end.benign and end.finding.severity != "info"
 
 
 def sentence(finding: Finding) -> str:
