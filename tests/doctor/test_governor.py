@@ -15,6 +15,7 @@ from sickbay.doctor.governor import (
     CLOSER,
     DEBT,
     MOST,
+    SHARES,
     START_SECONDS,
     START_STEPS,
     Governor,
@@ -319,11 +320,24 @@ def test_every_by_a_function() -> None:
     assert [step for step in range(10) if governor.judging_due(step)] == read
 
 
+def test_a_start_that_is_not_eager_waits_until_what_is_dear_can_be_paid_for() -> None:
+    governor = Governor("auto", 0.01, ["gradient", "activation"], eager=False)
+    read = []
+    for step in range(2000):
+        due = governor.due(step)
+        read.append("activation" in due)
+        prices = {"gradient": 0.0001, "activation": 0.004}
+        governor.lap(5.0 if not step else 0.01, {each: prices[each] for each in due})
+    share = 0.01 * AIM * SHARES["activation"] / (1 - SHARES["weight"] - SHARES["batch"])
+    first = read.index(True)
+    assert first == pytest.approx(1 / share, rel=0.1)  # a reading is guessed to cost a step
+    assert sum(read) == pytest.approx((2000 - first) * share / 0.4, rel=0.2)  # and costs less
+
+
 @pytest.mark.parametrize(("eager", "always"), [(True, 3), (False, 1)])
 def test_a_start_that_is_not_eager_reads_once(eager: bool, always: int) -> None:
     governor = Governor("auto", 0.01, ["gradient"], eager)
     read = []
-    governor.lap(0.001, {})  # the user's preparations
     for step in range(40):
         due = "gradient" in governor.due(step)
         read.append(due)

@@ -17,6 +17,7 @@ START_SECONDS = 0.02  # in all purses together at the start
 START_STEPS = 50  # steps for which the budget is doubled
 # Steps that are read whatever it costs: as many as a problem must show in.
 ALWAYS_READ: Mapping[str, int] = {"gradient": 3, "activation": 3, "weight": 3, "batch": 8}
+READ_ONCE: Mapping[str, int] = {"gradient": 1, "weight": 1}  # the cheap ones, if not eager
 ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
 LEAST = 0.05  # of the aim is for readings in any case, or a very fast loop would never be read
@@ -37,7 +38,8 @@ class Governor:
     function, those that it says yes to, and only these are judged if nothing strange happens. With
     "auto" each kind has a purse: every step pays a share of the budget in, and a kind is read when
     its purse holds the price of a reading, so the cost stays within the budget on any model. The
-    start costs more, unless it is not to be `eager`: then each kind is read once.
+    start costs more, unless it is not to be `eager`: then gradients and weights are read once, and
+    what is dear is read when it can be paid for, at a guess of what it costs.
 
     >>> governor = Governor("auto", budget=0.01, kinds=["gradient"])
     >>> governor.due(0)  # the first step is always read
@@ -64,7 +66,7 @@ class Governor:
         start = START_SECONDS if eager else 0.0
         self._purses = {each: start * share for each, share in self._shares.items()}
         self._start = START_STEPS if eager else 0
-        self._always = ALWAYS_READ if eager else dict.fromkeys(ALWAYS_READ, 1)
+        self._always, self._eager = ALWAYS_READ if eager else READ_ONCE, eager
         self._closer_until = dict.fromkeys(payees, -1)
         self._prices = dict.fromkeys(payees, 0.0)
         self._book_price = self._passing_price = self._looking_price = self._step_time = 0.0
@@ -80,14 +82,18 @@ class Governor:
             return {
                 kind
                 for kind in self.kinds
-                if step < max(self._always[kind], self._closer_until[kind])
-                or self._purses[kind] >= self._prices[kind]
+                if step < max(self._always.get(kind, 0), self._closer_until[kind])
+                or self._affords(kind)
             }
         if isinstance(self.every, Mapping):
             every = self.every
             return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
         read = self.every(step) if callable(self.every) else step % self.every == 0
         return set(self.kinds) if read else set()
+
+    def _affords(self, each: str) -> bool:
+        known = self._eager or self._prices[each] > 0
+        return known and self._purses[each] >= self._prices[each]
 
     def look_closer(self, step: int) -> None:
         """Read everything in the steps from `step` on, but what is deep in debt already."""
@@ -119,6 +125,8 @@ class Governor:
         if self.every != "auto":
             return
         if is_first:  # its cost is that of starting, its time the user's preparations
+            for each in () if self._eager else self._purses:
+                self._settle(each, 0.0, costs.get(each, 0.0))
             return
         if self._step_time:
             elapsed = min(elapsed, PAUSE * steps * self._step_time)
@@ -136,6 +144,8 @@ class Governor:
         income = start * AIM * self.budget * elapsed
         spare = max(income - running, LEAST * income)
         for each, share in self._shares.items():
+            if not self._eager and each in self.kinds and not self._prices[each]:
+                self._prices[each] = self._step_time  # a guess, until there is a first reading
             self._settle(each, share * spare, costs.get(each, 0.0))
 
     def _settle(self, each: str, income: float, cost: float) -> None:
