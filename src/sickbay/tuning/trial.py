@@ -88,6 +88,8 @@ class TrialDoctor(Doctor):
     ) -> list[Finding]:
         """Tell the doctor that a step was made, as in `Doctor.step`; the trial may end here."""
         ended = self._accept() if self._checker.end is not None and self._end is None else []
+        if ended and self._done:
+            self._ended_inside()
         return ended + super().step(loss, outputs=outputs, targets=targets, **metrics)
 
     def epoch(self, **metrics: Tensor | float) -> list[Finding]:
@@ -119,6 +121,9 @@ class TrialDoctor(Doctor):
             return self._accept()
         self._try_to_conclude()  # it was not possible before
         return []
+
+    def _ended_inside(self) -> None:
+        """Do what is due where the trial ends inside an epoch."""
 
     def _conclude(self, end: End) -> bool:
         """End the trial in the way of the framework; False if that cannot be done now."""

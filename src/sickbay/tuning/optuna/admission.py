@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import optuna
 from optuna.study import StudyDirection
@@ -11,13 +10,12 @@ from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.admission import Chart, admit
+from sickbay.doctor.admission import Chart
 from sickbay.doctor.governor import Every
 from sickbay.errors import UsageError
-from sickbay.findings import Finding
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.tuning.charted import note
+from sickbay.tuning.admission import admit_trial, pass_over
 from sickbay.tuning.checks import check_learns, check_metric, check_planned, is_maximized
 from sickbay.tuning.optuna.doctor import Learns, OptunaDoctor
 from sickbay.tuning.optuna.notes import TrialNotes
@@ -78,26 +76,26 @@ def watch(
     notes = TrialNotes(trial) if isinstance(trial, Trial) else None
     if notes is not None:
         notes.check()
-    admitted = admit(
+    admitted = admit_trial(
         model,
         optimizer,
         chosen,
+        name=trial.number,
+        metric=metric,
+        maximize=maximize,
+        chart=chart,
+        on_finding="advise" if notes is None else pass_over,
+        params=dict(trial.params),
         every=every,
         budget=budget,
         epochs=epochs,
-        chart=None if chart is None else Path(chart) / f"trial-{trial.number}",
-        on_finding="advise" if notes is None else pass_over,
         activations=activations,
-        eager=False,  # trials are many and short, and are judged when an epoch is over
     )
     record = admitted[-1]
     if notes is not None:
         judged = profile if problems is None else "own"
         notes.begin(profile=judged, metric=metric, epochs=epochs)
-    if record.path is not None:
-        named, about = "maximize" if maximize else "minimize", dict(trial.params)
-        record.guard.run("note", note, record.path, metric, named, params=about)
-        if notes is not None:
+        if record.path is not None:
             notes.attribute("sickbay:chart", str(record.path))
     if OPPOSITE.get(maximize, "") in metric:
         done = "maximizes" if maximize else "minimizes"
@@ -135,7 +133,3 @@ def check_trial(trial: BaseTrial, direction: str | None, learns: Learns) -> bool
         possible = f"that of the study, {own.name.lower()!r}, as the metric is reported to it"
         raise UsageError(f"direction must be {possible}, got {direction!r}.")
     return maximize
-
-
-def pass_over(_: Finding) -> None:
-    """Print nothing: Optuna says that a trial was pruned, and why."""

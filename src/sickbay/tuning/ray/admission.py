@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 from ray import tune
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.admission import Chart, admit
+from sickbay.doctor.admission import Chart
 from sickbay.doctor.governor import Every
 from sickbay.errors import UsageError, unknown
-from sickbay.findings import Finding
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.tuning.charted import note
+from sickbay.tuning.admission import admit_trial
 from sickbay.tuning.checks import check_metric, check_planned
 from sickbay.tuning.ray.courses import Exchange
 from sickbay.tuning.ray.doctor import RayDoctor
 
-MODES = {"max": "maximize", "min": "minimize"}
+MODES = ("max", "min")
 
 
 def watch(
@@ -66,23 +64,21 @@ def watch(
     check_metric(metric)
     if mode not in MODES:
         raise unknown("mode", mode, MODES)
-    trial = trial_id()
-    admitted = admit(
+    trial, maximize = trial_id(), mode == "max"
+    admitted = admit_trial(
         model,
         optimizer,
         choose(profile, problems),
+        name=trial,
+        metric=metric,
+        maximize=maximize,
+        chart=chart,
         every=every,
         budget=budget,
         epochs=epochs,
-        chart=None if chart is None else Path(chart) / f"trial-{trial}",
-        on_finding=pass_over,
         activations=activations,
-        eager=False,  # trials are many and short, and are judged when an epoch is over
     )
-    record = admitted[-1]
-    if record.path is not None:
-        record.guard.run("note", note, record.path, metric, MODES[mode])
-    return RayDoctor(admitted, metric, mode == "max", Exchange(trial))
+    return RayDoctor(admitted, metric, maximize, Exchange(trial))
 
 
 def trial_id() -> str:
@@ -93,7 +89,3 @@ def trial_id() -> str:
     if found is None:
         raise UsageError("watch must be called inside a trainable that Ray Tune runs.")
     return found
-
-
-def pass_over(_: Finding) -> None:
-    """Print nothing: what was found is reported."""

@@ -27,22 +27,6 @@ class RayDoctor(TrialDoctor):
         self._exchange = exchange
         self._checkpoint: Any = None
 
-    def step(
-        self,
-        loss: Tensor | float | None = None,
-        *,
-        outputs: Tensor | None = None,
-        targets: Tensor | None = None,
-        **metrics: Tensor | float,
-    ) -> list[Finding]:
-        """Tell the doctor that a step was made, as in `Doctor.step`; the trial may end here."""
-        found = super().step(loss, outputs=outputs, targets=targets, **metrics)
-        if found and self._done:
-            worst = -inf if self._maximize else inf
-            finite = (value for value in reversed(self._values) if isfinite(value))
-            self._report({self._metric: next(finite, worst)})
-        return found
-
     def epoch(self, *, checkpoint: Any = None, **metrics: Tensor | float) -> list[Finding]:
         """Report that an epoch is over, with what was evaluated; the trial may end here.
 
@@ -65,6 +49,11 @@ class RayDoctor(TrialDoctor):
             self.close()  # reporting may be the end of it
         self._report(numbers)
         return found
+
+    def _ended_inside(self) -> None:
+        worst = -inf if self._maximize else inf
+        finite = (value for value in reversed(self._values) if isfinite(value))
+        self._report({self._metric: next(finite, worst)})
 
     def _conclude(self, end: End) -> bool:  # noqa: ARG002 - the next report tells it
         return True
