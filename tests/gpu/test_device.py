@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,12 +14,11 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.checkpoint import checkpoint
 
 import sickbay
-from sickbay.readings import COLUMN, Kind, Table
+from benchmarks.gpu_checks import never_waiting
+from sickbay.readings import Kind, Table
 from sickbay.vitals.activations import sampled
-from sickbay.vitals.statistics import measure
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-SAMPLED = ("lower_quartile", "median", "upper_quartile", "mean_abs")
 
 
 def model(width: int = 64) -> Any:
@@ -34,15 +31,6 @@ def batch(step: int = 0) -> tuple[Tensor, Tensor]:
     own = torch.Generator().manual_seed(step)
     x, y = torch.randn(32, 16, generator=own), torch.randint(4, (32,), generator=own)
     return x.cuda(), y.cuda()
-
-
-@contextmanager
-def never_waiting() -> Iterator[None]:
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        yield
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
 
 
 def train(net: Any, optimizer: Any, doctor: Any, steps: int, *, first: int = 0) -> list[Tensor]:
@@ -72,30 +60,6 @@ def _batches() -> None:
 
 
 batches: list[tuple[Tensor, Tensor]] = []
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_the_numbers_are_those_of_the_cpu(dtype: torch.dtype) -> None:
-    from sickbay.vitals.gpu.post import LateMeter
-
-    torch.manual_seed(1)
-    shapes = [(300, 777), (5,), (100_000,), (64, 3, 3, 3), (0,), (1,), (513,)]
-    tensors = [torch.randn(shape).to(dtype).cuda() * 1e-3 for shape in shapes]
-    tensors += [each.to(dtype).cuda() for each in (torch.ones(700), torch.zeros(9, 9))]
-    tensors[2][777], tensors[2][778] = torch.nan, torch.inf
-    tensors.append(tensors[0].t())
-    tensors.append(tensors[0].view(-1)[1:1000])  # not aligned
-    meter = LateMeter()
-    with never_waiting():
-        got = meter.measure("x", tensors)
-    meter.ticket().take()
-    expected = measure(tensors)
-    for name, column in COLUMN.items():
-        if name not in SAMPLED:
-            atol = 1e-7 if name in ("mean", "skewness") else 0.0
-            np.testing.assert_allclose(
-                got[:, column], expected[:, column], rtol=2e-3, atol=atol, err_msg=name
-            )
 
 
 @pytest.mark.parametrize("every", [1, "auto", {"gradient": 1}])
@@ -341,19 +305,6 @@ def test_little_memory() -> None:
     train(net, optimizer, None, 1)
     added = torch.cuda.memory_allocated() - before
     assert added <= 2**20 + 1024 * len(list(net.parameters()))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_quartiles_of_a_small_tensor_are_exact(dtype: torch.dtype) -> None:
-    from sickbay.vitals.gpu.post import LateMeter
-
-    values = torch.randperm(101).to(dtype).cuda()
-    meter = LateMeter()
-    got = meter.measure("x", [values])
-    meter.ticket().take()
-    expected = measure([values.cpu()])
-    some = COLUMN["dead_units"]
-    np.testing.assert_allclose(got[:, :some], expected[:, :some], rtol=1e-5)
 
 
 def test_a_loop_that_is_far_ahead_does_not_wait() -> None:
