@@ -59,6 +59,7 @@ def _record(options: argparse.Namespace) -> None:
     on = torch.cuda.get_device_name() if options.device == "cuda" else "CPU"
     about = {"device": on, "torch": torch.__version__, "epochs": plan.epochs}
     about |= {"samples": plan.samples, "workers": options.workers}
+    about |= {"metric": TASKS[options.task].metric, "direction": TASKS[options.task].direction}
     save(Pool(options.task, about, trials), path)
     print(f"{len(trials)} configurations in {path}")
 

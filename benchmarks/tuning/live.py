@@ -117,7 +117,7 @@ def search(order: Order) -> list[Lived]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     data, task = data_of(order), TASKS[order.plan.task]
     study = optuna.create_study(
-        direction="maximize" if task.maximize else "minimize",
+        direction=task.direction,
         pruner=optuna.pruners.NopPruner(),  # without one, Optuna takes its MedianPruner
     )
     begin = perf_counter()

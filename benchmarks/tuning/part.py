@@ -16,7 +16,7 @@ from sickbay.tuning.recorded import Recorded
 
 Array: TypeAlias = NDArray[np.float64]
 Which: TypeAlias = Literal["calibration", "reporting"]
-CALIBRATED = range(0, 250, 2)  # seeds of the trials that thresholds were chosen by
+CALIBRATED = range(250)  # seeds of the trials that thresholds are chosen by
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,12 @@ def train(plan: Plan, data: Data, seed: int) -> Recorded:
             doctor.epoch(**metrics)
             epochs.append(Epoch(metrics, newest(doctor.history, steps), seconds))
         history = doctor.history
-        losses, setup, first = history.epochs("loss"), history.setup, history.first("loss", FIRST)
+        losses, rates = history.epochs("loss"), history.epochs("lr")
+        setup, first = history.setup, history.first("loss", FIRST)
         found = [(each.problem, each.step, each.epoch) for each in doctor.findings]
     epochs = [
-        replace(epoch, scalars={"loss": loss, **epoch.scalars})
-        for epoch, loss in zip(epochs, losses, strict=True)
+        replace(epoch, scalars={"loss": loss, "lr": rate, **epoch.scalars})
+        for epoch, loss, rate in zip(epochs, losses, rates, strict=True)
     ]
     about = {"config": config, "seed": seed, "steps": steps, "findings": found}
     return Recorded(f"{plan.task}/{seed}", setup, epochs, about, {"loss": first})

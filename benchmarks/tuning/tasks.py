@@ -41,6 +41,10 @@ class Task:
     metric: str
     maximize: bool
 
+    @property
+    def direction(self) -> str:
+        return "maximize" if self.maximize else "minimize"
+
 
 class Cnn(nn.Module):
     """Four convolutions and three linear layers."""
