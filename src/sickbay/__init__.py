@@ -13,6 +13,7 @@ from sickbay.findings import Event, Finding
 
 if TYPE_CHECKING:
     from sickbay.chart import Chart
+    from sickbay.checkups import Report, checkup
     from sickbay.doctor import Doctor, watch
     from sickbay.history import History
     from sickbay.problems import Problem
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "History", "Outcome",
-    "Problem", "Recipe", "Remedy", "SickbayError", "UsageError", "fit", "repair", "watch",
+    "Problem", "Recipe", "Remedy", "Report", "SickbayError", "UsageError", "checkup", "fit",
+    "repair", "watch",
 ]  # fmt: skip
 
 # Found when first used, so that `import sickbay` costs next to nothing.
@@ -36,13 +38,15 @@ _LATER = {
     "Problem": "sickbay.problems",
     "Recipe": "sickbay.recipe",
     "Remedy": "sickbay.remedies",
+    "Report": "sickbay.checkups",
+    "checkup": "sickbay.checkups",
     "fit": "sickbay.repairs.fit",
     "repair": "sickbay.repairs.fit",
     "watch": "sickbay.doctor",
 }
 
 
-_MODULES = ("inject", "problems", "remedies", "repairs", "surgery", "tuning")
+_MODULES = ("checkups", "inject", "problems", "remedies", "repairs", "surgery", "tuning")
 
 
 def __dir__() -> list[str]:

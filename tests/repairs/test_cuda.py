@@ -12,7 +12,7 @@ from torch import nn
 
 import sickbay
 from sickbay.demo.circles import circles
-from sickbay.repairs.chance import Chance
+from sickbay.chance import Chance
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import placed
 from tests.repairs.loops import step

@@ -15,7 +15,7 @@ from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSamp
 
 from sickbay.errors import UsageError
 from sickbay.repairs import samples
-from sickbay.repairs.chance import Chance
+from sickbay.chance import Chance
 
 PEEK = 32  # samples that are looked at before anything is trained
 SAMPLE = 4_000_000  # values that quartiles are told from

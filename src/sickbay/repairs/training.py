@@ -19,7 +19,7 @@ from sickbay.readings import Setup
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
-from sickbay.repairs.chance import Chance
+from sickbay.chance import Chance
 from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.scoring import doubt, evaluate, key

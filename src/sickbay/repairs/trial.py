@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.errors import UsageError
 from sickbay.recipe import Loss
-from sickbay.repairs.chance import undisturbed
+from sickbay.chance import undisturbed
 from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.losses import loss_name

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from sickbay.repairs.chance import Chance, undisturbed
+from sickbay.chance import Chance, undisturbed
 
 
 def states() -> tuple[Any, ...]:

@@ -1,0 +1,7 @@
+"""Tests of a model before its first step."""
+
+from sickbay.checkups.base import Inapplicable as Inapplicable
+from sickbay.checkups.base import Statement as Statement
+from sickbay.checkups.examination import checkup as checkup
+from sickbay.checkups.report import Report as Report
+from sickbay.checkups.report import Result as Result

@@ -1,0 +1,157 @@
+"""One batch, as a model is called with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from sickbay.errors import UsageError
+from sickbay.surgery.patient import tensors_in
+
+LABELS = ("labels", "label", "targets", "target", "y")  # what a batch that is a dict calls them
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What a model is called with, and the targets, if there are any.
+
+    Attributes:
+        args: The arguments of a call.
+        kwargs: Those given by name.
+        targets: What is to be learnt, None if that is not known.
+        along: The dimension of the inputs that counts samples.
+        made_up: What the inputs were made up from, "" if they were given.
+
+    >>> batch = Batch.of((torch.rand(8, 3), torch.zeros(8)))
+    >>> batch.size, batch.first(2).inputs[0].shape, batch.first(2).targets.shape
+    (8, torch.Size([2, 3]), torch.Size([2]))
+    """
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    targets: Tensor | None = None
+    along: int = 0
+    made_up: str = ""
+
+    @classmethod
+    def of(cls, given: Any) -> Batch:
+        """Return what a user has given as a batch: inputs, (inputs, targets) or a DataLoader.
+
+        Inputs are a tensor, a tuple of arguments or a dict of arguments by name. Of a list or
+        tuple with more than two the last are the targets.
+        """
+        if isinstance(given, DataLoader):
+            given = next(iter(given), None)
+            if given is None:
+                raise UsageError("batch must be a DataLoader with at least one batch, got none.")
+        targets = None
+        if isinstance(given, tuple | list) and len(given) > 1:
+            *inputs, targets = given
+            given = inputs[0] if len(inputs) == 1 else tuple(inputs)
+        if isinstance(given, Mapping):
+            named = {name: _tensors(value) for name, value in given.items()}
+            labels = next((named[each] for each in LABELS if each in named), None)
+            made = cls((), named, labels if targets is None else _tensors(targets))
+        else:
+            args = tuple(given) if isinstance(given, tuple | list) else (given,)
+            made = cls(tuple(map(_tensors, args)), {}, _tensors(targets))
+        made._check()
+        return replace(made, along=made._along())
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """All tensors among the inputs."""
+        return tensors_in([*self.args, dict(self._fed)])
+
+    @property
+    def main(self) -> Tensor:
+        """The first input."""
+        return self.inputs[0]
+
+    @property
+    def tokens(self) -> bool:
+        """Whether the model is fed whole numbers, in sequences."""
+        return not self.main.is_floating_point() and self.main.ndim > 1
+
+    @property
+    def size(self) -> int:
+        """How many samples there are."""
+        return int(self.main.shape[self.along]) if self.main.ndim else 1
+
+    def first(self, count: int) -> Batch:
+        """Return the first samples."""
+        return self.rows(torch.arange(min(count, self.size)))
+
+    def rows(self, places: Tensor) -> Batch:
+        """Return some samples, in this order; one may be there several times."""
+        size = self.size
+
+        def taken(value: Tensor, along: int) -> Tensor:
+            if value.ndim <= along or value.shape[along] != size:
+                return value  # a mask that all samples share
+            return value.index_select(along, places.to(value.device))
+
+        labels = self.targets
+        changed = self.changed(lambda each: taken(each, self.along), floats=False)
+        return replace(changed, targets=None if labels is None else taken(labels, 0))
+
+    def changed(self, function: Callable[[Tensor], Tensor], *, floats: bool = True) -> Batch:
+        """Return the batch with every input changed, only those of real numbers by default."""
+
+        def each(value: Any) -> Any:
+            if isinstance(value, Tensor):
+                return value if floats and not value.is_floating_point() else function(value)
+            if isinstance(value, dict):
+                return {name: each(part) for name, part in value.items()}
+            if isinstance(value, list) or type(value) is tuple:
+                return type(value)(each(part) for part in value)
+            return value
+
+        kwargs = {name: each(value) for name, value in self.kwargs.items()}
+        return replace(self, args=each(self.args), kwargs=kwargs)
+
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch on a device."""
+        moved = self.changed(lambda each: each.to(device), floats=False)
+        return replace(moved, targets=None if self.targets is None else self.targets.to(device))
+
+    @property
+    def _fed(self) -> Mapping[str, Any]:
+        return {name: value for name, value in self.kwargs.items() if name not in LABELS}
+
+    def _check(self) -> None:
+        if not self.inputs:
+            given = ", ".join(type(each).__name__ for each in (*self.args, *self.kwargs.values()))
+            raise UsageError(
+                "batch must be inputs, (inputs, targets) or a DataLoader, where inputs are a "
+                f"tensor, a tuple of arguments or a dict of them; got {given or 'nothing'}."
+            )
+        if not self.main.numel():
+            raise UsageError(f"batch must have samples, got inputs of {tuple(self.main.shape)}.")
+        if self.targets is not None and not isinstance(self.targets, Tensor):
+            raise UsageError(f"targets must be a tensor, got {type(self.targets).__name__}.")
+
+    def _along(self) -> int:
+        """Tell the dimension of the samples: the second where only that fits the targets."""
+        shape, targets = self.main.shape, self.targets
+        if targets is None or not targets.ndim or len(shape) < 3 or shape[0] == targets.shape[0]:
+            return 0
+        return 1 if shape[1] == targets.shape[0] else 0
+
+
+def _tensors(value: Any) -> Any:
+    """Return a value with arrays of numbers as tensors."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        made = torch.from_numpy(np.ascontiguousarray(value))
+        return made.float() if made.dtype == torch.float64 else made
+    if isinstance(value, dict):
+        return {name: _tensors(each) for name, each in value.items()}
+    if isinstance(value, list) or type(value) is tuple:
+        return type(value)(map(_tensors, value))
+    return value

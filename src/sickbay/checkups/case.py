@@ -1,0 +1,210 @@
+"""A model with all that is at hand to examine it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from time import perf_counter
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from sickbay import tasks
+from sickbay.checkups.base import Inapplicable
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.first_pass import FirstPass, first_pass, main_output
+from sickbay.checkups.keeping import kept
+from sickbay.checkups.made_up import make_up
+from sickbay.errors import Declined
+from sickbay.surgery.patient import copy_of, inputs_of
+from sickbay.tasks import Task
+from sickbay.vitals.hooks import unwrap
+
+MOST, LEAST = 16, 4  # samples of a batch that is run; as few as it takes for a quick pass
+QUICK = 0.15  # seconds of such a pass
+Loss = Callable[[Any, Any], Tensor]
+Value = TypeVar("Value")
+
+
+class Case:
+    """What is examined. Nothing that is done with it lasts.
+
+    `model` is the user's own, to be looked at only; what is run is a `patient()`. Whatever is asked
+    for and is not there raises `Inapplicable`, so that a test need not ask first.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batch: Batch | None = None,
+        loss: Loss | None = None,
+        optimizer: torch.optim.Optimizer | None = None,
+        task: Task = "",
+        validation: Batch | None = None,
+    ) -> None:
+        self.model = unwrap(model)
+        self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
+        self._validation = validation
+
+    @contextmanager
+    def patient(self, *, training: bool = False) -> Iterator[nn.Module]:
+        """Yield a model to do anything with: a copy, or the model itself if it cannot be copied."""
+        try:
+            copied = copy_of(self.model)
+        except Declined:
+            with kept(self.model):
+                yield self.model.train(training)
+            return
+        yield copied.train(training)
+
+    def run(self, model: nn.Module, batch: Batch) -> Any:
+        """Call a model with a batch, which stays as it is."""
+        args, kwargs = inputs_of((batch.args, dict(batch.kwargs)))
+        return model(*args, **kwargs)
+
+    def output(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Return the tensor that matters of what a model makes of a batch."""
+        return main_output(self.run(model, batch))
+
+    def evaluated(self, batch: Batch, model: nn.Module | None = None) -> Tensor:
+        """Return the output in evaluation, without gradients; of a patient if no model is given."""
+        if model is None:
+            with self.patient() as model:
+                return self.evaluated(batch, model)
+        with torch.no_grad():
+            return self.output(model, batch)
+
+    @cached_property
+    def whole(self) -> Batch:
+        """The batch as it was given, or made up."""
+        batch = self._given
+        if batch is None:
+            batch = make_up(self.model, self._runs)
+            if batch is None:
+                raise Inapplicable("no batch was given, and none could be made up")
+        device = next((each.device for each in self.model.parameters()), None)
+        return batch if device is None else batch.to(device)
+
+    @cached_property
+    def batch(self) -> Batch:
+        """As many samples as are run quickly."""
+        few = self.whole.first(LEAST)
+        if self.whole.size <= LEAST:
+            return few
+        try:
+            start = perf_counter()
+            self.evaluated(few)
+        except Exception:  # there is a test for that
+            return few
+        passes = QUICK / max(perf_counter() - start, 1e-6)
+        return self.whole.first(int(max(LEAST, min(MOST, LEAST * passes))))
+
+    @property
+    def given_batch(self) -> Batch:
+        """The batch, if it was given: tests of data make no sense with one that was made up."""
+        if self._given is None:
+            raise Inapplicable("no batch was given")
+        return self.whole
+
+    @property
+    def validation(self) -> Batch:
+        return self._there(self._validation, "no validation batch was given")
+
+    @property
+    def targets(self) -> Tensor:
+        """The targets of the samples that are run."""
+        return self._there(self.batch.targets, "no targets were given")
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        return self._there(self._optimizer, "no optimizer was given")
+
+    @cached_property
+    def first(self) -> FirstPass:
+        """The one forward and backward pass in training that many tests look at."""
+        with self.patient(training=True) as model:
+            return first_pass(model, self.batch, self.run, self.loss_of)
+
+    @property
+    def seen(self) -> FirstPass:
+        """The first pass; where the model does not run, that is for one test alone to say."""
+        try:
+            return self.first
+        except Inapplicable:
+            raise
+        except Exception:
+            raise Inapplicable("the model does not run on the batch") from None
+
+    @cached_property
+    def task(self) -> Task:
+        """What is to be learnt, "" if that cannot be told."""
+        if self._task or self.batch.targets is None:
+            return self._task
+        targets = self.whole.targets
+        assert targets is not None
+        with self.patient() as model:
+            shape = tuple(self.evaluated(self.batch, model).shape)
+        shape = (shape[0], *shape[2:], shape[1]) if self._of_channels(shape) else shape
+        return tasks.infer(shape, targets.cpu().numpy(), tokens=self.batch.tokens)
+
+    def loss_of(self, raw: Any, batch: Batch) -> Tensor | None:
+        """Return the loss of what a model put out: the user's, the model's own, or the task's."""
+        if isinstance(raw, dict) and self._loss is None and isinstance(raw.get("loss"), Tensor):
+            return torch.as_tensor(raw["loss"])
+        if batch.targets is None:
+            return None
+        output = main_output(raw)
+        if self._loss is not None:
+            return self._loss(output, batch.targets)
+        return self._usual_loss(output, batch.targets)
+
+    @property
+    def made_up(self) -> str:
+        """What the inputs were made up from, "" if they were given or could not be."""
+        return self.whole.made_up if self._given is None and "whole" in vars(self) else ""
+
+    @property
+    def has_targets(self) -> bool:
+        return self._given is not None and self._given.targets is not None
+
+    @property
+    def has_optimizer(self) -> bool:
+        return self._optimizer is not None
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether the user has given a loss."""
+        return self._loss is not None
+
+    def _usual_loss(self, output: Tensor, targets: Tensor) -> Tensor | None:
+        """Return the loss that goes with the task, None if that is not known."""
+        if self.task in ("multiclass", "next_token"):
+            if not self._of_channels(tuple(output.shape)):
+                output = output.flatten(0, -2)
+            return F.cross_entropy(output, targets if output.ndim > 2 else targets.flatten())
+        if self.task in ("binary", "multilabel"):
+            return F.binary_cross_entropy_with_logits(output.view_as(targets), targets.float())
+        return F.mse_loss(output, targets) if self.task == "regression" else None
+
+    def _of_channels(self, shape: tuple[int, ...]) -> bool:
+        """Tell whether outputs have the classes in their second dimension, as for images."""
+        targets = self.batch.targets
+        if targets is None or targets.is_floating_point() or len(shape) < 3:
+            return False
+        return shape[:1] + shape[2:] == tuple(targets.shape)
+
+    def _runs(self, batch: Batch) -> bool:
+        try:
+            self.evaluated(batch)
+        except Exception:
+            return False
+        return True
+
+    @staticmethod
+    def _there(value: Value | None, otherwise: str) -> Value:
+        if value is None:
+            raise Inapplicable(otherwise)
+        return value

@@ -1,0 +1,151 @@
+"""Examining a model before its first step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import Progress
+from torch import nn
+from torch.utils.data import DataLoader
+
+from sickbay.chance import Chance
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.case import Case, Loss
+from sickbay.checkups.report import Report, Result
+from sickbay.checkups.statements import EVERY
+from sickbay.errors import UsageError, unknown
+from sickbay.tasks import TASKS, Task
+
+Tests = str | Statement | Iterable[str | Statement] | None
+
+
+def checkup(
+    model: nn.Module,
+    batch: Any = None,
+    loss: Loss | None = None,
+    optimizer: torch.optim.Optimizer | None = None,
+    *,
+    task: Task | None = None,
+    tests: Tests = None,
+    validation: Any = None,
+    progress: bool = True,
+    seed: int = 0,
+) -> Report:
+    """Examine a model before its first step.
+
+    The model, its gradients, modes and buffers, the optimizer, the data and all random states are
+    afterwards what they were before.
+
+    Args:
+        model: The model.
+        batch: Inputs, (inputs, targets) or a DataLoader. Inputs are a tensor, a tuple of arguments
+            or a dict of arguments by name. Without it, inputs are made up from the first layers.
+        loss: What is called with outputs and targets. Without it, the model's own (`output.loss`),
+            or the usual one of the task.
+        optimizer: What will train the model; only looked at.
+        task: "binary", "multiclass", "multilabel", "regression" or "next_token", if it cannot
+            be told from the targets.
+        tests: Names of tests or tests themselves; "all" for the optional ones too. By default all
+            but those.
+        validation: A batch to validate on, which should share no sample with `batch`.
+        progress: Whether to show a bar on a terminal.
+        seed: What random inputs are drawn from.
+
+    Returns:
+        The results, in the order of the tests. `print(report)` shows them.
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(-1))
+        >>> data = torch.randn(32, 4), torch.arange(32) % 3
+        >>> report = checkup(model, data, nn.CrossEntropyLoss())
+        >>> [result.test for result in report.failed]
+        ['output_fits_the_loss']
+    """
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    if task is not None and (task not in TASKS or not task):
+        raise unknown("task", task, filter(None, TASKS))
+    if loss is not None and not callable(loss):
+        raise UsageError(f"loss must be a function of outputs and targets, got {loss!r}.")
+    chosen = choose(tests)
+    own = [each.generator for each in (batch, validation) if isinstance(each, DataLoader)]
+    chance = Chance(seed, *(each for each in own if each is not None))
+    with chance:
+        case = Case(
+            model,
+            None if batch is None else Batch.of(batch),
+            loss,
+            optimizer,
+            task or "",
+            None if validation is None else Batch.of(validation),
+        )
+        results = list(examined(case, chosen, progress))
+    return Report(results, type(case.model).__name__, untested(case))
+
+
+def choose(tests: Tests) -> list[Statement]:
+    """Return the tests that are asked for."""
+    if tests is None:
+        return [each() for each in EVERY if not each.optional]
+    if isinstance(tests, str | Statement):
+        tests = [tests]
+    known = {each.name(): each for each in EVERY}
+    chosen: list[Statement] = []
+    for each in tests:
+        if isinstance(each, Statement):
+            chosen.append(each)
+        elif each == "all":
+            chosen += [kind() for kind in EVERY]
+        elif each in known:
+            chosen.append(known[each]())
+        else:
+            raise unknown("test", each, [*known, "all"])
+    return chosen
+
+
+def examined(case: Case, tests: Sequence[Statement], progress: bool) -> Iterable[Result]:
+    """Yield the result of each test; show on a terminal how far it is."""
+    console = Console(stderr=True)
+    shown = progress and console.is_terminal
+    with Progress(console=console, transient=True, disable=not shown) as bar:
+        running = bar.add_task("checkup", total=len(tests))
+        for test in tests:
+            bar.update(running, description=test.name().replace("_", " "))
+            yield result_of(test.examine, test, case)
+            bar.advance(running)
+
+
+def result_of(examine: Callable[[Case], Result], test: Statement, case: Case) -> Result:
+    """Return the result of a test; one that raises has failed."""
+    start = perf_counter()
+    try:
+        with warnings.catch_warnings(), torch.enable_grad():
+            warnings.simplefilter("ignore")
+            result = examine(case)
+    except Inapplicable as why:
+        result = test.skipped(str(why))
+    except Exception as error:
+        said = str(error).strip().splitlines()
+        last = f": {said[-1]}" if said else ""
+        result = test.fails(f"it raised {type(error).__name__}{last}")
+    return replace(result, seconds=perf_counter() - start)
+
+
+def untested(case: Case) -> tuple[str, ...]:
+    """Say what could not be examined for lack of something."""
+    notes = []
+    if case.made_up:
+        notes.append(f"the inputs were made up from {case.made_up}: nothing is said about the data")
+    if not case.has_targets:
+        notes.append("without targets nothing is said about the loss")
+    if not case.has_optimizer:
+        notes.append("without an optimizer nothing is said about it")
+    return tuple(notes)

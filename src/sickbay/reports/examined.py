@@ -1,0 +1,1 @@
+"""A checkup as text."""
