@@ -43,8 +43,15 @@ bench: .venv/ready-rivals
 
 .venv/ready-bench: .venv/ready-dev
 	$(BIN)/pip install --quiet --constraint constraints.txt \
-		grpcio matplotlib optuna 'psycopg[binary]' 'ray[tune]' scikit-learn smac
+		grpcio jsonschema matplotlib optuna 'psycopg[binary]' 'ray[tune]' scikit-learn smac
+	-$(MAKE) .venv/sarif-2.1.0.json
 	touch $@
+
+# The schema of SARIF comes with a tool for it; without npm its test is skipped.
+.venv/sarif-2.1.0.json:
+	cd .venv && npm pack --silent @microsoft/sarif-multitool-linux@5.7.0
+	cd .venv && tar xzf microsoft-sarif-multitool-linux-5.7.0.tgz --strip-components=1 package/sarif-2.1.0.json
+	rm .venv/microsoft-sarif-multitool-linux-5.7.0.tgz
 
 clean:
 	rm -rf .venv

@@ -1,4 +1,4 @@
-"""The command line: `sickbay demo`, `problems`, `explain NAME` and `replay STUDY`."""
+"""The command line: `sickbay demo`, `checkup`, `problems`, `explain NAME` and `replay STUDY`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ DEMOS = (  # the names of `demo.PATIENTS`, which load torch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code: 0 done, 2 wrong arguments, 130 interrupted."""
+    """Run a command; return its exit code: 0 done, 2 wrong arguments, 130 interrupted.
+
+    A checkup returns 1 if a test has failed that must not.
+    """
     options = _parser().parse_args(arguments)
     try:
-        options.command(options)
+        return options.command(options) or 0
     except SickbayError as error:
         print(f"sickbay: {error}", file=sys.stderr)
         return 2
@@ -60,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         help="only watch a healthy network with a fault put in, as in nan_gradient@50",
     )
     demo.set_defaults(command=_demo)
+    _add_checkup(commands.add_parser("checkup", help="examine a model before its first step"))
     problems = commands.add_parser("problems", help="list what can be found")
     problems.set_defaults(command=_problems)
     explain = commands.add_parser("explain", help="say all about one problem")
@@ -67,6 +71,36 @@ def _parser() -> argparse.ArgumentParser:
     explain.set_defaults(command=_explain)
     _add_replay(commands.add_parser("replay", help="what would have been ended in a search"))
     return parser
+
+
+def _add_checkup(checkup: argparse.ArgumentParser) -> None:
+    checkup.description = "Examine a model before its first step. Exit code 1: a test has failed."
+    checkup.add_argument(
+        "factory",
+        metavar="PACKAGE.MODULE:FUNCTION",
+        help="returns the model, or a dict with model, batch, loss, optimizer, task, validation",
+    )
+    checkup.add_argument(
+        "--batch",
+        metavar="BATCH",
+        help="a function as above, or a shape: 8x3x32x32 for numbers, 8x128:65 for tokens below 65",
+    )
+    checkup.add_argument("--loss", metavar="NAME", help="as in torch.nn:CrossEntropyLoss")
+    checkup.add_argument("--task", metavar="TASK", help="what is to be learnt, as in multiclass")
+    checkup.add_argument(
+        "--tests", metavar="NAMES", help="only these, with commas between them; all: all there are"
+    )
+    form = checkup.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the report as JSON")
+    form.add_argument("--sarif", action="store_true", help="print the failures as SARIF 2.1.0")
+    checkup.add_argument(
+        "--fail-on",
+        choices=("warning", "critical", "never"),
+        default="critical",
+        help="least severity of a failure that makes the exit code 1 (default: critical)",
+    )
+    checkup.add_argument("--quiet", action="store_true", help="show no progress bar")
+    checkup.set_defaults(command=_checkup)
 
 
 def _add_replay(replay: argparse.ArgumentParser) -> None:
@@ -204,6 +238,12 @@ def _remedies(problem: str) -> None:
         print("\nRemedies, and in how many of the cases they were tried in each worked:")
     for remedy, (worked, tried) in sorted(counts.items(), key=lambda item: -item[1][0]):
         print(f"    {worked:3} of {tried:3}  {remedy}")
+
+
+def _checkup(options: argparse.Namespace) -> int:
+    from sickbay.checkups import command  # here: it loads torch
+
+    return command.run(options)
 
 
 def _replay(options: argparse.Namespace) -> None:

@@ -74,6 +74,41 @@ def test_its_own_pace_may_save_it(values: list[float], epochs: int, expected: bo
     assert bool(steady.compare(History(Setup(epochs=epochs)), beside)) is expected
 
 
+@pytest.mark.parametrize(
+    ("lucky", "expected"),
+    [
+        pytest.param(0.0, False, id="every-gain-counts"),
+        pytest.param(0.1, True, id="one-of-ten-was-luck"),
+        pytest.param(1.0, True, id="all-but-the-least"),
+    ],
+)
+def test_the_luckiest_do_not_count(lucky: float, expected: bool) -> None:
+    usual = [Course([], [0.0, 0.5, 0.6], over=True)] * 9
+    others = [*usual, Course([], [0.0, 0.0, 0.6], over=True)]
+    beside = Comparison(Course([], [0.0, 0.1]), others)
+    judged = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, lucky=lucky)
+    assert bool(judged.compare(History(), beside)) is expected
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        pytest.param([3.0, 2.5], False, id="recovers"),
+        pytest.param([3.0, 2.99], True, id="no-longer"),
+        pytest.param([2.5, 2.0], True, id="at-the-limit-it-was-not-thrown-off"),
+        pytest.param([1.9, 1.5], True, id="never-thrown-off"),
+        pytest.param([nan, 2.5], True, id="nan"),
+        pytest.param([], True, id="no-losses"),
+    ],
+)
+def test_a_trial_that_recovers_is_left_alone(losses: list[float], expected: bool) -> None:
+    history = History(Setup(epochs=20), loss=[2.0] * 5)
+    for loss in losses:
+        history.end_epoch(loss=loss)
+    beside = Comparison(Course(losses, [0.1, 0.2]), OVER)
+    assert bool(problem.compare(history, beside)) is expected
+
+
 def test_alone_nothing_is_out_of_reach() -> None:
     assert not found([0.0, 0.0, 0.0], [])
     assert problem.check(History()) is None
@@ -83,6 +118,6 @@ def test_finding() -> None:
     finding = problem.compare(History(), Comparison(Course([], [0.1, 0.2]), OVER))
     assert finding is not None
     assert finding.message == (
-        "0.2 after 2 epochs, 0.55 short of the best 25 %; none has gained more than 0.5 from there"
+        "0.2 after 2 epochs, 0.55 short of the best 25 %; hardly any has gained more than 0.5 from there"
     )
     assert finding.evidence == {"lack": 0.55, "most": 0.5}

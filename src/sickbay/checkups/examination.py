@@ -20,6 +20,7 @@ from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case, Loss
 from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
+from sickbay.checkups.writing import written
 from sickbay.errors import UsageError, unknown
 from sickbay.tasks import TASKS, Task
 
@@ -88,7 +89,8 @@ def checkup(
             None if validation is None else Batch.of(validation),
         )
         results = list(examined(case, chosen, progress))
-    return Report(results, type(case.model).__name__, untested(case))
+    file, line = written(type(case.model))
+    return Report(results, type(case.model).__name__, untested(case), file, line)
 
 
 def choose(tests: Tests) -> list[Statement]:

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from sickbay import __version__
+from sickbay.chart.format import to_json
 from sickbay.findings import SEVERITIES, Severity
+from sickbay.reports.sarif import sarif
 
 Outcome = Literal["passed", "failed", "skipped"]
 
@@ -52,7 +55,8 @@ class Result:
 class Report:
     """The results of a checkup, in the order of the tests.
 
-    `untested` says what could not be examined for lack of something, as targets.
+    `untested` says what could not be examined for lack of something, as targets. `file` and `line`
+    are where the model is written, "" and 1 if that is not known.
 
     >>> report = Report([Result(test="a_b", outcome="failed", message="no", severity="warning")])
     >>> report.ok, report.fails("critical"), report.failed[0].title
@@ -62,6 +66,8 @@ class Report:
     results: Sequence[Result]
     model: str = ""
     untested: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 1
 
     @property
     def passed(self) -> list[Result]:
@@ -91,8 +97,13 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return all of it as what JSON can hold."""
         counts = {name: len(self._with(name)) for name in ("passed", "failed", "skipped")}
-        results = [asdict(each) for each in self.results]
-        return {"model": self.model, **counts, "untested": self.untested, "results": results}
+        results = [{**asdict(each), "evidence": to_json(each.evidence)} for each in self.results]
+        where = {"model": self.model, "file": self.file, "line": self.line}
+        return {**where, **counts, "untested": list(self.untested), "results": results}
+
+    def as_sarif(self) -> dict[str, Any]:
+        """Return the failures in SARIF 2.1.0, for code hosts and editors."""
+        return sarif(self, __version__)
 
     def _with(self, outcome: str) -> list[Result]:
         return [each for each in self.results if each.outcome == outcome]

@@ -1,1 +1,75 @@
-"""A checkup as text."""
+"""A checkup as text: what failed with its evidence and remedy, and what was not tested."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from sickbay.reports.terminal import SIGNS
+
+if TYPE_CHECKING:
+    from sickbay.checkups.report import Report, Result
+
+PASSED, SKIPPED = ("✓", "green"), ("-", "dim")
+NAMED = 6  # layers that are listed
+
+
+def text(report: Report) -> str:
+    """Return a report as plain text."""
+    file = StringIO()
+    show(report, Console(file=file, width=1000, color_system=None))
+    return file.getvalue().rstrip()
+
+
+def show(report: Report, console: Console) -> None:
+    """Print a report: failures first, each with what to do, then what holds."""
+    for result in sorted(report.results, key=_place):
+        console.print(_line(result), soft_wrap=True)
+        for more in _rest(result):
+            console.print(Text(more, style="dim"), soft_wrap=True)
+    for note in report.untested:
+        console.print(Text(f"· {note}", style="dim"), soft_wrap=True)
+    console.print(_summary(report))
+
+
+def _place(result: Result) -> tuple[bool, bool]:
+    return result.outcome != "failed", result.outcome == "skipped"
+
+
+def _line(result: Result) -> Text:
+    failed = result.outcome == "failed"
+    sign, style = SIGNS[result.severity] if failed else _sign(result)
+    line = Text(f"{sign} {result.title}: {result.message}")
+    line.stylize(style, 0, 1)
+    if failed:
+        line.stylize(style, 2, 2 + len(result.title))
+    elif result.outcome == "skipped":
+        line.stylize("dim")
+    return line
+
+
+def _sign(result: Result) -> tuple[str, str]:
+    return PASSED if result.outcome == "passed" else SKIPPED
+
+
+def _rest(result: Result) -> list[str]:
+    if result.outcome != "failed":
+        return []
+    lines = [f"  why  {result.reason}"] if result.reason else []
+    if len(result.layers) > 1:
+        more = len(result.layers) - NAMED
+        names = ", ".join(result.layers[:NAMED]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"  in   {names}")
+    return [*lines, f"  try  {result.remedy}"] if result.remedy else lines
+
+
+def _summary(report: Report) -> Text:
+    seconds = sum(each.seconds for each in report.results)
+    counts = f"{len(report.failed)} failed, {len(report.passed)} passed"
+    skipped = f", {len(report.skipped)} do not apply" if report.skipped else ""
+    line = Text(f"{report.model}: {counts}{skipped} ({seconds:.1f} s)")
+    line.stylize("bold red" if report.failed else "bold green")
+    return line

@@ -1,0 +1,152 @@
+"""What a checkup leaves as it was, and what it makes of tests that fail or cannot be run."""
+
+import copy
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from sickbay.checkups import Inapplicable, Statement, checkup
+from sickbay.checkups.case import Case
+from sickbay.checkups.report import Result
+from sickbay.errors import UsageError
+
+
+def network() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3)
+    )
+
+
+def data(count: int = 32) -> tuple[Tensor, Tensor]:
+    return torch.randn(count, 4, generator=torch.Generator().manual_seed(1)), torch.arange(
+        count
+    ) % 3
+
+
+class Uncopied(nn.Module):
+    """Cannot be copied, so that it is examined itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = network()
+
+    def __deepcopy__(self, _memo: object) -> "Uncopied":
+        raise RuntimeError("no copies")
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.inner(x)
+        return out
+
+
+@pytest.mark.parametrize("build", [network, Uncopied])
+def test_everything_is_as_before(build: type[nn.Module]) -> None:
+    model = build()
+    x, y = data()
+    optimizer = torch.optim.Adam(model.parameters())
+    model(x).sum().backward()
+    optimizer.step()
+    model.eval()
+    next(iter(model.modules())).train()
+    [parameter, *_] = model.parameters()
+    before = copy.deepcopy(model.state_dict())
+    gradients = [None if each.grad is None else each.grad.clone() for each in model.parameters()]
+    modes = [module.training for module in model.modules()]
+    states = copy.deepcopy(optimizer.state_dict())
+    randoms = torch.get_rng_state(), np.random.get_state()[1], random.getstate()  # type: ignore[index]
+    kept = x.clone(), y.clone()
+    checkup(model, (x, y), nn.CrossEntropyLoss(), optimizer, tests="all")
+    assert all(before[name].equal(value) for name, value in model.state_dict().items())
+    for each, old in zip(model.parameters(), gradients, strict=True):
+        assert each.grad is old is None or (each.grad is not None and each.grad.equal(old))
+        assert each.requires_grad
+    assert modes == [module.training for module in model.modules()]
+    assert str(states) == str(optimizer.state_dict())
+    assert randoms[0].equal(torch.get_rng_state())
+    assert np.array_equal(randoms[1], np.random.get_state()[1])  # type: ignore[index]
+    assert randoms[2] == random.getstate()
+    assert kept[0].equal(x)
+    assert kept[1].equal(y)
+    assert parameter is next(model.parameters())
+
+
+def test_the_generator_of_a_loader_is_as_before() -> None:
+    generator = torch.Generator().manual_seed(5)
+    loader = DataLoader(TensorDataset(*data()), 16, shuffle=True, generator=generator)
+    before = generator.get_state()
+    report = checkup(network(), loader, tests="runs_on_the_batch")
+    assert report.ok
+    assert before.equal(generator.get_state())
+
+
+def test_the_same_model_gives_the_same_report() -> None:
+    one, other = (checkup(network(), data(), nn.CrossEntropyLoss()) for _ in range(2))
+    assert [(each.outcome, each.message) for each in one.results if "memory" not in each.test] == [
+        (each.outcome, each.message) for each in other.results if "memory" not in each.test
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crashes(Statement):
+    """It does not crash.
+
+    Why it matters:
+        It would.
+    """
+
+    def examine(self, case: Case) -> Result:  # noqa: ARG002
+        raise ZeroDivisionError("first line\nlast line")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakesNoSense(Statement):
+    """It makes sense."""
+
+    def examine(self, case: Case) -> Result:  # noqa: ARG002
+        raise Inapplicable("there is none")
+
+
+def test_a_test_that_crashes_has_failed() -> None:
+    report = checkup(network(), tests=[Crashes(), MakesNoSense()])
+    crashed, senseless = report.results
+    assert (crashed.outcome, crashed.message) == (
+        "failed",
+        "it raised ZeroDivisionError: last line",
+    )
+    assert (crashed.statement, crashed.reason) == ("It does not crash.", "It would.")
+    assert (senseless.outcome, senseless.message) == ("skipped", "there is none")
+    assert len(report.failed) == 1
+
+
+def test_what_was_not_tested_is_said() -> None:
+    untested = checkup(network(), tests="runs_on_the_batch").untested
+    assert [each.split(":")[0] for each in untested] == [
+        "the inputs were made up from 0 (Linear)",
+        "without targets nothing is said about the loss",
+        "without an optimizer nothing is said about it",
+    ]
+    optimizer = torch.optim.SGD(network().parameters(), 0.1)
+    assert not checkup(network(), data(), None, optimizer, tests="runs_on_the_batch").untested
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param({"model": 3}, "model must be a torch.nn.Module, got int.", id="model"),
+        pytest.param({"task": "guessing"}, "There is no task 'guessing'", id="task"),
+        pytest.param({"loss": 3}, "loss must be a function", id="loss"),
+        pytest.param({"tests": "runs"}, "There is no test 'runs'", id="tests"),
+        pytest.param({"batch": "abc"}, "batch must be inputs", id="batch"),
+        pytest.param({"batch": torch.ones(0, 4)}, "got inputs of (0, 4)", id="empty-batch"),
+        pytest.param({"batch": (torch.ones(2, 4), "y")}, "targets must be a tensor", id="targets"),
+    ],
+)
+def test_what_cannot_be_used(given: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        checkup(**{"model": network(), **given})  # type: ignore[arg-type]
+    assert said in str(error.value)
