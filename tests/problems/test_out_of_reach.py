@@ -105,7 +105,7 @@ def test_a_trial_that_recovers_is_left_alone(losses: list[float], expected: bool
     history = History(Setup(epochs=20), loss=[2.0] * 5)
     for loss in losses:
         history.end_epoch(loss=loss)
-    beside = Comparison(Course(losses, [0.1, 0.2]), OVER)
+    beside = Comparison(Course(losses, [0.2, 0.2]), OVER)
     assert bool(problem.compare(history, beside)) is expected
 
 

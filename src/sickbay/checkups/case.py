@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from sickbay import tasks
+from sickbay.checkups.attention import Attention, watched
 from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import FirstPass, first_pass, main_output
+from sickbay.checkups.first_steps import first_steps
 from sickbay.checkups.keeping import kept
 from sickbay.checkups.made_up import make_up
 from sickbay.errors import Declined
@@ -56,9 +58,11 @@ class Case:
             copied = copy_of(self.model)
         except Declined:
             with kept(self.model):
-                yield self.model.train(training)
+                self.model.train(training)
+                yield self.model
             return
-        yield copied.train(training)
+        copied.train(training)  # whose own version may forget to return the model
+        yield copied
 
     def run(self, model: nn.Module, batch: Batch) -> Any:
         """Call a model with a batch, which stays as it is."""
@@ -137,6 +141,17 @@ class Case:
             raise
         except Exception:
             raise Inapplicable("the model does not run on the batch") from None
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """The parameters that get a gradient other than zero in one of the first steps."""
+        return first_steps(self)
+
+    @cached_property
+    def attention(self) -> Attention:
+        """How the model attends, in evaluation."""
+        with self.patient() as model:
+            return watched(model, lambda: self.run(model, self.batch))
 
     @cached_property
     def task(self) -> Task:

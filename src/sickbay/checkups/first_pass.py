@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +15,17 @@ from torch.overrides import TorchFunctionMode
 from sickbay.checkups.batch import Batch
 from sickbay.surgery.patient import tensors_in
 from sickbay.vitals.graph import Origin, origin
+
+VIEWS = (
+    "data",
+    "T",
+    "mT",
+    "H",
+    "mH",
+    "real",
+    "imag",
+)  # attributes of a tensor that hold its values
+LOOKS = ("size", "dim", "numel", "__len__", "stride", "type", "is_floating_point", "data_ptr")
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,7 @@ class FirstPass:
         compared: Whether the loss is one that compares with targets.
         origin: What the loss is made of, read from its graph.
         gradients: The gradient of each trainable parameter, None where it got none.
-        used: The parameters that some operation has taken.
+        taken: The operations that have taken a parameter, or a view of it, by its name.
         saved: Bytes that were kept for backward, but for the parameters themselves.
         seconds: How long it took.
     """
@@ -36,9 +48,20 @@ class FirstPass:
     compared: bool
     origin: Origin = field(repr=False)
     gradients: Mapping[str, Tensor | None] = field(repr=False)
-    used: frozenset[str] = field(repr=False)
+    taken: Mapping[str, set[str]] = field(repr=False)
     saved: int
     seconds: float
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """The parameters that got a gradient other than zero."""
+        known = self.gradients.items()
+        return frozenset(name for name, each in known if each is not None and each.any())
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The parameters that take part; a gradient tells of what no operation of torch shows."""
+        return self.reached.union(self.taken)
 
 
 def first_pass(
@@ -48,9 +71,8 @@ def first_pass(
     judge: Callable[[Any, Batch], Tensor | None],
 ) -> FirstPass:
     """Run a model forward and backward; `judge` returns the loss, None if there is none."""
-    names = {id(each): name for name, each in model.named_parameters()}
     start = perf_counter()
-    saving, taken = _Saved(set(names)), _Taken(names)
+    saving, taken = _Saved(model), Taken(model)
     with torch.autograd.graph.saved_tensors_hooks(saving, _as_it_is):
         with taken:
             raw = run(model, batch)
@@ -67,7 +89,7 @@ def first_pass(
         compared=given is not None,
         origin=known,
         gradients=gradients,
-        used=frozenset(taken.seen),
+        taken=taken.by,
         saved=saving.bytes,
         seconds=perf_counter() - start,
     )
@@ -84,31 +106,41 @@ def main_output(raw: Any) -> Tensor:
     return found[0]
 
 
-class _Taken(TorchFunctionMode):
-    """Notes which parameters some operation takes."""
+class Taken(TorchFunctionMode):
+    """Notes which parameters are taken, and by which operations."""
 
-    def __init__(self, names: Mapping[int, str]) -> None:
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self._names = names
-        self.seen: set[str] = set()
+        self._names = {id(each): name for name, each in model.named_parameters()}
+        self.by: dict[str, set[str]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for each in tensors_in([args, kwargs or {}]):
-            if id(each) in self._names and getattr(func, "__name__", "") != "__get__":
-                self.seen.add(self._names[id(each)])
+        name = getattr(func, "__name__", "")
+        tensors = tensors_in([args, kwargs or {}])
+        if not self._looks(func, name) and all(each.numel() for each in tensors):
+            for each in tensors:
+                if owner := self._names.get(id(each)) or self._names.get(id(each._base)):
+                    self.by.setdefault(owner, set()).add(name)
         return func(*args, **(kwargs or {}))
+
+    @staticmethod
+    def _looks(func: Any, name: str) -> bool:
+        """Tell whether only a property is asked for, as the device, and no value."""
+        if name == "__get__":
+            return getattr(func.__self__, "__name__", "") not in VIEWS
+        return name in LOOKS or name.startswith("new_") or name.endswith("_like")
 
 
 class _Saved:
     """Counts what autograd keeps."""
 
-    def __init__(self, own: set[int]) -> None:
-        self._own, self._seen = own, set[int]()
+    def __init__(self, model: nn.Module) -> None:
+        self._seen = {each.untyped_storage().data_ptr() for each in model.parameters()}
         self.bytes = 0
 
     def __call__(self, tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if id(tensor) not in self._own and storage.data_ptr() not in self._seen:
+        if storage.data_ptr() not in self._seen:
             self._seen.add(storage.data_ptr())
             self.bytes += storage.nbytes()
         return tensor

@@ -15,7 +15,8 @@ class GradientReachesEveryParameter(Statement):
 
     How it is tested:
         After one forward and backward pass in training, each parameter that took part must have a
-        gradient with a finite value other than zero.
+        gradient with a finite value other than zero. Where it is zero, a few small steps may mend
+        that, as with layers that start at zero. A bias may have none where its layer's weight has.
     """
 
     remedy = "look for .detach(), .data, .item(), argmax or no_grad between it and the loss"
@@ -25,12 +26,22 @@ class GradientReachesEveryParameter(Statement):
         gradients = {name: each for name, each in seen.gradients.items() if name in seen.used}
         if not gradients:
             raise Inapplicable("no trainable parameter is used")
-        cut = [name for name, each in gradients.items() if each is None]
         known = {name: each for name, each in gradients.items() if each is not None}
         wild = [name for name, each in known.items() if not each.isfinite().all()]
-        zero = [name for name, each in known.items() if not each.any()]
-        for names, what in ((cut, "no gradient"), (wild, "NaN or Inf"), (zero, "only zeros")):
+        late = {} if wild or seen.reached >= gradients.keys() else gradients
+        missed = [name for name in late if name not in case.reached]
+        cut = [name for name in missed if name not in known]
+        missed = [name for name in missed if not self._needless(name, case)]
+        for names, what in ((wild, "NaN or Inf"), (cut, "no gradient"), (missed, "only zeros")):
             if names:
                 message = f"{several(names, len(gradients))} got {what}"
                 return self.fails(message, layers=names, reached=len(gradients) - len(names))
         return self.holds(f"all {len(gradients)} parameters got one", reached=len(gradients))
+
+    @staticmethod
+    def _needless(name: str, case: Case) -> bool:
+        """Tell whether it is a shift that a norm or a softmax undoes."""
+        shapes = {each: value.ndim for each, value in case.model.named_parameters()}
+        layer = name.rpartition(".")[0]
+        beside = [each for each in case.reached if each.rpartition(".")[0] == layer]
+        return shapes[name] < 2 and any(shapes[each] > 1 for each in beside)
