@@ -1,0 +1,68 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import checkup
+from sickbay.checkups.statements.survives_lower_precision import SurvivesLowerPrecision
+from tests.checkups.models_b import GPT, VAE, Attention, Residual, images, mlp, rows, tokens
+
+
+class Billion(Attention):
+    def masked(self, scores: Tensor) -> Tensor:
+        length = scores.shape[-1]
+        return scores.masked_fill(~self.mask[:length, :length], -1e9)
+
+
+class Through(nn.Module):
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.one, self.two, self.function = nn.Linear(12, 16), nn.Linear(16, 3), function
+
+    def forward(self, x: Tensor) -> Any:
+        return self.two(self.function(self.one(x)))
+
+
+def put(x: Tensor) -> Tensor:
+    out = torch.zeros(x.shape)
+    out[torch.arange(len(x))] = x
+    return out
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(GPT(Billion), tokens(), "float16 raises", id="mask-of-a-billion"),
+        pytest.param(Through(lambda x: x * 1e6), rows(), "float16 holds", id="above-the-range"),
+        pytest.param(
+            Through(lambda x: (x - x) / (x - x + 1e-9)), rows(), "NaN or Inf", id="eps-below-it"
+        ),
+        pytest.param(Through(put), rows(), "bfloat16 raises", id="kinds-that-clash"),
+        pytest.param(
+            Through(lambda x: (x + 3000) - 3000), rows(), "bfloat16 is off", id="cancelled"
+        ),
+    ],
+)
+def test_fails(model: nn.Module, batch: Any, message: str) -> None:
+    result = checkup(model, batch, tests=SurvivesLowerPrecision()).results[0]
+    assert (result.outcome, result.severity) == ("failed", "warning")
+    assert message in result.message
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [
+        pytest.param(mlp(nn.BatchNorm1d(16)), rows(), id="mlp"),
+        pytest.param(Residual(), images(), id="residual"),
+        pytest.param(GPT(), tokens(), id="gpt"),
+        pytest.param(VAE(), torch.randn(6, 12), id="random"),
+    ],
+)
+def test_passes(model: nn.Module, batch: Any) -> None:
+    assert checkup(model, batch, tests=SurvivesLowerPrecision()).results[0].outcome == "passed"
+
+
+def test_a_model_of_another_kind_is_skipped() -> None:
+    batch = (rows()[0].double(), rows()[1])
+    assert checkup(mlp().double(), batch, tests=SurvivesLowerPrecision()).skipped

@@ -1,0 +1,35 @@
+import pytest
+import torch
+
+from sickbay.checkups import Statement, checkup
+from sickbay.checkups.statements.attention_rows_sum_to_one import AttentionRowsSumToOne
+from sickbay.checkups.statements.normalisation_normalises import NormalisationNormalises
+from sickbay.checkups.statements.respects_masks import RespectsMasks
+from sickbay.checkups.statements.samples_stay_apart import SamplesStayApart
+from sickbay.checkups.statements.sees_no_future import SeesNoFuture
+from sickbay.checkups.statements.shapes_follow_the_batch import ShapesFollowTheBatch
+from sickbay.checkups.statements.survives_edge_inputs import SurvivesEdgeInputs
+from sickbay.checkups.statements.survives_lower_precision import SurvivesLowerPrecision
+from sickbay.checkups.statements.uses_positions import UsesPositions
+from tests.checkups.models_b import SOUND
+
+TESTS: list[Statement] = [
+    ShapesFollowTheBatch(),
+    SurvivesEdgeInputs(),
+    SurvivesLowerPrecision(),
+    AttentionRowsSumToOne(),
+    SeesNoFuture(),
+    RespectsMasks(),
+    UsesPositions(),
+    NormalisationNormalises(),
+    SamplesStayApart(),
+]
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_model_fails_nothing(name: str) -> None:
+    torch.manual_seed(0)
+    model, batch = SOUND[name]()
+    report = checkup(model, batch, tests=TESTS, progress=False)
+    assert not report.failed
+    assert report["shapes_follow_the_batch"].outcome == "passed"
