@@ -16,6 +16,7 @@ class TwoWordsHTTP(Tunable):
     least: float = threshold(5.0, "How little.", least=2)
     free: float = threshold(-3.0, "Anything.")
     both: float = threshold(1.0, "Two bounds.", above=0, least=0.5)
+    share: float = threshold(0.5, "A part.", least=0, most=1)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,8 @@ class TwoWordsHTTP(Tunable):
         pytest.param("both", nan, "both must be above 0, got nan.", id="both-nan"),
         pytest.param("both", 0.25, "both must be at least 0.5, got 0.25.", id="both-least"),
         pytest.param("both", -1, "both must be above 0, got -1.", id="both-above"),
+        pytest.param("share", 7, "share must be at most 1, got 7.", id="most-above-it"),
+        pytest.param("share", nan, "share must be at least 0, got nan.", id="most-nan"),
         pytest.param("free", "3", "free must be a number, got '3'.", id="text"),
         pytest.param("least", nan, "least must be at least 2, got nan.", id="least-nan"),
         pytest.param("window", None, "window must be a whole number, got None.", id="none"),
@@ -57,14 +60,14 @@ def test_what_is_taken(name: str, value: float) -> None:
 
 
 def test_the_declaration_is_the_documentation() -> None:
-    factor, window, _, free, both = fields(TwoWordsHTTP)
+    factor, window, _, free, both, share = fields(TwoWordsHTTP)
     assert (factor.default, dict(factor.metadata)) == (
         2.0,
-        {"doc": "How much.", "above": 1, "least": None},
+        {"doc": "How much.", "above": 1, "least": None, "most": None},
     )
     assert (window.default, window.metadata["least"]) == (5, 2)
     assert (free.metadata["above"], free.metadata["least"]) == (None, None)
-    assert both.metadata["doc"] == "Two bounds."
+    assert (both.metadata["doc"], share.metadata["most"]) == ("Two bounds.", 1)
 
 
 def test_a_usage_error_is_a_value_error_too() -> None:

@@ -34,7 +34,10 @@ class Part:
     def of(cls, pool: Pool, which: Which) -> Part:
         """Return the trials to calibrate by, or the others, to report on."""
         wanted = which == "calibration"
-        chosen = (each for each in pool.trials if (each.about["seed"] in CALIBRATED) == wanted)
+        chosen = [each for each in pool.trials if (each.about["seed"] in CALIBRATED) == wanted]
+        if not chosen:
+            given = f"{len(pool.trials)} trials, none of them for the {which} part"
+            raise SystemExit(f"The pool of {pool.task} has {given}: seeds below 250 calibrate.")
         return cls(pool.task, tuple(chosen))
 
     @property

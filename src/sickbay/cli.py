@@ -109,7 +109,7 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
         "sources",
         nargs="+",
         metavar="STUDY",
-        help="a folder of charts, a pool file, or an Optuna storage as sqlite:///FILE",
+        help="a folder of charts, a pool file, an Optuna journal, or a storage as sqlite:///FILE",
     )
     replay.add_argument("--study", metavar="NAME", help="which study of the storage")
     replay.add_argument(

@@ -9,10 +9,16 @@ from sickbay.errors import UsageError, unknown
 
 
 def threshold(
-    default: float, doc: str, *, above: float | None = None, least: float | None = None
+    default: float,
+    doc: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
 ) -> Any:
     """Declare a dataclass field that a user may tune."""
-    return field(default=default, metadata={"doc": doc, "above": above, "least": least})
+    bounds = {"above": above, "least": least, "most": most}
+    return field(default=default, metadata={"doc": doc, **bounds})
 
 
 def choice(default: str, doc: str, possible: Sequence[str]) -> Any:
@@ -30,7 +36,7 @@ class Tunable:
                 if value not in possible:
                     raise unknown(limit.name, value, possible)
                 continue
-            above, least = limit.metadata.get("above"), limit.metadata.get("least")
+            above, least, most = map(limit.metadata.get, ("above", "least", "most"))
             whole = isinstance(limit.default, int)
             if not isinstance(value, int if whole else int | float):
                 kind = "whole number" if whole else "number"
@@ -39,6 +45,8 @@ class Tunable:
                 raise UsageError(f"{limit.name} must be above {above:g}, got {value:g}.")
             if least is not None and not value >= least:
                 raise UsageError(f"{limit.name} must be at least {least:g}, got {value:g}.")
+            if most is not None and not value <= most:
+                raise UsageError(f"{limit.name} must be at most {most:g}, got {value:g}.")
 
     @classmethod
     def name(cls) -> str:

@@ -41,9 +41,9 @@ def part(*values: Sequence[float], task: str = TASK) -> Part:
     return Part(task, tuple(trial(each, seed=n, task=task) for n, each in enumerate(values)))
 
 
-def pool(count: int, epochs: int = 4, task: str = TASK) -> Pool:
+def pool(count: int, epochs: int = 4, task: str = TASK, first: int = 0) -> Pool:
     """Return trials that are the better the nearer their learning rate is to 0.005."""
-    return Pool(task, {}, [learner(seed, epochs, task) for seed in range(count)])
+    return Pool(task, {}, [learner(first + seed, epochs, task) for seed in range(count)])
 
 
 def learner(seed: int, epochs: int, task: str) -> Recorded:

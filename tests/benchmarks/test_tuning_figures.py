@@ -149,7 +149,7 @@ def test_from_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(curves, "STEPS", 220)
-    save(pool(16), tmp_path / "cifar10_lstm.zip")
+    save(pool(16, first=250), tmp_path / "cifar10_lstm.zip")
     options = ["--seeds", "2", "--trials", "6", "--workers", "1", "--searchers", "random", "TPE"]
     files = ["--json", str(tmp_path / "all.json"), "--docs", str(tmp_path / "page.md")]
     assert main(["run", "--pools", str(tmp_path), *options, *files]) == 0

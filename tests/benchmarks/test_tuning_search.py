@@ -36,11 +36,16 @@ class At:
         return Ending("it", self._benign) if self._when.get(trial) == done else None
 
 
-def test_even_seeds_are_for_calibration() -> None:
-    whole = pool(5)
+def test_the_first_seeds_are_for_calibration() -> None:
+    whole = pool(4, first=248)
     calibration, reporting = Part.of(whole, "calibration"), Part.of(whole, "reporting")
-    assert [each.about["seed"] for each in calibration.trials] == [0, 2, 4]
-    assert [each.about["seed"] for each in reporting.trials] == [1, 3]
+    assert [each.about["seed"] for each in calibration.trials] == [248, 249]
+    assert [each.about["seed"] for each in reporting.trials] == [250, 251]
+
+
+def test_a_part_that_is_empty() -> None:
+    with pytest.raises(SystemExit, match="has 4 trials, none of them for the reporting part"):
+        Part.of(pool(4), "reporting")
 
 
 def test_scores_are_higher_for_lower_losses_and_the_worst_for_nan() -> None:

@@ -125,6 +125,11 @@ def make_study(folder: Path, name: str, direction: Direction = "minimize") -> op
     )
 
 
+def test_a_study_is_one_of_a_storage(folder: Path) -> None:
+    with pytest.raises(UsageError, match="--study names one of a storage"):
+        read(folder, study="mine")
+
+
 def test_a_study_in_a_storage(folder: Path) -> None:
     study = make_study(folder, "mine", "maximize")
     with_chart, with_course, reported, _failed = (study.ask() for _ in range(4))

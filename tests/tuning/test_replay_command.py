@@ -122,6 +122,16 @@ def test_few_trials_are_told_of(
     ) is expected
 
 
+@pytest.mark.parametrize(("epochs", "expected"), [(5, True), (2, False)])
+def test_trials_that_were_ended_before_are_told_of(
+    epochs: int, expected: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = trial("a", [2.0, 1.0], epochs=epochs)
+    save(Pool("task", {}, [ended, trial("b", [2.0, 1.0])]), tmp_path / "task.zip")
+    assert main(["replay", str(tmp_path / "task.zip")]) == 0
+    assert ("1 of them have not run all their epochs" in capsys.readouterr().out) is expected
+
+
 def test_calibrating(pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "told.json"
     arguments = ["--profile", "bttackler", "--calibrate", "--json", str(file)]

@@ -43,7 +43,7 @@ class NeverLearnt(Problem):
     reads = ("epoch",)
     yields_to_the_best = True
 
-    window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0)
+    window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0, most=1)
     steps: int = threshold(100, "Steps that it is given at least.", least=0)
     still: float = threshold(0.003, "Fall in an epoch that shows that it learns.", above=0)
     drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)

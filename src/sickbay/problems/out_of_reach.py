@@ -43,12 +43,12 @@ class OutOfReach(ComparedProblem):
     reads = ("epoch",)
     yields_to_the_best = True
 
-    share: float = threshold(0.2, "Share of the trials that count as the best.", above=0)
+    share: float = threshold(0.2, "Share of the trials that count as the best.", above=0, most=1)
     least: int = threshold(6, "Trials that count as the best at least.", least=1)
     needed: int = threshold(3, "Trials that must be over.", least=1)
-    lucky: float = threshold(0.1, "Share of the largest gains that do not count.", least=0)
+    lucky: float = threshold(0.1, "Share of the largest gains that do not count.", least=0, most=1)
     slack: float = threshold(1.2, "Times the largest gain that is not to be hoped for.", above=0)
-    window: float = threshold(0.1, "Share of the planned epochs that tells the pace.", above=0)
+    window: float = threshold(0.1, "Share of the planned epochs that tells the pace.", above=0, most=1)
     pace: float = threshold(1.0, "Times its own pace that is not to be hoped for.", above=0)
     after: int = threshold(2, "Epochs that a trial is given.", least=2)
     thrown: float = threshold(0.25, "Rise above the first loss that is no start.", above=0)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from sickbay.tuning.calibration import Calibration
     from sickbay.tuning.replay import Ended, Judged, Replay
 
-TEN = 10
-FEW = 4 * TEN  # trials of which the ten best are more than a quarter
+FEW = 40  # trials of which the ten best are more than a quarter
 SHOWN = 10  # trials that are listed unless all are asked for
 COLUMNS = ("trial", "place", "reached", "by then", "epoch", "lost of", "ended by", "because")
 LEAST = 20  # characters that a reason is worth telling in
@@ -32,9 +31,11 @@ def heading(replay: Replay, profile: str) -> str:
         if len(search.trials) < FEW
         else ""
     )
+    cut = sum(len(each.epochs) < (each.setup.epochs or 0) for each in search.trials)
+    short = f"\n{cut} of them have not run all their epochs: what that saved is not in it."
     return (
         f"{search.name}: {len(search.trials)} trials, {duration(search.seconds)}; "
-        f"{search.metric}, {better} is better; profile {profile}{few}"
+        f"{search.metric}, {better} is better; profile {profile}{few}{short if cut else ''}"
     )
 
 
@@ -44,7 +45,7 @@ def indicators(replay: Replay) -> Table:
     table.add_column(
         "indicator", min_width=max((len(each.name) for each in replay.alone), default=0)
     )
-    best = f"lost of best {TEN}", f"of best {replay.search.tenth}"
+    best = "lost of best 10", f"of best {replay.search.tenth}"
     for head in ("ended", "benign", "epoch", "saved", *best):
         table.add_column(head, justify="right")
     for judged in replay.alone:
@@ -128,7 +129,7 @@ def _cells(judged: Judged) -> tuple[str, ...]:
 
 
 def _row(ended: Ended) -> tuple[str, ...]:
-    lost = f"best {TEN}" if ended.lost_of_ten else "best 10 %" if ended.lost_of_tenth else ""
+    lost = "best 10" if ended.lost_of_ten else "best 10 %" if ended.lost_of_tenth else ""
     values = f"{ended.reached:.4g}", f"{ended.kept:.4g}"
     finding = ended.finding
     place, epoch = str(ended.place), str(ended.epoch)

@@ -73,6 +73,8 @@ def _found(source: str, metric: str | None, study: str | None) -> Found:
     path = Path(source)
     if "://" in source or is_journal(path):
         return stored(source, study, metric)
+    if study is not None:
+        raise UsageError(f"--study names one of a storage; {source!r} is none, got {study!r}.")
     if path.is_dir():
         return _from_folder(path)
     if path.is_file():
