@@ -1,0 +1,73 @@
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.chance import Chance
+from sickbay.checkups.alike import difference
+from sickbay.checkups.base import Statement
+from sickbay.checkups.case import Case
+from sickbay.checkups.draws import Draws
+from sickbay.checkups.report import Result
+from sickbay.checkups.words import several
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationIsDeterministic(Statement):
+    """In evaluation the same batch gives the same output.
+
+    Why it matters:
+        Noise in evaluation lowers every score and makes two models hard to compare.
+
+    How it is tested:
+        The batch is run twice in evaluation, with other random numbers. A model that samples from
+        what it has learnt, as a variational one, or that keeps a state between batches may differ.
+    """
+
+    remedy = "give self.training to functional.dropout, and add noise only if self.training"
+
+    slack: float = threshold(1e-4, "Difference of the outputs, against their size.", above=0)
+
+    def examine(self, case: Case) -> Result:
+        _ = case.seen
+        with case.patient() as model:
+            kept = {name: each.detach().clone() for name, each in model.named_buffers()}
+            first, second = (self._answer(case, model, seed) for seed in (1, 2))
+            changed = [
+                name for name, each in model.named_buffers() if not each.equal(kept.get(name, each))
+            ]
+        change = difference(first, second)
+        if change <= self.slack:
+            return self.holds("two passes gave the same output", difference=change)
+        draws = self._draws(case)
+        what = f"two passes differ by {change:.2g} of the output's size (limit {self.slack:g})"
+        if draws.noise:
+            layers = [layer for layer, _ in draws.noise]
+            kinds = ", ".join(dict.fromkeys(kind for _, kind in draws.noise))
+            message = f"{what}: {kinds} in {several(layers)}"
+            return self.fails(message, layers=layers, difference=change)
+        if draws.sampled:
+            return self.holds("the output differs, as the model samples", difference=change)
+        if changed:
+            message = f"{what}: {several(changed)} changes in evaluation"
+            return self.fails(message, layers=changed, difference=change)
+        with case.patient() as model:
+            again = difference(first, self._answer(case, model, 2))
+        if again <= self.slack:
+            return self.holds("the output differs, as the model keeps a state", difference=change)
+        return self.fails(what, difference=change)
+
+    @staticmethod
+    def _answer(case: Case, model: nn.Module, seed: int) -> Tensor:
+        with Chance(seed):
+            return case.evaluated(case.batch, model)
+
+    @staticmethod
+    def _draws(case: Case) -> Draws:
+        with case.patient() as model, torch.enable_grad():
+            draws = Draws(model)
+            with draws:
+                raw = case.run(model, case.batch)
+            draws.put_out(raw)
+        return draws

@@ -1,0 +1,80 @@
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.chance import Chance
+from sickbay.checkups.alike import difference
+from sickbay.checkups.awake import awake
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.case import Case
+from sickbay.checkups.modes import active, stuck
+from sickbay.checkups.report import Result
+from sickbay.checkups.words import several
+from sickbay.findings import Severity
+from sickbay.surgery.patient import tensors_in
+
+TRIES = 8  # dropout may happen to drop nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModesDiffer(Statement):
+    """Layers that train and evaluate differently follow the mode of the model.
+
+    Why it matters:
+        Dropout or batch norm in the wrong mode spoils either the training or every score.
+
+    How it is tested:
+        After `model.train()` and `model.eval()` every such layer must be in that mode; frozen ones
+        may stay in evaluation. If one of them runs, the outputs of the two modes must differ.
+    """
+
+    severity: ClassVar[Severity] = "warning"
+    remedy = "look for an own train() or eval(), or layers that are set to a mode by hand"
+
+    def examine(self, case: Case) -> Result:
+        _ = case.seen
+        for training, other in ((True, "evaluation"), (False, "training")):
+            with case.patient(training=training) as model:
+                if names := stuck(model, training):
+                    message = f"{several(names)} stays in {other} mode"
+                    return self.fails(message, layers=names, stuck=len(names))
+        change, ran = self._compared(case)
+        if not ran:
+            raise Inapplicable("no layer with dropout or batch norm is run")
+        if not change:
+            message = f"{several(ran)} is run, but training and evaluation give the same output"
+            return self.fails(message, layers=ran, difference=change)
+        message = f"{len(ran)} layers make the output of the two modes differ"
+        return self.holds(message, difference=change)
+
+    @staticmethod
+    def _compared(case: Case) -> tuple[float, list[str]]:
+        """Return how far the outputs are apart, and the layers that should make them differ."""
+        ran: dict[str, None] = {}
+        change = 0.0
+        with case.patient() as model:
+            awake(model)
+            usual = _outputs(case, model, 0)
+            model.train()
+            for name, layer in active(model).items():
+                if layer.training:
+                    layer.register_forward_hook(partial(_note, ran, name))
+            for seed in range(TRIES):
+                pairs = zip(usual, _outputs(case, model, seed), strict=False)
+                change = max((difference(*pair) for pair in pairs), default=0.0)
+                if change or not ran:
+                    break
+        return change, list(ran)
+
+
+def _outputs(case: Case, model: nn.Module, seed: int) -> list[Tensor]:
+    with Chance(seed), torch.no_grad():
+        found = tensors_in(case.run(model, case.batch))
+    return [each for each in found if each.is_floating_point()]
+
+
+def _note(ran: dict[str, None], name: str, *_: Any) -> None:
+    ran[name] = None

@@ -1,0 +1,42 @@
+"""Trainable tensors that a model holds but does not know of, as layers in a plain list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+DEEP = 4  # lists in lists
+
+
+def unregistered(model: nn.Module) -> dict[str, Tensor]:
+    """Return them by name.
+
+    >>> model = nn.Linear(1, 1)
+    >>> model.more = [nn.Linear(1, 1, bias=False)]
+    >>> list(unregistered(model))
+    ['more[0].weight']
+    """
+    known = {id(each) for each in model.parameters()}
+    own = vars(nn.Module())
+    found: dict[str, Tensor] = {}
+    for path, module in model.named_modules():
+        for name, value in vars(module).items():
+            if name not in own:
+                for full, each in _in(value, f"{path}.{name}" if path else name, DEEP):
+                    if each.requires_grad and each.is_leaf and id(each) not in known:
+                        known.add(id(each))
+                        found[full] = each
+    return found
+
+
+def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(value, Tensor):
+        yield name, value
+    elif isinstance(value, nn.Module):
+        yield from ((f"{name}.{each}", part) for each, part in value.named_parameters())
+    elif isinstance(value, dict | list | tuple) and deep:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in items:
+            yield from _in(each, f"{name}[{key!r}]", deep - 1)

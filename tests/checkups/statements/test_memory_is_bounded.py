@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import SGD, Adam, Optimizer
+
+from sickbay.checkups import Result, checkup
+from sickbay.checkups.statements.memory_is_bounded import MemoryIsBounded
+
+
+def examined(
+    model: nn.Module, samples: int = 64, optimizer: Optimizer | None = None, limit: float = 0
+) -> Result:
+    batch = torch.randn(samples, 100)
+    return checkup(model, batch, optimizer=optimizer, tests=MemoryIsBounded(limit=limit)).results[0]
+
+
+def model() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(100, 200), nn.ReLU(), nn.Linear(200, 50))
+
+
+WEIGHTS = 4 * (100 * 200 + 200 + 200 * 50 + 50)
+
+
+def test_an_mlp_by_hand() -> None:
+    result = examined(model(), 64)
+    evidence = {name: round(each * 1e9) for name, each in result.evidence.items()}
+    assert result.outcome == "passed"
+    assert evidence["weights"] == evidence["gradients"] == WEIGHTS
+    assert evidence["state"] == 2 * WEIGHTS
+    # the inputs, the output of the ReLU, and the output that is squared
+    assert evidence["saved"] == pytest.approx(64 * 4 * (100 + 200 + 50), rel=0.05)
+    assert "64 samples" in result.message
+    assert "Adam (no optimizer was given)" in result.message
+
+
+def test_more_samples_need_more() -> None:
+    few, many = (examined(model(), size).evidence["saved"] for size in (32, 64))
+    assert many == pytest.approx(2 * few)
+
+
+def test_frozen_weights_need_no_gradient() -> None:
+    frozen = model().requires_grad_(False)
+    frozen[2].requires_grad_(True)
+    result = examined(frozen)
+    assert round(result.evidence["gradients"] * 1e9) == 4 * (200 * 50 + 50)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "copies"),
+    [
+        pytest.param(SGD, {}, 0, id="sgd"),
+        pytest.param(SGD, {"momentum": 0.9}, 1, id="momentum"),
+        pytest.param(Adam, {}, 2, id="adam"),
+        pytest.param(Adam, {"amsgrad": True}, 3, id="amsgrad"),
+    ],
+)
+@pytest.mark.parametrize("stepped", [True, False])
+def test_the_optimizer(kind: Any, options: dict[str, Any], copies: int, stepped: bool) -> None:
+    given = model()
+    optimizer = kind(given.parameters(), lr=0.1, **options)
+    if stepped:
+        given(torch.randn(2, 100)).sum().backward()
+        optimizer.step()
+    result = examined(given, optimizer=optimizer)
+    assert result.evidence["state"] * 1e9 == pytest.approx(copies * WEIGHTS, abs=64)
+    assert kind.__name__ in result.message
+
+
+def test_too_much() -> None:
+    result = examined(model(), limit=1e-4)
+    assert result.outcome == "failed"
+    assert "(limit 0.0001 GB)" in result.message
+    assert examined(model(), limit=1).outcome == "passed"
