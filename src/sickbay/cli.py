@@ -66,8 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_checkup(commands.add_parser("checkup", help="examine a model before its first step"))
     problems = commands.add_parser("problems", help="list what can be found")
     problems.set_defaults(command=_problems)
-    explain = commands.add_parser("explain", help="say all about one problem")
-    explain.add_argument("name", metavar="NAME", help=f"one of: {', '.join(sorted(EVERY))}")
+    explain = commands.add_parser("explain", help="say all about one problem, or test of a checkup")
+    explain.add_argument(
+        "name",
+        metavar="NAME",
+        help=f"one of: {', '.join(sorted(EVERY))}; or what `checkup --list` names",
+    )
     explain.set_defaults(command=_explain)
     _add_replay(commands.add_parser("replay", help="what would have been ended in a search"))
     return parser
@@ -77,6 +81,7 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.description = "Examine a model before its first step. Exit code 1: a test has failed."
     checkup.add_argument(
         "factory",
+        nargs="?",
         metavar="PACKAGE.MODULE:FUNCTION",
         help="returns the model, or a dict with model, batch, loss, optimizer, task, validation",
     )
@@ -90,6 +95,7 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.add_argument(
         "--tests", metavar="NAMES", help="only these, with commas between them; all: all there are"
     )
+    checkup.add_argument("--list", action="store_true", help="list the tests, and examine nothing")
     form = checkup.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--sarif", action="store_true", help="print the failures as SARIF 2.1.0")
@@ -213,7 +219,10 @@ def _problems(_options: argparse.Namespace) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     if options.name not in EVERY:
-        raise unknown("problem", options.name, EVERY)
+        from sickbay.checkups import command  # here: it loads torch
+
+        print(command.explained(options.name))
+        return
     kind = EVERY[options.name]
     print(f"{options.name} ({kind.severity})\n\n{getdoc(kind)}\n\nWhat to try:\n    {kind.advice}")
     _remedies(options.name)

@@ -5,6 +5,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from sickbay.checkups import Statement
+from sickbay.checkups.statements import EVERY
 from sickbay.cli import main
 
 SCHEMA = Path(sys.prefix) / "sarif-2.1.0.json"
@@ -77,6 +79,7 @@ def test_the_exit_code(arguments: list[str], code: int, capsys: pytest.CaptureFi
     [
         pytest.param(["nets:cutt"], "did you mean 'cut'?", id="no-such-function"),
         pytest.param(["netts:cut"], "There is no module 'netts'", id="no-such-module"),
+        pytest.param([], "A checkup needs what makes the model", id="nothing"),
         pytest.param(["nets"], "package.module:function, got 'nets'", id="no-colon"),
         pytest.param(["nets:nothing"], "must return a model", id="no-model"),
         pytest.param(["nets:odd"], "did you mean 'loss'?", id="an-odd-part"),
@@ -138,3 +141,22 @@ def test_sarif_tells_where_the_model_is_written(capsys: pytest.CaptureFixture[st
     assert NETS.splitlines()[line - 1].startswith("class Cut")
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     assert place["logicalLocations"][0]["fullyQualifiedName"] == "Cut.first.weight"
+
+
+def test_the_list_names_every_test(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["checkup", "--list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(kind.name() in printed for kind in EVERY)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_test_is_explained(kind: type[Statement], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", kind.name()]) == 0
+    printed = capsys.readouterr().out
+    assert kind.statement() in printed
+    assert kind.remedy in printed
+
+
+def test_what_cannot_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "runs_on_a_batch"]) == 2
+    assert "did you mean 'runs_on_the_batch'?" in capsys.readouterr().err

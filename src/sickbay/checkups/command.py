@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import json
 import os
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
 from rich.console import Console
+from rich.table import Table
 from torch import Tensor, nn
 
 from sickbay.checkups.examination import checkup
 from sickbay.checkups.report import Report
+from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
 from sickbay.errors import UsageError, unknown
+from sickbay.problems.profiles import EVERY as PROBLEMS
 from sickbay.reports.examined import show
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
@@ -27,6 +31,11 @@ SHAPE = re.compile(r"(\d+(?:x\d+)*)(?::(\d+))?")
 
 def run(options: argparse.Namespace) -> int:
     """Examine a model and print the report; return 1 if a test failed that must not."""
+    if options.list:
+        Console().print(listed())
+        return 0
+    if options.factory is None:
+        raise UsageError("A checkup needs what makes the model, as package.module:function.")
     made = make(options)
     tests = options.tests.split(",") if options.tests else None
     report = checkup(**made, tests=tests, progress=not options.quiet)
@@ -64,6 +73,29 @@ def print_out(report: Report, options: argparse.Namespace) -> None:
         print(json.dumps(report.as_sarif() if options.sarif else report.as_json(), indent=2))
     else:
         show(report, Console())
+
+
+def listed() -> Table:
+    """Return all tests in a table."""
+    table = Table("test", "what should hold", "if it does not", box=None, pad_edge=False)
+    for kind in EVERY:
+        optional = " (only if asked for)" if kind.optional else ""
+        table.add_row(kind.name(), kind.statement(), kind.severity + optional)
+    return table
+
+
+def explained(name: str) -> str:
+    """Return all about a test."""
+    known = {each.name(): each for each in EVERY}
+    if name not in known:
+        raise unknown("problem or test", name, [*PROBLEMS, *known])
+    kind = known[name]
+    told = f"{name} ({kind.severity})\n\n{inspect.getdoc(kind)}"
+    if kind.remedy:
+        told += f"\n\nWhat to try:\n    {kind.remedy}"
+    limits = fields(kind)  # type: ignore[arg-type]
+    rows = [f"    {each.name}  {each.metadata['doc']}  {each.default}" for each in limits]
+    return told + ("\n\nLimits:\n" + "\n".join(rows) if rows else "")
 
 
 def batch_of(text: str) -> Any:
