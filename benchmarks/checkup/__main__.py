@@ -1,0 +1,123 @@
+"""How well faults are found before the first step: planted ones, and sound models beside them.
+
+Each model is examined with the usual tests, and with the one its fault is meant for. Those who set
+the limits of tests look at the calibration half only; the figures are of the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from benchmarks.checkup import tables
+from benchmarks.checkup.catalogue import ALL
+from benchmarks.checkup.plant import HALVES, Plant
+from benchmarks.checkup.run import Record, examine, large
+from benchmarks.detection.options import check_file, matches
+from benchmarks.detection.pool import WORKERS, Failure, work
+from benchmarks.detection.report import machine, plain
+
+WIDE = 150  # columns where there is no terminal to ask
+
+
+def arguments(args: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.checkup",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--part", choices=(*HALVES, "both"), default="reporting")
+    parser.add_argument(
+        "--only", metavar="NAME", help="models whose name has this in it; prints all that is said"
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="everything, model by model")
+    parser.add_argument("--docs", metavar="FILE", type=Path, help="the tables as a page")
+    parser.add_argument("--workers", metavar="N", type=int, default=WORKERS)
+    parser.add_argument("--no-large", action="store_true", help="leave the char-GPT out")
+    given = parser.parse_args(args)
+    for name in ("json", "docs"):
+        check_file(parser, name, getattr(given, name))
+    if given.workers < 1:
+        parser.error(f"--workers must be at least 1, got {given.workers}.")
+    given.chosen = select(given)
+    if not given.chosen:
+        tests = ", ".join(dict.fromkeys(each.partition("/")[0] for each in ALL))
+        parser.error(f"--only must be in a name of the {given.part} part, as {tests}.")
+    return given
+
+
+def select(given: argparse.Namespace) -> list[Plant]:
+    """Return the models that were asked for."""
+    return [
+        each
+        for each in ALL.values()
+        if given.part in ("both", each.half) and matches(each.name, given.only or "")
+    ]
+
+
+def in_full(records: Sequence[Record], console: Console) -> None:
+    """Print all that was said about each model."""
+    marks = {"passed": "✓", "failed": "✗", "skipped": "-"}
+    for record in records:
+        console.print(f"\n[bold]{escape(record['name'])}[/] ({record['half']})")
+        for each in record["results"]:
+            said = f"  {marks[each['outcome']]} {each['test']}: {each['message']}"
+            console.print(escape(said), highlight=False, soft_wrap=True)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    given = arguments(args)
+    out = Console(width=None if sys.stdout.isatty() else WIDE)
+    records: dict[str, Record] = {}
+    failures: list[str] = []
+    names = [each.name for each in given.chosen]
+    try:
+        for name, result in work(examine, names, "checkup", Console(stderr=True), given.workers):
+            if isinstance(result, Failure):
+                failures.append(f"{name}: {result.why}")
+            else:
+                records[name] = result
+    except KeyboardInterrupt:
+        out.print(f"Interrupted; this is about the {len(records)} of {len(names)} models done.")
+    ordered = [records[name] for name in names if name in records]
+    whole = given.only is None and len(records) + len(failures) == len(names)
+    gpt = large() if whole and not given.no_large else None
+    sheets = tables.sheets(ordered, gpt)
+    if given.only is not None:
+        in_full(ordered, out)
+    for sheet in sheets:
+        sheet.show(out)
+    for line in failures:
+        out.print(f"[red]failed[/] {escape(line)}", soft_wrap=True)
+    about = {"command": command(given), "part": part(given.part), "made": made()}
+    if given.json is not None:
+        report: dict[str, Any] = {"about": about, "models": ordered, "large": gpt}
+        given.json.write_text(json.dumps(plain({**report, "failures": failures}), indent=1) + "\n")
+    if given.docs is not None:
+        given.docs.write_text(tables.page(sheets, about))
+    return 1 if failures else 0
+
+
+def command(given: argparse.Namespace) -> str:
+    """Return how this was made, without where things lie on this machine."""
+    chosen = "" if given.part == "reporting" else f" --part {given.part}"
+    return "python -m benchmarks.checkup" + chosen
+
+
+def part(name: str) -> str:
+    return "both halves" if name == "both" else f"the {name} half"
+
+
+def made() -> str:
+    return ", ".join(f"{name} {version}" for name, version in machine().items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

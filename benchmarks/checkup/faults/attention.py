@@ -1,0 +1,150 @@
+"""Attention that looks where it must not, or does not know where things are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from benchmarks.checkup import data
+from benchmarks.checkup.nets import WIDTH, Attention, Decoder, Encoder, Patches
+from benchmarks.checkup.plant import Given, Net, Plants
+
+plants = Plants()
+ROWS, FUTURE = "attention_rows_sum_to_one", "sees_no_future"
+CE = nn.CrossEntropyLoss()
+
+
+def language(model: nn.Module) -> Given:
+    return Given(model, data.language(), data.next_token)
+
+
+class OverQueries(Attention):
+    def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        return self.hidden(scores, mask).softmax(-2)
+
+
+class OverHeads(Attention):
+    def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        del mask
+        return F.softmax(scores, dim=1)
+
+
+class MaskedLate(Attention):
+    def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        del mask
+        return scores.softmax(-1).masked_fill(self.future(scores.shape[-1]), 0.0)
+
+
+class Unweighted(Attention):
+    def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        del mask
+        return scores / scores.shape[-1]
+
+
+class Gates(Attention):
+    def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        return self.hidden(scores, mask).sigmoid()
+
+
+class Scaled(Attention):
+    def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        return 2 * super().weights(scores, mask)
+
+
+plants.add(ROWS, "encoder, softmax over the queries", lambda: text(Encoder(OverQueries)))
+plants.add(ROWS, "encoder, softmax over the heads", lambda: text(Encoder(OverHeads)))
+plants.add(ROWS, "decoder, masked after the softmax", lambda: language(Decoder(MaskedLate)))
+plants.add(ROWS, "encoder, no softmax", lambda: text(Encoder(Unweighted)))
+plants.add(ROWS, "decoder, sigmoid for softmax", lambda: language(Decoder(Gates)))
+plants.add(ROWS, "encoder, weights doubled after the softmax", lambda: text(Encoder(Scaled)))
+
+
+def text(model: nn.Module) -> Given:
+    return Given(model, data.text(), CE)
+
+
+@plants.fault(ROWS, "patches, softmax over the queries")
+def _() -> Given:
+    model = Patches()
+    for block in model.blocks:
+        block.attention = OverQueries()
+    return Given(model, data.images(), CE)
+
+
+class Ahead(Attention):
+    def future(self, length: int) -> Tensor:
+        return torch.ones(length, length, dtype=torch.bool).triu(2)
+
+
+class Backwards(Attention):
+    def future(self, length: int) -> Tensor:
+        return torch.ones(length, length, dtype=torch.bool).tril(-1)
+
+
+plants.add(FUTURE, "decoder, no mask", lambda: language(Decoder(causal=False)))
+plants.add(FUTURE, "decoder, the mask is one off", lambda: language(Decoder(Ahead)))
+plants.add(FUTURE, "decoder, the mask is transposed", lambda: language(Decoder(Backwards)))
+
+
+@plants.fault(FUTURE, "decoder, one layer has no mask")
+def _() -> Given:
+    model = Decoder(layers=3)
+    model.blocks[1].attention = Attention(causal=False)
+    return language(model)
+
+
+@plants.fault(FUTURE, "decoder, targets are the inputs")
+def _() -> Given:
+    tokens, _ = data.language()
+    return Given(Decoder(), (tokens, tokens), data.next_token)
+
+
+@plants.fault(FUTURE, "rnn, reads from both ends")
+def _() -> Given:
+    model = Net(
+        lambda net, x: net.head(net.rnn(net.tokens(x))[0]),
+        tokens=nn.Embedding(data.VOCABULARY, WIDTH),
+        rnn=nn.LSTM(WIDTH, WIDTH, batch_first=True, bidirectional=True),
+        head=nn.Linear(2 * WIDTH, data.VOCABULARY),
+    )
+    return language(model)
+
+
+@plants.fault(FUTURE, "convolutions padded on both sides")
+def _() -> Given:
+    model = Net(
+        lambda net, x: net.head(net.convs(net.tokens(x).transpose(1, 2)).transpose(1, 2)),
+        tokens=nn.Embedding(data.VOCABULARY, WIDTH),
+        convs=nn.Sequential(
+            nn.Conv1d(WIDTH, WIDTH, 3, padding=1), nn.ReLU(), nn.Conv1d(WIDTH, WIDTH, 3, padding=1)
+        ),
+        head=nn.Linear(WIDTH, data.VOCABULARY),
+    )
+    return language(model)
+
+
+@plants.fault(FUTURE, "torch's encoder without its mask")
+def _() -> Given:
+    class Plain(Decoder):
+        def __init__(self) -> None:
+            super().__init__(layers=0)
+            layer = nn.TransformerEncoderLayer(WIDTH, 4, 64, dropout=0, batch_first=True)
+            self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+        def through(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+            return super().through(self.encoder(x), mask)
+
+    return language(Plain())
+
+
+@plants.fault(FUTURE, "decoder, a mean over the whole sequence is added")
+def _() -> Given:
+    class Averaged(Decoder):
+        def forward(self, tokens: Tensor) -> Any:
+            x = self.through(self.embedded(tokens))
+            return self.head(x + x.mean(1, keepdim=True))
+
+    return language(Averaged())

@@ -1,0 +1,145 @@
+"""Training that is not told from evaluation, and evaluation that is left to chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from benchmarks.checkup import data
+from benchmarks.checkup.nets import RNN, WIDTH, Attention, Autoencoder, Decoder, Encoder, cnn, mlp
+from benchmarks.checkup.plant import Given, Net, Plants
+
+plants = Plants()
+MODES, CERTAIN = "modes_differ", "evaluation_is_deterministic"
+CE = nn.CrossEntropyLoss()
+
+
+class Always(nn.Module):
+    """Its `train` has forgotten what it was told."""
+
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+
+    def train(self, mode: bool = True) -> Always:
+        del mode
+        return super().train(True)
+
+    def forward(self, x: Tensor) -> Any:
+        return self.body(x)
+
+
+class Never(Always):
+    """Its `train` does nothing, and it was made in evaluation."""
+
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__(body)
+        for each in self.modules():
+            each.training = False
+
+    def train(self, mode: bool = True) -> Never:
+        del mode
+        return self
+
+
+def dropped() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Dropout(0.5), nn.Linear(64, 3))
+
+
+plants.add(MODES, "mlp, eval() keeps dropout", lambda: Given(Always(dropped()), data.table(), CE))
+plants.add(MODES, "cnn, train() is not passed on", lambda: Given(Never(cnn()), data.images(), CE))
+
+
+@plants.fault(MODES, "rnn, dropout is set to eval in the forward pass")
+def _() -> Given:
+    class Stuck(RNN):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dropout = nn.Dropout(0.5)
+
+        def last(self, states: Tensor) -> Tensor:
+            self.dropout.eval()
+            kept: Tensor = self.dropout(states[:, -1])
+            return kept
+
+    return Given(Stuck(), data.series(), CE)
+
+
+@plants.fault(MODES, "transformer, dropout in a plain list")
+def _() -> Given:
+    class Hidden(Encoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.extra = [nn.Dropout(0.3)]
+
+        def embedded(self, tokens: Tensor) -> Tensor:
+            kept: Tensor = self.extra[0](super().embedded(tokens))
+            return kept
+
+    return Given(Hidden(), data.text(), CE)
+
+
+@plants.fault(MODES, "autoencoder, train(mode) turned round")
+def _() -> Given:
+    class Turned(Always):
+        def train(self, mode: bool = True) -> Turned:
+            nn.Module.train(self, not mode)
+            return self
+
+    rows = data.table()[0]
+    body = nn.Sequential(nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 8))
+    return Given(Turned(body).train(), (rows, rows), nn.MSELoss())
+
+
+@plants.fault(CERTAIN, "mlp, functional dropout always on")
+def _() -> Given:
+    model = Net(
+        lambda net, x: net.last(F.dropout(net.first(x).relu(), 0.5)),
+        first=nn.Linear(8, 32),
+        last=nn.Linear(32, 3),
+    )
+    return Given(model, data.table(), CE)
+
+
+@plants.fault(CERTAIN, "cnn, noise on every input")
+def _() -> Given:
+    model = Net(lambda net, x: net.body(x + 0.1 * torch.randn_like(x)), body=cnn())
+    return Given(model, data.images(), CE)
+
+
+@plants.fault(CERTAIN, "autoencoder, the code is drawn in evaluation")
+def _() -> Given:
+    class Drawn(Autoencoder):
+        def bottleneck(self, code: Tensor) -> Tensor:
+            return code + 0.5 * torch.randn_like(code)
+
+    rows = data.table()[0]
+    return Given(Drawn(), (rows, rows), nn.MSELoss())
+
+
+@plants.fault(CERTAIN, "rnn, a random first state")
+def _() -> Given:
+    class Random(RNN):
+        def forward(self, x: Tensor) -> Any:
+            state = torch.randn(1, len(x), WIDTH)
+            return self.head(self.last(self.rnn(x, (state, state))[0]))
+
+    return Given(Random(), data.series(), CE)
+
+
+@plants.fault(CERTAIN, "transformer, dropout on attention always on")
+def _() -> Given:
+    class Dropped(Attention):
+        def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+            return F.dropout(super().weights(scores, mask), 0.1)
+
+    return Given(Decoder(Dropped), data.language(), data.next_token)
+
+
+@plants.fault(CERTAIN, "mlp, a random half of the columns")
+def _() -> Given:
+    model = Net(lambda net, x: net.body(x * (torch.rand(x.shape[1]) < 0.5)), body=mlp())
+    return Given(model, data.table(), CE)

@@ -1,0 +1,90 @@
+"""What is examined: a sound model, or one with a fault, as a user would give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from sickbay.checkups.case import Loss
+
+Half = Literal["calibration", "reporting"]
+HALVES: tuple[Half, Half] = ("calibration", "reporting")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments of a checkup."""
+
+    model: nn.Module
+    batch: Any = None
+    loss: Loss | None = None
+    optimizer: torch.optim.Optimizer | None = None
+    validation: Any = None
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A model to examine.
+
+    Attributes:
+        name: Unique and spoken.
+        test: The test that is to find the fault; empty if the model is sound.
+        half: Limits of tests are set by one half, and figures are of the other.
+        make: Makes all that is given, anew.
+    """
+
+    name: str
+    test: str
+    half: Half
+    make: Callable[[], Given]
+
+
+Made = Callable[[], Given]
+
+
+class Plants:
+    """A list that is written as functions; their places in it, alternating, tell the halves."""
+
+    def __init__(self) -> None:
+        self.all: list[Plant] = []
+
+    def sound(self, name: str) -> Callable[[Made], Made]:
+        return self._named(f"sound/{name}", "")
+
+    def fault(self, test: str, name: str) -> Callable[[Made], Made]:
+        return self._named(f"{test}/{name}", test)
+
+    def add(self, test: str, name: str, make: Made) -> None:
+        """Put one in that needs no function of its own."""
+        self.fault(test, name)(make)
+
+    def of(self, test: str) -> list[Plant]:
+        return [each for each in self.all if each.test == test]
+
+    def _named(self, name: str, test: str) -> Callable[[Made], Made]:
+        def put_in(make: Made) -> Made:
+            self.all.append(Plant(name, test, HALVES[len(self.of(test)) % 2], make))
+            return make
+
+        return put_in
+
+
+class Net(nn.Module):
+    """Layers by name, and what a forward pass makes of them: `run(net, *inputs)`.
+
+    >>> Net(lambda net, x: net.last(x).relu(), last=nn.Linear(2, 3))(torch.ones(4, 2)).shape
+    torch.Size([4, 3])
+    """
+
+    def __init__(self, run: Callable[..., Any], **layers: nn.Module) -> None:
+        super().__init__()
+        self.run = run
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.run(self, *inputs)

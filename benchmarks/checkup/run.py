@@ -1,0 +1,176 @@
+"""Examining one model: what failed, how long it took, and how many passes."""
+
+from __future__ import annotations
+
+import pkgutil
+import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as hooks
+
+from benchmarks.checkup import data
+from benchmarks.checkup.catalogue import ALL
+from benchmarks.checkup.plant import Given
+from benchmarks.workloads import Block
+from sickbay.checkups import Report, Statement, checkup, statements
+from sickbay.checkups.statements import EVERY
+from sickbay.surgery.patient import tensors_in
+
+Record = dict[str, Any]
+COMPILED = "works_when_compiled"  # hooks of all modules would be compiled along
+LARGE = {"width": 384, "heads": 6, "layers": 6, "length": 256, "vocabulary": 65, "samples": 12}
+THREADS = 2
+
+
+def names() -> list[str]:
+    """Return the tests there are: those that are listed, then those that have a file."""
+    listed = [each.name() for each in EVERY]
+    files = [each.name for each in pkgutil.iter_modules(statements.__path__)]
+    return [*listed, *(name for name in files if name not in listed)]
+
+
+def statement(name: str) -> Statement | None:
+    """Return a test by its name, None if there is none yet."""
+    for kind in EVERY:
+        if kind.name() == name:
+            return kind()
+    if name not in names():
+        return None
+    known = vars(import_module(f"sickbay.checkups.statements.{name}")).values()
+    own = (each for each in known if isinstance(each, type) and issubclass(each, Statement))
+    return next((each() for each in own if each is not Statement and each.name() == name), None)
+
+
+def chosen_for(name: str) -> list[Statement]:
+    """Return the usual tests, and the one that a fault is meant for if that is optional."""
+    every = [each for each in map(statement, names()) if each is not None]
+    return [each for each in every if not each.optional or each.name() == name]
+
+
+@dataclass
+class Passes:
+    """Counts forward passes of a kind of model, wherever it is copied to.
+
+    Attributes:
+        calls: Forward passes.
+        batches: The same, each with its share of the values that the batch has.
+    """
+
+    kind: type[nn.Module]
+    whole: int
+    calls: int = 0
+    batches: float = 0.0
+    depth: int = field(default=0, repr=False)
+
+    def enters(self, module: nn.Module, inputs: Any) -> None:
+        del inputs
+        self.depth += type(module) is self.kind
+
+    def leaves(self, module: nn.Module, inputs: Any, *rest: Any) -> None:
+        kwargs = rest[0] if len(rest) > 1 else {}  # torch leaves them out after an exception
+        if type(module) is not self.kind:
+            return
+        self.depth -= 1
+        if not self.depth:
+            self.calls += 1
+            first = next(iter(tensors_in([list(inputs), dict(kwargs)])), None)
+            self.batches += 0 if first is None else first.numel() / self.whole
+
+
+@contextmanager
+def counted(given: Given) -> Iterator[Passes]:
+    """Count forward passes meanwhile."""
+    batch = next(iter(given.batch), None) if hasattr(given.batch, "dataset") else given.batch
+    first = next(iter(tensors_in(batch)), None)
+    passes = Passes(type(given.model), 1 if first is None else first.numel())
+    before = hooks.register_module_forward_pre_hook(passes.enters)
+    after = hooks.register_module_forward_hook(passes.leaves, with_kwargs=True, always_call=True)
+    try:
+        yield passes
+    finally:
+        before.remove()
+        after.remove()
+
+
+def examine(name: str) -> Record:
+    """Make a model, examine it and tell what came of it."""
+    plant = ALL[name]
+    torch.manual_seed(zlib.crc32(name.encode()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = plant.make()
+        record = told(given, chosen_for(plant.test), count=plant.test != COMPILED)
+    meant = [each for each in record["results"] if each["test"] == plant.test]
+    found = meant[0] if meant else {"outcome": "missing", "message": "there is no such test"}
+    about = {"name": name, "test": plant.test, "half": plant.half}
+    return {**about, "outcome": found["outcome"], "message": found["message"], **record}
+
+
+def told(given: Given, tests: list[Statement], *, count: bool = True) -> Record:
+    """Return the results of a checkup, its time and its passes."""
+    start = perf_counter()
+    if count:
+        with counted(given) as passes:
+            report = run(given, tests)
+    else:
+        passes, report = Passes(type(given.model), 1), run(given, tests)
+    results = report.as_json()["results"]
+    return {
+        "seconds": perf_counter() - start,
+        "calls": passes.calls,
+        "batches": passes.batches if given.batch is not None else None,
+        "failed": {each.test: each.message for each in report.failed},
+        "results": results,
+    }
+
+
+def run(given: Given, tests: list[Statement]) -> Report:
+    return checkup(
+        given.model,
+        given.batch,
+        given.loss,
+        given.optimizer,
+        tests=tests,
+        validation=given.validation,
+        progress=False,
+    )
+
+
+class CharGPT(nn.Module):
+    """A char-GPT of ten million parameters."""
+
+    def __init__(self, vocabulary: int, length: int, width: int, heads: int, layers: int) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(layers)))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, tokens: torch.Tensor) -> Any:
+        x = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
+        return self.head(self.norm(self.blocks(x)))
+
+
+def large() -> Record:
+    """Examine a char-GPT of ten million parameters, with all that a user would give."""
+    torch.manual_seed(0)
+    sizes = dict(LARGE)
+    samples = sizes.pop("samples")
+    model = CharGPT(**sizes)
+    batch = data.language(samples, sizes["length"], sizes["vocabulary"])
+    given = Given(model, batch, data.next_token, torch.optim.AdamW(model.parameters(), lr=3e-4))
+    before = torch.get_num_threads()
+    torch.set_num_threads(THREADS)
+    try:
+        record = told(given, chosen_for(""))
+    finally:
+        torch.set_num_threads(before)
+    parameters = sum(each.numel() for each in model.parameters())
+    return {"parameters": parameters, "threads": THREADS, **record}
