@@ -10,7 +10,7 @@ LEAST = 1e-6  # what counts as the size of an output that is zero
 def difference(one: Tensor, other: Tensor) -> float:
     """Return the largest difference, as a multiple of the largest value; infinite for NaN in one.
 
-    >>> difference(torch.tensor([2.0, 0.0]), torch.tensor([2.0, 1.0]))
+    >>> difference(Tensor([2.0, 0.0]), Tensor([2.0, 1.0]))
     0.5
     """
     if one.shape != other.shape:

@@ -41,7 +41,7 @@ def _differs(module: nn.Module) -> bool:
         case nn.RNNBase():
             return module.dropout > 0 and module.num_layers > 1
         case nn.MultiheadAttention():
-            return module.dropout > 0
+            return bool(module.dropout > 0)
     return isinstance(module, nn.RReLU)
 
 

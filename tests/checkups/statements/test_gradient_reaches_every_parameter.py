@@ -68,6 +68,14 @@ def unit_vectors() -> nn.Module:
     return Made(forward, inner=mlp())
 
 
+def both_directions() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        return self.head(self.rnn(self.tokens(x))[0][:, -1])
+
+    rnn = nn.GRU(8, 4, 2, batch_first=True, bidirectional=True)
+    return Made(forward, tokens=nn.Embedding(9, 8), rnn=rnn, head=nn.Linear(8, 3))
+
+
 def experts() -> nn.Module:
     def forward(self: Any, x: Tensor) -> Any:
         chosen = (x[:, 0] > 100).long()
@@ -85,6 +93,7 @@ def experts() -> nn.Module:
         pytest.param(mlp, None, id="mlp"),
         pytest.param(cnn, images(), id="cnn-with-a-bias-before-batch-norm"),
         pytest.param(Recurrent, sentences(), id="lstm"),
+        pytest.param(both_directions, sentences(), id="one-step-of-a-direction"),
         pytest.param(Transformer, sentences(), id="transformer"),
         pytest.param(lora, None, id="lora"),
         pytest.param(gated, None, id="zero-gate-and-zero-head"),

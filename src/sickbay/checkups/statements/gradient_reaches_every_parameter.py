@@ -16,7 +16,8 @@ class GradientReachesEveryParameter(Statement):
     How it is tested:
         After one forward and backward pass in training, each parameter that took part must have a
         gradient with a finite value other than zero. Where it is zero, a few small steps may mend
-        that, as with layers that start at zero. A bias may have none where its layer's weight has.
+        that, as with layers that start at zero. A bias may have none where its layer's weight has,
+        and so may the recurrent weights of a direction of which one step is used.
     """
 
     remedy = "look for .detach(), .data, .item(), argmax or no_grad between it and the loss"
@@ -40,7 +41,9 @@ class GradientReachesEveryParameter(Statement):
 
     @staticmethod
     def _needless(name: str, case: Case) -> bool:
-        """Tell whether it is a shift that a norm or a softmax undoes."""
+        """Tell whether it is a shift that a norm or a softmax undoes, or recurrent in one step."""
+        if "_hh" in name and name.replace("_hh", "_ih") in case.reached:
+            return True
         shapes = {each: value.ndim for each, value in case.model.named_parameters()}
         layer = name.rpartition(".")[0]
         beside = [each for each in case.reached if each.rpartition(".")[0] == layer]
