@@ -65,15 +65,15 @@ def altered(values: Tensor) -> Tensor:
     """Return other values of the same range.
 
     >>> altered(torch.tensor([[0, 1, 5, 5]])), altered(torch.tensor([[0.0, 1.0]]))
-    (tensor([[5, 4, 0, 0]]), tensor([[0., 1.]]))
+    (tensor([[1, 2, 0, 0]]), tensor([[0., 1.]]))
     """
     if values.dtype == torch.bool:
         return ~values
     low, high = values.min(), values.max()
+    if not values.is_floating_point():
+        return (values - low + 1) % (high - low + 1) + low
     mirrored = low + high - values
-    if values.is_floating_point():
-        return mirrored.flip(-1) if values.ndim else mirrored
-    return torch.where(mirrored == values, low, mirrored)
+    return mirrored.flip(-1) if values.ndim else mirrored
 
 
 def differ(one: Tensor, other: Tensor) -> Tensor:

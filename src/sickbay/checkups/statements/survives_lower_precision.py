@@ -70,6 +70,7 @@ def _answer(
     with case.patient() as model, torch.no_grad():
         with torch.autocast(device, dtype=kind or torch.bfloat16, enabled=kind is not None):
             raw = case.run(model, batch)
+        raw = raw.float() if isinstance(raw, Tensor) else raw  # as losses are under autocast
         return main_output(raw).float(), _loss(case, raw, batch)
 
 

@@ -41,19 +41,23 @@ class UsesPositions(Statement):
         batch = few(case.batch)
         main = batch.main
         if main.ndim == 4:
-            return self._judged(case, batch, _swapped(main, _patch(case.model)), None)
+            new = _swapped(main, _patch(case.model))
+            return self._judged(case, batch, answer(case, batch), new, None)
         time = time_of(case)
         length = main.shape[time]
         others = [each for each in batch.inputs if each is not main and length in each.shape]
         if length < 3 or others:
             raise Inapplicable("the sequences are short, or masks go with them")
-        if not self._mixes(case, batch, time):
+        before = answer(case, batch)
+        if not self._mixes(case, batch, before, time):
             raise Inapplicable("no place of the input changes the outputs of another")
         order = torch.arange(length, device=main.device).roll(1)
-        return self._judged(case, batch, main.index_select(time, order), order)
+        return self._judged(case, batch, before, main.index_select(time, order), order)
 
-    def _judged(self, case: Case, batch: Batch, new: Tensor, order: Tensor | None) -> Result:
-        before, after = answer(case, batch), answer(case, replaced(batch, batch.main, new))
+    def _judged(
+        self, case: Case, batch: Batch, before: Tensor, new: Tensor, order: Tensor | None
+    ) -> Result:
+        after = answer(case, replaced(batch, batch.main, new))
         what = "the same outputs"
         if order is not None:
             one, other = (
@@ -65,11 +69,11 @@ class UsesPositions(Statement):
             return self.holds("inputs in another order gave other outputs")
         return self.fails(f"inputs in another order gave {what}")
 
-    def _mixes(self, case: Case, batch: Batch, time: int) -> bool:
+    def _mixes(self, case: Case, batch: Batch, before: Tensor, time: int) -> bool:
         """Tell whether a place changes what comes out at others, or what is pooled."""
         main, new = batch.main, batch.main.clone()
         new.select(time, 0).copy_(altered(main).select(time, 0))
-        outputs = answer(case, batch), answer(case, replaced(batch, main, new))
+        outputs = before, answer(case, replaced(batch, main, new))
         length = main.shape[time]
         one, other = (by_place(each, batch.size, length, batch.along) for each in outputs)
         if one is None or other is None:
