@@ -107,6 +107,11 @@ class Case:
         return self.whole.first(int(max(LEAST, min(MOST, LEAST * passes))))
 
     @property
+    def few(self) -> Batch:
+        """Two samples, for what shows with any."""
+        return self.batch.first(2)
+
+    @property
     def given_batch(self) -> Batch:
         """The batch, if it was given: tests of data make no sense with one that was made up."""
         if self._given is None:
@@ -202,7 +207,9 @@ class Case:
             return F.cross_entropy(output, targets if output.ndim > 2 else targets.flatten())
         if self.task in ("binary", "multilabel"):
             return F.binary_cross_entropy_with_logits(output.view_as(targets), targets.float())
-        return F.mse_loss(output, targets) if self.task == "regression" else None
+        if self.task == "regression" and output.numel() == targets.numel():
+            return F.mse_loss(output.view_as(targets), targets)
+        return None
 
     def _of_channels(self, shape: tuple[int, ...]) -> bool:
         """Tell whether outputs have the classes in their second dimension, as for images."""

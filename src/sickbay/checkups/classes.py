@@ -1,0 +1,44 @@
+"""Where an output tells classes apart, and labels as such an output."""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+
+def class_dimension(output: Tensor, targets: Tensor) -> int | None:
+    """Return the dimension of the output that goes over the classes, None if there is none.
+
+    >>> import torch
+    >>> images, tokens = torch.rand(2, 5, 8, 8), torch.rand(2, 16, 5)
+    >>> class_dimension(images, torch.zeros(2, 8, 8)), class_dimension(tokens, torch.zeros(2, 16))
+    (1, 2)
+    >>> class_dimension(torch.rand(4, 3), torch.rand(4, 3)), class_dimension(tokens, torch.zeros(3))
+    (1, None)
+    """
+    shape, wanted = tuple(output.shape), tuple(targets.shape)
+    last = len(shape) - 1
+    if last < 1:
+        return None
+    if shape == wanted:  # a value for every class
+        return last if last == 2 else 1
+    if shape[:1] + shape[2:] == wanted:
+        return 1
+    if prod(shape[:-1]) == targets.numel() or shape[:1] == wanted:
+        return last
+    return None
+
+
+def one_hot(output: Tensor, targets: Tensor, dimension: int) -> Tensor:
+    """Return the targets as an output that is right: one for its class, zero for the others."""
+    if targets.shape == output.shape:
+        return targets.to(output)
+    width = output.shape[dimension]
+    rows = F.one_hot(targets.long().clamp(0, width - 1), width).to(output)
+    if dimension == 1 and rows.ndim > 2:
+        return rows.movedim(-1, 1)
+    if rows.numel() != output.numel():  # one label for a whole sequence
+        rows = rows.reshape(len(output), *[1] * (output.ndim - 2), width).expand_as(output)
+    return rows.reshape(output.shape)
