@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from sickbay.chance import generators
 from sickbay.surgery.patient import tensors_in
+from sickbay.vitals.hooks import Handles
 
 NORMAL = ("randn", "randn_like", "normal", "normal_")
 FROM_LEARNT = {"normal", "bernoulli", "multinomial", "poisson", "binomial", "gumbel_softmax"}
@@ -28,13 +29,17 @@ class Draws(TorchFunctionMode):
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self._inside = [""]
+        self._inside, self._hooks = [""], Handles()
         self._pure: dict[int, tuple[Tensor, tuple[str, str]]] = {}  # kept, so that no id comes back
         self.noise: dict[tuple[str, str], None] = {}  # layer and operation
         self.sampled = False
         for name, module in model.named_modules():
-            module.register_forward_pre_hook(self._entering(name))
-            module.register_forward_hook(self._leaving)
+            self._hooks.add(module.register_forward_pre_hook(self._entering(name)))
+            self._hooks.add(module.register_forward_hook(self._leaving))
+
+    def __exit__(self, *error: Any) -> None:
+        self._hooks.remove()
+        super().__exit__(*error)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")

@@ -163,3 +163,10 @@ def test_chance_that_torch_does_not_know_of() -> None:
 def test_float_noise_is_none() -> None:
     model = Made(lambda self, x: self.a(x) + 1e-7 * torch.rand(1), a=nn.Linear(8, 3))
     assert examined(model).outcome == "passed"
+
+
+def test_a_model_that_cannot_be_copied_keeps_no_hooks() -> None:
+    model = Made(lambda self, x: F.dropout(self.a(x)), a=nn.Linear(8, 3))
+    model.c = torch.ones(1, requires_grad=True) * 2  # which torch does not copy
+    assert examined(model).outcome != "skipped"
+    assert not any(each._forward_hooks or each._forward_pre_hooks for each in model.modules())

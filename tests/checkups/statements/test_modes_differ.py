@@ -157,3 +157,10 @@ def test_sick(make: Callable[[], nn.Module], batch: Any, part: str, layer: str) 
     assert result.outcome == "failed"
     assert part in result.message
     assert layer in result.layers
+
+
+def test_a_model_that_cannot_be_copied_keeps_no_hooks() -> None:
+    model = Made(lambda self, x: self.b(self.a(x)), a=nn.Linear(8, 3), b=nn.Dropout())
+    model.c = torch.ones(1, requires_grad=True) * 2  # which torch does not copy
+    assert examined(model).outcome != "skipped"
+    assert not any(each._forward_hooks or each._forward_pre_hooks for each in model.modules())

@@ -21,8 +21,8 @@ class EvaluationIsDeterministic(Statement):
         Noise in evaluation lowers every score and makes two models hard to compare.
 
     How it is tested:
-        The batch is run twice in evaluation, with other random numbers. A model that samples from
-        what it has learnt, as a variational one, or that keeps a state between batches may differ.
+        Two samples are run twice in evaluation, with other random numbers. A model may differ that
+        samples from what it has learnt, as a variational one, or keeps a state between batches.
     """
 
     remedy = "give self.training to functional.dropout, and add noise only if self.training"
@@ -61,13 +61,13 @@ class EvaluationIsDeterministic(Statement):
     @staticmethod
     def _answer(case: Case, model: nn.Module, seed: int) -> Tensor:
         with Chance(seed):
-            return case.evaluated(case.batch, model)
+            return case.evaluated(case.few, model)
 
     @staticmethod
     def _draws(case: Case) -> Draws:
         with case.patient() as model, torch.enable_grad():
             draws = Draws(model)
             with draws:
-                raw = case.run(model, case.batch)
+                raw = case.run(model, case.few)
             draws.put_out(raw)
         return draws

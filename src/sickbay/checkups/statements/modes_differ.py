@@ -1,3 +1,4 @@
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ from sickbay.chance import Chance
 from sickbay.checkups.alike import difference
 from sickbay.checkups.awake import awake
 from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.modes import active, stuck
 from sickbay.checkups.report import Result
@@ -55,26 +57,26 @@ class ModesDiffer(Statement):
         """Return how far the outputs are apart, and the layers that should make them differ."""
         ran: dict[str, None] = {}
         change = 0.0
-        with case.patient() as model:
+        tries = (case.few, 0), *((case.batch, seed) for seed in range(TRIES))
+        with case.patient() as model, ExitStack() as hooks:
             awake(model)
-            usual = _outputs(case, model, 0)
-            model.train()
             for name, layer in active(model).items():
-                if layer.training:
-                    layer.register_forward_hook(partial(_note, ran, name))
-            for seed in range(TRIES):
-                pairs = zip(usual, _outputs(case, model, seed), strict=False)
-                change = max((difference(*pair) for pair in pairs), default=0.0)
+                hooks.enter_context(layer.register_forward_hook(partial(_note, ran, name)))
+            for batch, seed in tries:
+                usual, other = (_outputs(case, model, batch, mode, seed) for mode in (False, True))
+                change = max(map(difference, usual, other), default=0.0)
                 if change or not ran:
                     break
         return change, list(ran)
 
 
-def _outputs(case: Case, model: nn.Module, seed: int) -> list[Tensor]:
+def _outputs(case: Case, model: nn.Module, batch: Batch, training: bool, seed: int) -> list[Tensor]:
+    model.train(training)
     with Chance(seed), torch.no_grad():
-        found = tensors_in(case.run(model, case.batch))
+        found = tensors_in(case.run(model, batch))
     return [each for each in found if each.is_floating_point()]
 
 
-def _note(ran: dict[str, None], name: str, *_: Any) -> None:
-    ran[name] = None
+def _note(ran: dict[str, None], name: str, layer: nn.Module, *_: Any) -> None:
+    if layer.training:  # a frozen one is not
+        ran[name] = None

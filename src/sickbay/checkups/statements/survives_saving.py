@@ -66,7 +66,7 @@ class SurvivesSaving(Statement):
 
 def _answer(case: Case, model: nn.Module) -> Tensor:
     with Chance(0):
-        return case.evaluated(case.batch, model)
+        return case.evaluated(case.few, model)
 
 
 def _scramble(model: nn.Module, state: Mapping[str, Any], hidden: Mapping[str, Tensor]) -> None:
