@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from benchmarks.checkup import tables
 from benchmarks.checkup.catalogue import ALL
 from benchmarks.checkup.plant import HALVES, Plant
 from benchmarks.checkup.run import Record, examine, large
+from benchmarks.checkup.sound_hub import THERE
 from benchmarks.detection.options import check_file, matches
 from benchmarks.detection.pool import WORKERS, Failure, work
 from benchmarks.detection.report import machine, plain
@@ -96,7 +98,8 @@ def main(args: Sequence[str] | None = None) -> int:
         sheet.show(out)
     for line in failures:
         out.print(f"[red]failed[/] {escape(line)}", soft_wrap=True)
-    about = {"command": command(given), "part": part(given.part), "made": made()}
+    about: dict[str, Any] = {"command": command(given), "part": part(given.part), "made": made()}
+    about |= {"faults": len(tables.faults(ordered)), "sound": len(tables.sound(ordered))}
     if given.json is not None:
         report: dict[str, Any] = {"about": about, "models": ordered, "large": gpt}
         given.json.write_text(json.dumps(plain({**report, "failures": failures}), indent=1) + "\n")
@@ -116,7 +119,9 @@ def part(name: str) -> str:
 
 
 def made() -> str:
-    return ", ".join(f"{name} {version}" for name, version in machine().items())
+    """Return the versions, of `transformers` too if it was there to take models from."""
+    hub = {"transformers": version("transformers")} if THERE else {}
+    return ", ".join(f"{name} {number}" for name, number in (machine() | hub).items())
 
 
 if __name__ == "__main__":

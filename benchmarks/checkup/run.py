@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import torch
@@ -116,7 +116,7 @@ def examine(name: str) -> Record:
 
 def told(given: Given, tests: list[Statement], *, count: bool = True) -> Record:
     """Return the results of a checkup, its time and its passes."""
-    start = perf_counter()
+    start, used = perf_counter(), process_time()
     if count:
         with counted(given) as passes:
             report = run(given, tests)
@@ -125,6 +125,7 @@ def told(given: Given, tests: list[Statement], *, count: bool = True) -> Record:
     results = report.as_json()["results"]
     return {
         "seconds": perf_counter() - start,
+        "cpu_seconds": process_time() - used,
         "calls": passes.calls,
         "batches": passes.batches if given.batch is not None else None,
         "failed": {each.test: each.message for each in report.failed},
@@ -169,8 +170,19 @@ def large() -> Record:
     before = torch.get_num_threads()
     torch.set_num_threads(THREADS)
     try:
+        step = min(step_of(given) for _ in range(3))
         record = told(given, chosen_for(""))
     finally:
         torch.set_num_threads(before)
     parameters = sum(each.numel() for each in model.parameters())
-    return {"parameters": parameters, "threads": THREADS, **record}
+    return {"parameters": parameters, "threads": THREADS, "step_seconds": step, **record}
+
+
+def step_of(given: Given) -> float:
+    """Return the seconds of one plain pass forward and backward with the whole batch."""
+    assert given.loss is not None
+    start = perf_counter()
+    inputs, targets = given.batch
+    torch.autograd.backward(given.loss(given.model(inputs), targets))
+    given.model.zero_grad(set_to_none=True)
+    return perf_counter() - start

@@ -15,7 +15,8 @@ LONG = 110  # characters of a message in a table
 
 PAGE = """# What a checkup finds
 
-Made by `{command}` ({made}), on {part}.
+Made by `{command}` ({made}), on {part}: {faults} faults and {sound} sound
+models.
 
 Each fault is a small sound model that was changed in one way: a perceptron, a convolutional or
 recurrent network, a transformer, an autoencoder, given with its data as a user would. It counts as
@@ -137,7 +138,8 @@ def times(records: Sequence[Record], large: Record | None) -> Sheet:
             rows.append([what, f"{seconds:.2f}", most, *passes_of(some)])
     if large:
         one = f"{large['seconds']:.2f}"
-        rows.append(["char-GPT", one, one, *passes_of([large])])
+        steps = f"{one} (of {large['seconds'] / large['step_seconds']:.0f} plain steps)"
+        rows.append(["char-GPT", one, steps, *passes_of([large])])
     note = (
         "Seconds of a whole checkup, on one thread (the char-GPT on two). Calls: forward passes. "
         "Batches: the same, each with its share of the values in the batch that was given."
