@@ -39,7 +39,7 @@ class Draws(TorchFunctionMode):
 
     def __exit__(self, *error: Any) -> None:
         self._hooks.remove()
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")

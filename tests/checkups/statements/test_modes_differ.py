@@ -64,7 +64,7 @@ def second_output() -> nn.Module:
         pytest.param(lora, None, id="dropout-behind-a-zero-layer"),
         pytest.param(second_output, None, id="dropout-of-another-output"),
         pytest.param(
-            lambda: nn.Sequential(nn.Dropout(0.01), nn.Linear(8, 3)), None, id="little-dropout"
+            lambda: nn.Sequential(nn.Dropout(0.005), nn.Linear(8, 3)), None, id="little-dropout"
         ),
         pytest.param(lambda: Silent(nn.Dropout(0.5), nn.Linear(8, 3)), None, id="returns-nothing"),
         pytest.param(
@@ -100,6 +100,13 @@ def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
             id="not-run",
         ),
         pytest.param(lambda: nn.LSTM(8, 4), id="lstm"),
+        pytest.param(
+            lambda: nn.Sequential(
+                Kept(False, nn.Linear(8, 8), nn.BatchNorm1d(8)).requires_grad_(False),
+                nn.Linear(8, 3),
+            ),
+            id="all-frozen",
+        ),
         pytest.param(
             lambda: Made(lambda self, x: F.dropout(x, training=self.training)), id="function"
         ),

@@ -84,8 +84,11 @@ def lora() -> nn.Module:
 
 
 def codebook(scale: float) -> nn.Module:
-    book = nn.Parameter(scale * torch.randn(4096, 8))
-    return Made(lambda self, x: (x @ self.book.t()).softmax(-1) @ self.book, book=book)
+    def forward(self: Any, x: Tensor) -> Any:
+        return (self.inner(x) @ self.book.t()).softmax(-1) @ self.book
+
+    book = nn.Parameter(scale * torch.randn(4096, 64))
+    return Made(forward, inner=nn.Linear(8, 64), book=book)
 
 
 def in_kaimings_other_mode(weight: Tensor) -> None:
