@@ -10,6 +10,10 @@ Made = tuple[nn.Module, tuple[Tensor, Tensor], Callable[[Tensor, Tensor], Tensor
 N = 32
 
 
+def numbers(*shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+
+
 def perceptron(outputs: int = 3, *last: nn.Module) -> nn.Sequential:
     return nn.Sequential(
         nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, outputs), *last
@@ -82,8 +86,8 @@ def gpt() -> Made:
 
 
 def autoencoder() -> Made:
-    x = torch.randn(N, 16)
-    return nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 16)), (x, x), nn.MSELoss()
+    x = torch.randn(N, 32)
+    return nn.Sequential(nn.Linear(32, 8), nn.ReLU(), nn.Linear(8, 32)), (x, x), nn.MSELoss()
 
 
 def regression() -> Made:

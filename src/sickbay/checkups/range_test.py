@@ -48,14 +48,14 @@ def range_test(case: Case, steps: int = STEPS) -> Range:
     with case.patient(training=True) as model:
         optimizer = _optimizer(case, model)
         shares = [group["lr"] for group in optimizer.param_groups]
-        base = max(shares, default=0.0) or 1.0
+        base = max(shares, default=0.0)
         losses = []
         for loss in training(model, case.batch, optimizer, case.run, case.loss_of):
             losses.append(loss)
             if len(losses) > steps or not isfinite(loss):
                 break
             for group, share in zip(optimizer.param_groups, shares, strict=True):
-                group["lr"] = rates[len(losses) - 1] * (share / base or 1.0)
+                group["lr"] = rates[len(losses) - 1] * (share / base if base else 1.0)
     if len(losses) < 2:
         raise Inapplicable("there is no loss to follow")
     return read(rates, losses)

@@ -6,7 +6,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.classes_are_balanced import ClassesAreBalanced
 from tests.checkups import models_c as models
 
-X = torch.randn(64, 8)
+X = models.numbers(64, 8)
 
 
 def examined(outputs: int, targets: Tensor) -> Result:
@@ -59,6 +59,12 @@ def test_not_judged(outputs: int, targets: Tensor, why: str) -> None:
     result = examined(outputs, targets)
     assert result.outcome == "skipped"
     assert why in result.message
+
+
+def test_ignored_labels_do_not_count() -> None:
+    result = examined(2, rare(3).where(torch.arange(64) < 40, -100))
+    assert result.outcome == "failed"
+    assert "92% of 40 samples" in result.message
 
 
 def test_a_model_that_does_not_run_is_for_another_test() -> None:

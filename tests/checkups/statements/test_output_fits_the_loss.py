@@ -10,7 +10,7 @@ from sickbay.checkups.statements.output_fits_the_loss import OutputFitsTheLoss
 from tests.checkups import models_c as models
 
 YES_OR_NO = (torch.arange(32) % 2).float()[:, None]
-X = torch.randn(32, 8)
+X = models.numbers(32, 8)
 
 
 def examined(model: nn.Module, batch: object, loss: object) -> Result:
@@ -57,9 +57,11 @@ def test_cross_entropy_takes_any_number(
             (nn.Sigmoid(),), YES_OR_NO, nn.BCEWithLogitsLoss(), "sigmoid itself", id="sigmoid-twice"
         ),
         pytest.param((nn.Softmax(1),), YES_OR_NO, nn.BCELoss(), "always 1", id="softmax-of-one"),
-        pytest.param((nn.ReLU(),), torch.randn(32, 1), nn.MSELoss(), "0 to inf", id="relu-mse"),
+        pytest.param((nn.ReLU(),), models.numbers(32, 1), nn.MSELoss(), "0 to inf", id="relu-mse"),
         pytest.param((nn.Sigmoid(),), 9 * YES_OR_NO, nn.L1Loss(), "0 to 1", id="sigmoid-l1"),
-        pytest.param((nn.Tanh(),), 5 * torch.randn(32, 1), nn.MSELoss(), "-1 to 1", id="tanh-mse"),
+        pytest.param(
+            (nn.Tanh(),), 5 * models.numbers(32, 1), nn.MSELoss(), "-1 to 1", id="tanh-mse"
+        ),
     ],
 )
 def test_sick(last: tuple[nn.Module, ...], targets: Tensor, loss: nn.Module, message: str) -> None:

@@ -9,9 +9,9 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.output_fits_the_targets import OutputFitsTheTargets
 from tests.checkups import models_c as models
 
-X = torch.randn(32, 8)
+X = models.numbers(32, 8)
 LABELS = torch.arange(32) % 3
-NUMBERS = torch.randn(32, 1)
+NUMBERS = models.numbers(32, 1)
 
 
 def examined(model: nn.Module, batch: object, loss: object) -> Result:

@@ -9,9 +9,9 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.targets_are_sane import TargetsAreSane
 from tests.checkups import models_c as models
 
-X = torch.randn(32, 8)
+X = models.numbers(32, 8)
 LABELS = torch.arange(32) % 3
-NUMBERS = torch.randn(32, 1)
+NUMBERS = models.numbers(32, 1)
 CROSS = nn.CrossEntropyLoss()
 
 
@@ -32,7 +32,7 @@ def test_sound_models_have_sane_targets(kind: Callable[[], models.Made]) -> None
         pytest.param(3, LABELS - 1, CROSS, "down to -1", id="negative"),
         pytest.param(3, LABELS.float(), CROSS, "torch.float32", id="floats"),
         pytest.param(3, LABELS * 0 + 2, CROSS, "all 32 targets are 2", id="one-class"),
-        pytest.param(1, NUMBERS * 0, nn.MSELoss(), "all 32 targets are 0", id="one-number"),
+        pytest.param(1, torch.zeros(32, 1), nn.MSELoss(), "all 32 targets are 0", id="one-number"),
         pytest.param(1, NUMBERS.where(NUMBERS < 1, nan), nn.MSELoss(), "NaN or Inf", id="nan"),
         pytest.param(
             1, LABELS[:, None] % 2 * 2.0 - 1, nn.BCEWithLogitsLoss(), "outside 0 to 1", id="signs"

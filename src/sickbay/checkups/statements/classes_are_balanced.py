@@ -31,8 +31,10 @@ class ClassesAreBalanced(Statement):
         targets = case.given_batch.targets
         if targets is None:
             raise Inapplicable("no targets were given")
+        if targets.numel() != len(targets):
+            raise Inapplicable("the samples have no label each")
         answered(case)
-        if case.task not in ("binary", "multiclass") or targets.numel() != len(targets):
+        if case.task not in ("binary", "multiclass"):
             raise Inapplicable("the samples have no label each")
         labels = targets.flatten()[targets.flatten() > -100]
         if len(labels) < self.samples:

@@ -4,6 +4,7 @@ from math import isfinite
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from sickbay.checkups.answers import Levels, ignores_targets, levels
 from sickbay.checkups.base import Inapplicable, Statement
@@ -16,6 +17,7 @@ from sickbay.thresholds import threshold
 STILL = 1e-3  # share of a loss that is no fall at all
 SAME = 0.05  # share of what chance loses that is next to nothing
 BLIND = 0.98  # share of the blind loss that is not better
+HASTY = 10  # steps that say nothing if they were all there was time for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +53,15 @@ class OverfitsOneBatch(Statement):
             raise Inapplicable("the loss is not finite")
         if not any(each.requires_grad for each in case.model.parameters()):
             return self._untrainable(case)
+        if all(each is None for each in seen.gradients.values()):
+            return self.fails("no parameter gets a gradient from the loss")
         batch = varied(case.batch, self.samples)
-        known = _levels(case, batch)
+        output = case.evaluated(batch)
+        known = _levels(case, batch, output)
         if known and known.best >= known.chance - STILL * abs(known.chance):
             message = f"perfect answers lose {known.best:.3g}, chance only {known.chance:.3g}"
             return self.fails(message, remedy="look at the loss: its sign, and what it compares")
-        if ignores_targets(case, batch):
+        if ignores_targets(case, batch, output):
             return self.fails("the loss is the same for other targets", remedy="look at the loss")
         goal = partial(self._goal, known)
         return self._judged(memorise(case, batch, goal, self.steps, self.seconds), known, batch)
@@ -76,7 +81,7 @@ class OverfitsOneBatch(Statement):
         numbers: dict[str, Any] = {"start": start, "lowest": lowest, "steps": attempt.steps}
         if attempt.reached:
             return self.holds(went, **numbers)
-        if fall <= STILL * size:
+        if fall <= STILL * size and not (attempt.late and attempt.steps < HASTY):
             return self.fails(f"{went}: it does not move", **numbers)
         if attempt.late and fall > self.clear * size:
             return self.holds(f"{went}, when time was over", **numbers)
@@ -96,9 +101,9 @@ class OverfitsOneBatch(Statement):
         return self.fails("no parameter is trainable: all have requires_grad=False")
 
 
-def _levels(case: Case, batch: Batch) -> Levels | None:
+def _levels(case: Case, batch: Batch, output: Tensor) -> Levels | None:
     try:
-        return levels(case, batch, case.evaluated(batch))
+        return levels(case, batch, output)
     except Inapplicable:
         return None
 
