@@ -2,7 +2,7 @@ import json
 import sys
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from sickbay.checkups import Statement

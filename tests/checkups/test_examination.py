@@ -63,7 +63,8 @@ def test_everything_is_as_before(build: type[nn.Module]) -> None:
     checkup(model, (x, y), nn.CrossEntropyLoss(), optimizer, tests="all")
     assert all(before[name].equal(value) for name, value in model.state_dict().items())
     for each, old in zip(model.parameters(), gradients, strict=True):
-        assert each.grad is old is None or (each.grad is not None and each.grad.equal(old))
+        assert (each.grad is None) is (old is None)
+        assert old is None or (each.grad is not None and each.grad.equal(old))
         assert each.requires_grad
     assert modes == [module.training for module in model.modules()]
     assert str(states) == str(optimizer.state_dict())
@@ -150,3 +151,47 @@ def test_what_cannot_be_used(given: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as error:
         checkup(**{"model": network(), **given})  # type: ignore[arg-type]
     assert said in str(error.value)
+
+
+class Encoder(nn.Module):
+    """A variational autoencoder: what it puts out is for its own loss."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mean, self.spread, self.back = nn.Linear(4, 2), nn.Linear(4, 2), nn.Linear(2, 4)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        mean, spread = self.mean(x), self.spread(x)
+        return self.back(mean + torch.randn_like(mean) * spread.exp()), mean, spread
+
+
+def elbo(outputs: tuple[Tensor, Tensor, Tensor], x: Tensor) -> Tensor:
+    made, mean, spread = outputs
+    return (made - x).square().mean() + (mean.square() + spread.square()).mean()
+
+
+def test_a_loss_may_take_all_that_the_model_puts_out() -> None:
+    x, _ = data()
+    report = checkup(Encoder(), (x, x), elbo, tests="gradient_reaches_every_parameter")
+    assert report.results[0].message == "all 6 parameters got one"
+    first = checkup(Encoder(), (x, x), nn.MSELoss(), tests="gradient_reaches_every_parameter")
+    assert first.ok  # which takes the first
+
+
+class Fixed(nn.Module):
+    """Has the size of its batches in the code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.layer(x.view(32, 4))
+        return out
+
+
+def test_a_model_that_runs_with_the_whole_batch_only() -> None:
+    report = checkup(Fixed(), data(), nn.CrossEntropyLoss())
+    assert [each.test for each in report.failed] == ["shapes_follow_the_batch"]
+    assert "with 32 samples only" in report.failed[0].message
+    assert report["runs_on_the_batch"].outcome == "passed"

@@ -137,7 +137,7 @@ class Attention(TorchFunctionMode):
         mark, tensor = marks[at], given[at]
         if name in TIMES and mark.single:
             self.own.append(Weights(tuple(tensor.shape), SINGLE))
-        if name == "exp":
+        if name == "exp" or (name == "sigmoid" and mark.alike):
             return replace(mark, soft=True)
         if name not in KEPT or result.numel() != tensor.numel():
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from time import perf_counter
 from typing import Any, TypeVar
@@ -50,6 +50,7 @@ class Case:
         self.model = unwrap(model)
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
         self._validation = validation
+        self.rigid = False  # whether only the whole batch runs
 
     @contextmanager
     def patient(self, *, training: bool = False) -> Iterator[nn.Module]:
@@ -66,6 +67,8 @@ class Case:
 
     def run(self, model: nn.Module, batch: Batch) -> Any:
         """Call a model with a batch, which stays as it is."""
+        if self.rigid and batch.size != self.whole.size:
+            raise Inapplicable(f"the model runs with {self.whole.size} samples only")
         args, kwargs = inputs_of((batch.args, dict(batch.kwargs)))
         return model(*args, **kwargs)
 
@@ -101,8 +104,9 @@ class Case:
         try:
             start = perf_counter()
             self.evaluated(few)
-        except Exception:  # there is a test for that
-            return few
+        except Exception:  # there are tests for both
+            self.rigid = self._runs(self.whole)
+            return self.whole if self.rigid else few
         passes = QUICK / max(perf_counter() - start, 1e-6)
         return self.whole.first(int(max(LEAST, min(MOST, LEAST * passes))))
 
@@ -176,10 +180,12 @@ class Case:
             return torch.as_tensor(raw["loss"])
         if batch.targets is None:
             return None
-        output = main_output(raw)
-        if self._loss is not None:
-            return self._loss(output, batch.targets)
-        return self._usual_loss(output, batch.targets)
+        if self._loss is None:
+            return self._usual_loss(main_output(raw), batch.targets)
+        if not isinstance(raw, Tensor):  # a loss of one's own may take all of it
+            with suppress(Exception):
+                return self._loss(raw, batch.targets)
+        return self._loss(main_output(raw), batch.targets)
 
     @property
     def made_up(self) -> str:

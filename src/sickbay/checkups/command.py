@@ -77,7 +77,10 @@ def print_out(report: Report, options: argparse.Namespace) -> None:
 
 def listed() -> Table:
     """Return all tests in a table."""
-    table = Table("test", "what should hold", "if it does not", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("test", no_wrap=True)
+    table.add_column("what should hold")
+    table.add_column("if it does not")
     for kind in EVERY:
         optional = " (only if asked for)" if kind.optional else ""
         table.add_row(kind.name(), kind.statement(), kind.severity + optional)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sickbay.checkups.unregistered import beside
 from sickbay.surgery.patient import tensors_in
+
+if TYPE_CHECKING:
+    from sickbay.checkups.case import Case
 
 COPIES = {"SGD": 0, "Adagrad": 1, "RMSprop": 1, "ASGD": 1, "Lion": 1, "Muon": 1, "Adafactor": 0}
 USUAL = 2  # tensors that an optimizer keeps for each parameter, as Adam does
@@ -32,6 +36,16 @@ def kept_by(optimizer: Optimizer) -> int:
         return bytes_of(held)
     groups, kind = optimizer.param_groups, type(optimizer).__name__
     return sum(_copies(kind, group) * bytes_of(group["params"]) for group in groups)
+
+
+def growth(case: Case) -> float:
+    """Return by how many bytes what a model holds beside its weights grows from pass to pass."""
+    held = []
+    with case.patient(training=True) as model:
+        for _ in range(3):
+            case.run(model, case.few)
+            held.append(bytes_of(each for _, each in beside(model)))
+    return min(held[1] - held[0], held[2] - held[1])
 
 
 def memory_of(device: torch.device) -> int | None:

@@ -20,6 +20,7 @@ CENTRED = r"(Layer|Batch|Group|Instance)Norm"
 ALONE = r"(Layer|RMS|Group|Instance)Norm"  # each sample by itself
 FEATURES = r"(Layer|RMS)Norm$"
 SLACK = 0.05
+WIDE = 10.0  # times too large or small
 
 
 def norms_of(model: nn.Module) -> dict[str, nn.Module]:
@@ -44,8 +45,11 @@ def odd(layer: nn.Module, shape: tuple[int, ...]) -> str:
             return ""
         if not _same(usual, _of(layer, 3 * values)):
             return "gives other outputs for inputs three times as large"
-        if search(CENTRED, kind) and not _same(usual, _of(layer, values + 2)):
+        moved = _of(layer, values + 2)
+        if search(CENTRED, kind) and not _same(usual, moved) and not _like_rms(layer, moved):
             return "does not take off the mean"
+        if not 1 / WIDE < (size := _size(layer, usual)) < WIDE:
+            return f"puts out values of size {size:.2g}, not 1"
         rows = torch.linspace(1, 3, shape[0], device=device).view(-1, *[1] * (len(shape) - 1))
         if search(ALONE, kind) and not _same(usual, _of(layer, values * rows)):
             return "normalises over the batch"
@@ -66,6 +70,18 @@ def _own(layer: nn.Module) -> bool:
 def _of(layer: nn.Module, values: Tensor) -> Tensor:
     with torch.no_grad():
         return torch.as_tensor(layer(values))
+
+
+def _size(layer: nn.Module, values: Tensor) -> float:
+    """Return the root mean square of what a layer puts out, but for its own weights."""
+    scales = [each.detach().square().mean() for each in layer.parameters() if each.any()]
+    weight = torch.stack(scales).max().sqrt() if scales else torch.ones(())
+    return float(values.square().mean().sqrt() / weight.clamp(min=1e-12))
+
+
+def _like_rms(layer: nn.Module, moved: Tensor) -> bool:
+    """Tell whether a layer leaves the mean, as some do that are called layer norms."""
+    return len(list(layer.parameters())) < 2 and abs(_size(layer, moved) - 1) < SLACK
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

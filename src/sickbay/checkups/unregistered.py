@@ -19,16 +19,21 @@ def unregistered(model: nn.Module) -> dict[str, Tensor]:
     ['more[0].weight']
     """
     known = {id(each) for each in model.parameters()}
-    own = vars(nn.Module())
     found: dict[str, Tensor] = {}
+    for name, each in beside(model):
+        if each.requires_grad and each.is_leaf and id(each) not in known:
+            known.add(id(each))
+            found[name] = each
+    return found
+
+
+def beside(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield every tensor that modules hold as plain attributes, with its name."""
+    own = vars(nn.Module())
     for path, module in model.named_modules():
         for name, value in vars(module).items():
             if name not in own:
-                for full, each in _in(value, f"{path}.{name}" if path else name, DEEP):
-                    if each.requires_grad and each.is_leaf and id(each) not in known:
-                        known.add(id(each))
-                        found[full] = each
-    return found
+                yield from _in(value, f"{path}.{name}" if path else name, DEEP)
 
 
 def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor]]:

@@ -41,7 +41,9 @@ def with_one(value: float) -> Tensor:
             torch.cat([X[:, :1] * 60, X[:, 1:] * 0.01], 1), "columns vary", id="wide-column"
         ),
         pytest.param(
-            torch.cat([X[:, :1], torch.ones(32, 15)], 1)[:, :16], "15 of 16 columns", id="constant"
+            torch.cat([X, torch.full((32, 1), 7.0)], 1),
+            "1 of 9 columns never vary from 7",
+            id="still",
         ),
     ],
 )
@@ -69,6 +71,9 @@ class Scaling(nn.Module):
         pytest.param(nn.Linear(8, 3), torch.eye(8).repeat(4, 1), id="one-hot"),
         pytest.param(nn.Linear(99, 3), torch.cat([X, torch.zeros(32, 91)], 1), id="sparse"),
         pytest.param(nn.Linear(8, 3), torch.cat([X[:, 1:], torch.ones(32, 1)], 1), id="a-bias"),
+        pytest.param(
+            nn.Linear(20, 3), torch.cat([X, torch.full((32, 12), -0.42)], 1), id="a-border"
+        ),
         pytest.param(nn.Linear(8, 3), X * torch.logspace(-4, 0, 8), id="narrow-columns"),
     ],
 )

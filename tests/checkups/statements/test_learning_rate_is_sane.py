@@ -45,6 +45,13 @@ def test_a_rate_far_too_high_is_found(kind: Callable[[], models.Made]) -> None:
     assert "blows up" in result.message
 
 
+def test_a_rate_far_above_the_suggested_one_is_found() -> None:
+    torch.manual_seed(0)
+    result = examined(models.mlp(), optim.SGD, 8.0)
+    assert result.outcome == "failed"
+    assert "limit 100 times above" in result.message or "blows up" in result.message
+
+
 def test_the_rate_before_a_schedule_counts() -> None:
     model, batch, loss = models.mlp()
     optimizer = optim.Adam(model.parameters(), lr=1e-3)

@@ -73,3 +73,23 @@ def test_too_much() -> None:
     assert result.outcome == "failed"
     assert "(limit 0.0001 GB)" in result.message
     assert examined(model(), limit=1).outcome == "passed"
+
+
+class Keeps(nn.Module):
+    """Holds what it put out: all of it, or the last alone."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.layer, self.most = nn.Linear(100, 50), most
+        self.outputs: list[torch.Tensor] = []
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.outputs = [*self.outputs, self.layer(x)][-self.most :]
+        return self.outputs[-1]
+
+
+def test_a_model_that_holds_more_after_every_pass() -> None:
+    result = examined(Keeps(100))
+    assert result.outcome == "failed"
+    assert result.evidence == {"growth": 2 * 50 * 4}
+    assert examined(Keeps(1)).outcome == "passed"

@@ -54,6 +54,20 @@ def second_output() -> nn.Module:
     return Made(forward, a=nn.Linear(8, 3), b=nn.Linear(8, 3), drop=nn.Dropout(0.5))
 
 
+def forced() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        self.drop.eval()
+        return self.a(self.drop(x))
+
+    return Made(forward, a=nn.Linear(8, 3), drop=nn.Dropout(0.5))
+
+
+def test_a_layer_that_is_put_into_evaluation_while_it_runs() -> None:
+    result = examined(forced())
+    assert (result.outcome, result.layers) == ("failed", ("drop",))
+    assert "while it runs in training" in result.message
+
+
 @pytest.mark.parametrize(
     ("make", "batch"),
     [

@@ -45,6 +45,15 @@ def test_cross_entropy_takes_any_number(
     assert message in result.message
 
 
+class Between(nn.Linear):
+    """Puts out what lies between 0 and 1 by chance."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 1)
+        nn.init.constant_(self.weight, 1e-3)
+        nn.init.constant_(self.bias, 0.5)
+
+
 @pytest.mark.parametrize(
     ("last", "targets", "loss", "message"),
     [
@@ -53,6 +62,7 @@ def test_cross_entropy_takes_any_number(
             (nn.Softmax(1),), torch.arange(32) % 3, nn.NLLLoss(), "softmax", id="nll-of-softmax"
         ),
         pytest.param((), YES_OR_NO, nn.BCELoss(), "from 0 to 1", id="bce-of-logits"),
+        pytest.param((Between(),), YES_OR_NO, nn.BCELoss(), "probabilities", id="bce-by-chance"),
         pytest.param(
             (nn.Sigmoid(),), YES_OR_NO, nn.BCEWithLogitsLoss(), "sigmoid itself", id="sigmoid-twice"
         ),

@@ -8,6 +8,8 @@ from sickbay.checkups.entrance import entrance
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold
 
+BORDER = 2  # more columns with the same constant are a border, or padding
+
 
 @dataclass(frozen=True, kw_only=True)
 class InputsAreSane(Statement):
@@ -20,7 +22,8 @@ class InputsAreSane(Statement):
         In the batch as it was given: no NaN, no two samples alike everywhere, and what
         reaches the first layer that has weights has a root mean square of `small` to `large`,
         unless that layer normalises. In tables with `samples` rows no column is `apart` times as
-        wide as another and above `large`, and at most a share of `constant` never varies.
+        wide as another and above `large`, and none is constant, but at 0 or 1, as flags are, or at
+        one value with several others, as the border of pictures is.
     """
 
     severity = "warning"
@@ -29,8 +32,7 @@ class InputsAreSane(Statement):
     large: float = threshold(30.0, "Root mean square that is too large.", above=0)
     small: float = threshold(1e-3, "Root mean square that is too small.", least=0)
     apart: float = threshold(1e3, "Ratio of columns that is too large.", above=1)
-    constant: float = threshold(0.9, "Share of columns that may be constant.", least=0)
-    samples: int = threshold(16, "Rows of a table that tell about its columns.", least=2)
+    samples: int = threshold(32, "Rows of a table that tell about its columns.", least=2)
 
     def examine(self, case: Case) -> Result:
         batch = case.given_batch
@@ -59,9 +61,12 @@ class InputsAreSane(Statement):
             return ""
         widths = table.float().std(0)
         varying = widths[widths > 0]
-        still = int(((widths == 0) & (table[0] != 0)).sum())  # zeros are sparse, not constant
-        if still > self.constant * table.shape[1]:
-            return f"{still} of {table.shape[1]} columns never vary"
+        values = table[0][widths == 0].tolist()
+        still = [each for each in values if each not in (0, 1) and values.count(each) <= BORDER]
+        if still:
+            return f"{len(still)} of {table.shape[1]} columns never vary from {still[0]:.3g}"
+        if not len(varying):
+            return ""
         widest, narrowest = varying.max().item(), varying.min().item()
         if widest > self.large and widest > self.apart * narrowest:
             return f"columns vary by {narrowest:.2g} to {widest:.2g} (limit {self.apart:g} times)"

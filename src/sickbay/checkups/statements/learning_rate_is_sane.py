@@ -19,8 +19,8 @@ class LearningRateIsSane(Statement):
     How it is tested:
         A copy is trained for `steps` steps with the same kind of optimizer, while the rate grows
         from 1e-6 to 10. A tenth of the rate where the loss falls the most is suggested. The one
-        that is set must be below that where the loss blows up, and not more than `below` times
-        below the suggested one.
+        that is set must be below that where the loss blows up, and not more than `above` times
+        above the suggested one, or `below` times below it.
     """
 
     severity = "warning"
@@ -28,6 +28,7 @@ class LearningRateIsSane(Statement):
     optional = True
 
     steps: int = threshold(30, "Steps of the range test.", least=10)
+    above: float = threshold(100.0, "Times above the suggested rate that is too much.", above=1)
     below: float = threshold(1000.0, "Times below the suggested rate that is too little.", above=1)
 
     def examine(self, case: Case) -> Result:
@@ -47,7 +48,8 @@ class LearningRateIsSane(Statement):
             message = f"{said}, the loss blows up from {found.limit:.2g} on"
             return self.fails(message, remedy=remedy, **numbers)
         said = f"{said}, {found.suggested:.2g} is suggested"
-        if rate * self.below < found.suggested:
-            message = f"{said} (limit {self.below:g} times below)"
-            return self.fails(message, remedy=remedy, **numbers)
+        for factor, how in ((rate / self.above, "above"), (found.suggested / self.below, "below")):
+            if factor > (found.suggested if how == "above" else rate):
+                message = f"{said} (limit {getattr(self, how):g} times {how})"
+                return self.fails(message, remedy=remedy, **numbers)
         return self.holds(said, **numbers)

@@ -3,12 +3,13 @@ from typing import ClassVar
 
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
-from sickbay.checkups.memory import USUAL, bytes_of, kept_by, memory_of
+from sickbay.checkups.memory import USUAL, bytes_of, growth, kept_by, memory_of
 from sickbay.checkups.report import Result
 from sickbay.findings import Severity
 from sickbay.thresholds import threshold
 
 GIGABYTE = 1e9
+LEAK = "keep .item() or .detach() of what is logged, and clear lists"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,8 @@ class MemoryIsBounded(Statement):
     How it is tested:
         Parameters, buffers, gradients, what the optimizer keeps and what autograd saves are added
         up. What is saved was measured with a few samples, and is scaled to the batch that was
-        given. It is an estimate: space for computing comes on top.
+        given. It is an estimate: space for computing comes on top. What the model itself holds must
+        not grow from pass to pass.
     """
 
     severity: ClassVar[Severity] = "warning"
@@ -31,6 +33,9 @@ class MemoryIsBounded(Statement):
 
     def examine(self, case: Case) -> Result:
         seen, size = case.seen, case.whole.size
+        if (more := growth(case)) > 0:
+            message = f"the model holds {more / 1e3:.3g} kB more after every pass of 2 samples"
+            return self.fails(message, remedy=LEAK, growth=more)
         trained = [each for each in case.model.parameters() if each.requires_grad]
         given = case.optimizer if case.has_optimizer else None
         parts = {
@@ -49,7 +54,7 @@ class MemoryIsBounded(Statement):
         )
         numbers |= {"total": total, "limit": limit}
         if total > limit:
-            return self.fails(message, remedy=self.remedy, layers=(), **numbers)
+            return self.fails(message, layers=(), remedy="", **numbers)
         return self.holds(message, **numbers)
 
     @staticmethod

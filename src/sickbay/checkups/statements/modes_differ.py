@@ -40,7 +40,10 @@ class ModesDiffer(Statement):
                 if names := stuck(model, training):
                     message = f"{several(names)} stays in {other} mode"
                     return self.fails(message, layers=names, stuck=len(names))
-        change, ran = self._compared(case)
+        change, ran, forced = self._compared(case)
+        if forced:
+            message = f"{several(forced)} is put into evaluation mode while it runs in training"
+            return self.fails(message, layers=forced, stuck=len(forced))
         if not ran:
             raise Inapplicable("no layer with dropout or batch norm is run")
         if not change:
@@ -50,15 +53,24 @@ class ModesDiffer(Statement):
         return self.holds(message, difference=change)
 
     @staticmethod
-    def _compared(case: Case) -> tuple[float, list[str]]:
-        """Return how far the outputs are apart, and the layers that should make them differ."""
-        ran: dict[str, None] = {}
+    def _compared(case: Case) -> tuple[float, list[str], list[str]]:
+        """Return how far the outputs are apart, and which layers run in training.
+
+        These are in training mode; beside them, those that were before the pass, and are no more.
+        """
+        ran: dict[str, bool] = {}
         with case.patient() as model, ExitStack() as hooks:
             awake(model)
             for name, layer in active(model).items():
                 hooks.enter_context(layer.register_forward_hook(partial(_note, ran, name)))
-            usual, other = (_outputs(case, model, training) for training in (False, True))
-        return max(map(difference, usual, other), default=0.0), list(ran)
+            usual = _outputs(case, model, training=False)
+            ran.clear()
+            model.train()
+            meant = {name for name, layer in active(model).items() if layer.training}
+            other = _outputs(case, model, training=True)
+        apart = max(map(difference, usual, other), default=0.0)
+        forced = [name for name, training in ran.items() if name in meant and not training]
+        return apart, [name for name, training in ran.items() if training], forced
 
 
 def _outputs(case: Case, model: nn.Module, training: bool) -> list[Tensor]:
@@ -68,6 +80,5 @@ def _outputs(case: Case, model: nn.Module, training: bool) -> list[Tensor]:
     return [each for each in found if each.is_floating_point()]
 
 
-def _note(ran: dict[str, None], name: str, layer: nn.Module, *_: Any) -> None:
-    if layer.training:  # a frozen one is not
-        ran[name] = None
+def _note(ran: dict[str, bool], name: str, layer: nn.Module, *_: Any) -> None:
+    ran[name] = layer.training

@@ -9,9 +9,11 @@ from sickbay.checkups.case import Case
 from sickbay.checkups.report import Result
 from sickbay.problems.improper_output import REACHES
 from sickbay.thresholds import threshold
+from sickbay.vitals.graph import title
 
 APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 CUT = (*REACHES, "log_softmax", "log_sigmoid")
+PLAIN = ("Addmm", "Mm", "Convolution", "Bmm", "Baddbmm")  # nodes of layers that bound nothing
 CLIPPED = 0.2  # share of outputs at a bound; with fewer, a clamp only guards
 
 
@@ -47,6 +49,11 @@ class OutputFitsTheLoss(Statement):
             double = last.endswith(("softmax", "sigmoid"))
             why = f"applies {APPLIES[loss]} itself" if double else "takes any number"
             return self.fails(f"{last} before {loss}, which {why}")
+        if loss == "bce" and last == "linear" and title(seen.origin.source) in PLAIN:
+            return self.fails(
+                "bce takes probabilities, not linear outputs",
+                remedy="use BCEWithLogitsLoss, or end with a sigmoid",
+            )
         if loss == "nll" and not last.startswith("log") and seen.output.max() > 0:
             return self.fails(f"nll takes logarithms of probabilities, not {last} outputs")
         message = self._out_of_reach(case, loss, last)
