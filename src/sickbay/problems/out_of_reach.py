@@ -11,7 +11,7 @@ from sickbay.thresholds import threshold
 
 @dataclass(frozen=True, kw_only=True)
 class OutOfReach(ComparedProblem):
-    """To get among the best, a trial would have to gain what none has ever gained.
+    """To get among the best, a trial would have to gain what hardly any has gained.
 
     Why it matters:
         It may be sound, but the search has better ones, and its time is better spent on others.

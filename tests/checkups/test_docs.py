@@ -1,0 +1,56 @@
+"""What the documentation says of the tests is what there is."""
+
+import re
+import subprocess
+import sys
+from inspect import getdoc
+from pathlib import Path
+
+import pytest
+
+from sickbay.checkups import Statement
+from sickbay.checkups.statements import EVERY
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "src" / "sickbay" / "checkups" / "statements"
+
+
+def test_the_table_of_tests_is_complete() -> None:
+    page = (ROOT / "docs" / "checkup.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- tests -->\n")[2].partition("<!-- /tests -->")[0]
+    assert table.splitlines()[2:] == [
+        f"| `{kind.name()}` | {kind.statement()} | "
+        f"{kind.severity}{' (optional)' if kind.optional else ''} |"
+        for kind in EVERY
+    ]
+
+
+def test_the_counts_are_right() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"runs {sum(not kind.optional for kind in EVERY)} tests" in readme
+    assert f"{len(EVERY)} tests of a model" in log
+
+
+def test_the_example_prints_what_the_readme_shows() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```text\n(✖ optimizer.*?)```", readme, re.DOTALL)[0]
+    script = str(ROOT / "examples" / "checkup.py")
+    done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(shown)
+
+
+def test_every_file_is_listed_and_has_its_test() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
+    assert files == {kind.name() for kind in EVERY}
+    here = Path(__file__).parent / "statements"
+    assert {path.stem for path in here.glob("test_*.py")} == {f"test_{name}" for name in files}
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_test_says_what_why_and_how(kind: type[Statement]) -> None:
+    said = getdoc(kind) or ""
+    assert kind.statement().endswith(".")
+    assert kind.reason().endswith(".")
+    assert "How it is tested:\n" in said
+    assert kind.remedy
