@@ -141,7 +141,8 @@ def times(records: Sequence[Record], large: Record | None) -> Sheet:
         steps = f"{one} (of {large['seconds'] / large['step_seconds']:.0f} plain steps)"
         rows.append(["char-GPT", one, steps, *passes_of([large])])
     note = (
-        "Seconds of a whole checkup, on one thread (the char-GPT on two). Calls: forward passes. "
+        "Seconds of a whole checkup, on one thread (the char-GPT on two). Calls: forward passes, "
+        "but for those of the test that trains the model (limit: 20 batches). "
         "Batches: the same, each with its share of the values in the batch that was given."
     )
     columns = (

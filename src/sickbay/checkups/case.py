@@ -135,11 +135,21 @@ class Case:
     def optimizer(self) -> torch.optim.Optimizer:
         return self._there(self._optimizer, "no optimizer was given")
 
-    @cached_property
+    @property
     def first(self) -> FirstPass:
         """The one forward and backward pass in training that many tests look at."""
-        with self.patient(training=True) as model:
-            return first_pass(model, self.batch, self.run, self.loss_of)
+        if isinstance(self._first, Exception):
+            raise self._first
+        return self._first
+
+    @cached_property
+    def _first(self) -> FirstPass | Exception:
+        """That pass, or what it raised, which need not be found out again for every test."""
+        try:
+            with self.patient(training=True) as model:
+                return first_pass(model, self.batch, self.run, self.loss_of)
+        except Exception as error:
+            return error
 
     @property
     def seen(self) -> FirstPass:
