@@ -126,6 +126,8 @@ class Attention(TorchFunctionMode):
             return Mark(fixed=True)
         if name in PRODUCTS and len(given) == 2:
             return self._product(args[0] if name == "einsum" else "", given, marks)
+        if name == "log_softmax":
+            return replace(marks[0], soft=True)
         if name == "softmax":
             dim = kwargs.get("dim", next((each for each in args[1:] if type(each) is int), -1))
             others = [*given[0].shape]

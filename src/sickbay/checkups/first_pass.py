@@ -73,7 +73,7 @@ def first_pass(
     """Run a model forward and backward; `judge` returns the loss, None if there is none."""
     start = perf_counter()
     saving, taken = _Saved(model), Taken(model)
-    with torch.autograd.graph.saved_tensors_hooks(saving, _as_it_is):
+    with torch.autograd.graph.saved_tensors_hooks(saving, _unchanged):
         with taken:
             raw = run(model, batch)
         output = main_output(raw)
@@ -138,13 +138,19 @@ class _Saved:
         self._seen = {each.untyped_storage().data_ptr() for each in model.parameters()}
         self.bytes = 0
 
-    def __call__(self, tensor: Tensor) -> Tensor:
+    def __call__(self, tensor: Tensor) -> tuple[Tensor, int]:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in self._seen:
             self._seen.add(storage.data_ptr())
             self.bytes += storage.nbytes()
-        return tensor
+        return tensor, tensor._version
 
 
-def _as_it_is(tensor: Tensor) -> Tensor:
+def _unchanged(saved: tuple[Tensor, int]) -> Tensor:
+    """Return a tensor that was saved, if it still is what it was: torch checks it without hooks."""
+    tensor, version = saved
+    if tensor._version != version:
+        raise RuntimeError(
+            f"a tensor of {tuple(tensor.shape)} that backward needs was changed in place"
+        )
     return tensor

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.probing import replaced
 
-KEEP = ("attention_mask",)  # 1 is kept
+KEEP = ("attention_mask", "valid_mask")  # 1 is kept
 LEAVE = ("key_padding_mask", "src_key_padding_mask", "padding_mask", "pad_mask")  # True is left out
-EITHER = ("mask", "src_mask", "input_mask")
+EITHER = ("mask", "src_mask", "input_mask", "token_mask", "seq_mask", "key_mask", "x_mask")
 LENGTHS = ("lengths", "length", "seq_lens", "seq_lengths", "input_lengths", "x_lens", "lens")
 
 
@@ -59,6 +59,10 @@ def _values(name: str, keep: Tensor, given: object) -> Iterator[Tensor]:
         if given.shape[:1] == keep.shape[:1] and given.shape[-1] == keep.shape[1]:
             middle = [1] * (given.ndim - 2)
             shaped = [each.view(len(keep), *middle, -1).expand_as(given) for each in ways]
+            if given.is_floating_point() and not given.max() > 0:  # it is added to scores
+                kept = keep.view(len(keep), *middle, -1).expand_as(given)
+                yield torch.zeros_like(given).masked_fill(~kept, torch.finfo(given.dtype).min)
+                return
             yield from (each.to(given.dtype) for each in shaped if _plain(given))
         return
     for kind in (torch.long, torch.bool) if name in KEEP else (torch.bool,):

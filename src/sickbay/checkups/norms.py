@@ -19,6 +19,7 @@ OTHER = (
 CENTRED = r"(Layer|Batch|Group|Instance)Norm"
 ALONE = r"(Layer|RMS|Group|Instance)Norm"  # each sample by itself
 FEATURES = r"(Layer|RMS)Norm$"
+EACH = r"BatchNorm"  # each feature by itself
 SLACK = 0.05
 WIDE = 10.0  # times too large or small
 
@@ -48,6 +49,12 @@ def odd(layer: nn.Module, shape: tuple[int, ...]) -> str:
         moved = _of(layer, values + 2)
         if search(CENTRED, kind) and not _same(usual, moved) and not _like_rms(layer, moved):
             return "does not take off the mean"
+        if not _of(layer, torch.zeros_like(values)).isfinite().all():
+            return "gives NaN or Inf for zeros: it has no eps"
+        if search(EACH, kind) and len(shape) in (2, 4):
+            sizes = torch.linspace(1, 3, shape[1], device=device).view(-1, *[1] * (len(shape) - 2))
+            if not _same(usual, _of(layer, values * sizes)):
+                return "normalises over the features, not each of them over the batch"
         if not 1 / WIDE < (size := _size(layer, usual)) < WIDE:
             return f"puts out values of size {size:.2g}, not 1"
         rows = torch.linspace(1, 3, shape[0], device=device).view(-1, *[1] * (len(shape) - 1))

@@ -22,6 +22,9 @@ def time_of(case: Case) -> int:
     recurrent = any(isinstance(each, nn.RNNBase) for each in case.model.modules())
     if main.is_floating_point() and main.ndim == 3 and (recurrent or case.attention.seen):
         return 1 - batch.along
+    for time in range(1, main.ndim):
+        if not batch.along and next_of(main, batch.targets, time) == "next":
+            return time
     raise Inapplicable("the inputs are no sequences")
 
 

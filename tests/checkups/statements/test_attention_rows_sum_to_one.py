@@ -73,6 +73,7 @@ class Einsum(Attention):
         pytest.param(attention(lambda _, s: F.softmax(s, 0), False), "dimension 0", id="batch"),
         pytest.param(attention(lambda _, s: s, False), "no softmax", id="no-softmax"),
         pytest.param(attention(lambda _, s: s.sigmoid(), False), "changed after", id="sigmoid"),
+        pytest.param(attention(lambda _, s: s.log_softmax(-1), False), "changed", id="logarithm"),
         pytest.param(attention(late), "changed after", id="masked-too-late"),
         pytest.param(
             attention(lambda _, s: F.dropout(s.softmax(-1), 0.2)), "dropout in", id="dropped"

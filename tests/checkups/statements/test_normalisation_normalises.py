@@ -26,12 +26,17 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, eps: float = 1e-6) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(5))
+        self.small = eps
 
     def forward(self, x: Tensor) -> Any:
-        return self.weight * x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
+        return self.weight * x * (x.square().mean(-1, keepdim=True) + self.small).rsqrt()
+
+
+class BatchNorm(LayerNorm):
+    """One that may take the features for the samples."""
 
 
 class Normalize(nn.Module):
@@ -78,6 +83,8 @@ def of_series(norm: nn.Module) -> nn.Module:
         pytest.param(of_series(LayerNorm(centre=False)), series()[0], "the mean", id="no-mean"),
         pytest.param(of_series(LayerNorm(dim=0)), series()[0], "over the batch", id="batch"),
         pytest.param(of_series(LayerNorm(dim=1)), series()[0], "dimension 1", id="time"),
+        pytest.param(of_series(RMSNorm(eps=0)), series()[0], "no eps", id="own-without-eps"),
+        pytest.param(mlp(BatchNorm(16, dim=1)), rows(), "over the features", id="own-batch-norm"),
     ],
 )
 def test_fails(model: nn.Module, batch: Any, message: str) -> None:
@@ -96,6 +103,7 @@ def test_fails(model: nn.Module, batch: Any, message: str) -> None:
         pytest.param(Residual(), images(), id="zero-weight"),
         pytest.param(of_series(LayerNorm()), series()[0], id="own-layer-norm"),
         pytest.param(of_series(RMSNorm()), series()[0], id="own-rms-norm"),
+        pytest.param(mlp(BatchNorm(16, dim=0)), rows(), id="own-batch-norm"),
     ],
 )
 def test_passes(model: nn.Module, batch: Any) -> None:

@@ -41,6 +41,11 @@ class Plain(Masked):
         return super().forward(x, mask)
 
 
+class Valid(Masked):
+    def forward(self, x: Tensor, valid_mask: Tensor | None = None) -> Any:
+        return super().forward(x, None if valid_mask is None else ~valid_mask.bool())
+
+
 class Kept(Bert):
     """Reads its mask the wrong way round."""
 
@@ -55,6 +60,7 @@ class Deaf(Bert):
         return super().forward(input_ids, None, labels)
 
 
+ADDED = {"x": tokens()[0], "mask": torch.zeros(tokens()[0].shape)}
 RAGGED = (series()[0], torch.tensor([8, 8, 7, 6, 4, 3]), series()[1])
 
 
@@ -68,6 +74,8 @@ RAGGED = (series()[0], torch.tensor([8, 8, 7, 6, 4, 3]), series()[1])
             Masked(lambda mask: mask.roll(1, 0)), tokens()[0], "key_padding_mask", id="of-another"
         ),
         pytest.param(Plain(lambda _: None), tokens()[0], "mask", id="plain-ignored"),
+        pytest.param(Valid(lambda _: None), tokens()[0], "valid_mask", id="valid-ignored"),
+        pytest.param(Plain(lambda _: None), ADDED, "mask", id="added-and-ignored"),
         pytest.param(Kept(), named(), "attention_mask", id="one-means-keep"),
         pytest.param(Deaf(), named(), "attention_mask", id="given-and-ignored"),
         pytest.param(Lengths(packed=False), RAGGED, "lengths", id="lengths-ignored"),
@@ -85,6 +93,8 @@ def test_fails(model: nn.Module, batch: Any, name: str) -> None:
         pytest.param(Masked(), tokens()[0], id="leave"),
         pytest.param(Plain(), tokens()[0], id="plain"),
         pytest.param(Plain(lambda mask: ~mask), tokens()[0], id="plain-the-other-way"),
+        pytest.param(Valid(), tokens()[0], id="valid"),
+        pytest.param(Plain(), ADDED, id="added-to-scores"),
         pytest.param(Bert(), named(), id="given"),
         pytest.param(Bert(), {"input_ids": tokens()[0], "labels": sentences()[1]}, id="made-up"),
         pytest.param(Lengths(), RAGGED, id="lengths"),

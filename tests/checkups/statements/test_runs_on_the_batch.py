@@ -16,6 +16,18 @@ def of(weight: float) -> nn.Module:
     return model
 
 
+class Doubled(nn.Module):
+    """Doubles in place what backward needs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Any:
+        hidden = self.one(x).sigmoid()
+        return self.two(hidden) + hidden.mul_(2).sum(1, keepdim=True)
+
+
 def endless(_outputs: Tensor, _targets: Tensor) -> Tensor:
     return _outputs.sum() * float("inf")
 
@@ -26,6 +38,7 @@ def endless(_outputs: Tensor, _targets: Tensor) -> Tensor:
         pytest.param(
             nn.Linear(5, 3), (X, Y), None, "raised RuntimeError: mat1 and mat2", id="width"
         ),
+        pytest.param(Doubled(), (X, Y), None, "was changed in place", id="in-place"),
         pytest.param(of(float("nan")), (X, Y), None, "holds NaN or Inf", id="nan"),
         pytest.param(of(0.1), (X, Y), endless, "the loss is", id="loss"),
         pytest.param(of(0.1), (X, Y + 2), None, "raised IndexError: Target 3", id="target"),

@@ -54,6 +54,27 @@ class Both(TokenRecurrent):
         self.rnn = nn.GRU(WIDTH, WIDTH // 2, batch_first=True, bidirectional=True)
 
 
+class Padded(nn.Module):
+    """A convolution over series, with its places in the second or the third dimension."""
+
+    def __init__(self, left: int, right: int, turned: bool) -> None:
+        super().__init__()
+        self.layer, self.pad, self.turned = nn.Conv1d(5, 5, 3), (left, right), turned
+
+    def forward(self, x: Tensor) -> Any:
+        x = x.transpose(1, 2) if self.turned else x
+        x = self.layer(F.pad(x, self.pad))
+        return x.transpose(1, 2) if self.turned else x
+
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_series_of_a_convolution(time: int) -> None:
+    values = torch.randn(6, 5, 9) if time == 2 else torch.randn(6, 9, 5)
+    batch = values.narrow(time, 0, 8), values.narrow(time, 1, 8)
+    assert checkup(Padded(1, 1, time == 1), batch, tests=SeesNoFuture()).failed
+    assert checkup(Padded(2, 0, time == 1), batch, tests=SeesNoFuture()).passed
+
+
 ONES = torch.ones(32, 32)
 SLIPPED = GPT(masked(ONES.tril(1)))
 

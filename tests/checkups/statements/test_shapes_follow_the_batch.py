@@ -112,5 +112,7 @@ def test_a_graph_is_no_batch() -> None:
         def forward(self, nodes: Tensor, edges: Tensor) -> Any:
             return self.layer(edges @ nodes)
 
-    batch = (torch.randn(4, 3), torch.rand(4, 4), torch.zeros(4, dtype=torch.long))
-    assert checkup(Graph(), batch, tests=ShapesFollowTheBatch()).skipped
+    for count in (4, 30):
+        targets = torch.zeros(count, dtype=torch.long)
+        batch = (torch.randn(count, 3), torch.rand(count, count), targets)
+        assert checkup(Graph(), batch, tests=ShapesFollowTheBatch()).skipped

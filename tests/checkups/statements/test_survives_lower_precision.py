@@ -25,6 +25,18 @@ class Through(nn.Module):
         return self.two(self.function(self.one(x)))
 
 
+class Encoder(nn.Module):
+    """torch's own, in evaluation on a short cut that knows no autocast."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(16, 2, 16, batch_first=True)
+        self.body = nn.TransformerEncoder(layer, 1)
+
+    def forward(self, x: Tensor, src_key_padding_mask: Tensor) -> Any:
+        return self.body(x, src_key_padding_mask=src_key_padding_mask)
+
+
 def put(x: Tensor) -> Tensor:
     out = torch.zeros(x.shape)
     out[torch.arange(len(x))] = x
@@ -36,6 +48,9 @@ def drawn(x: Tensor) -> Tensor:
     return torch.from_numpy(np.random.default_rng().standard_normal(x.shape)).to(x)
 
 
+PLAIN = torch.randn(6, 8, 16)
+
+
 @pytest.mark.parametrize(
     ("model", "batch", "message"),
     [
@@ -44,9 +59,15 @@ def drawn(x: Tensor) -> Tensor:
         pytest.param(
             Through(lambda x: (x - x) / (x - x + 1e-9)), rows(), "NaN or Inf", id="eps-below-it"
         ),
+        pytest.param(
+            Through(lambda x: x / (x * 300).square().sum(1, keepdim=True) * 1e7),
+            rows(),
+            "float16 is off",
+            id="squares-above-the-range",
+        ),
         pytest.param(Through(put), rows(), "bfloat16 raises", id="kinds-that-clash"),
         pytest.param(
-            Through(lambda x: (x + 3000) - 3000), rows(), "bfloat16 is off", id="cancelled"
+            Through(lambda x: (x * 9 + 3000) - 3000), rows(), "bfloat16 is off", id="cancelled"
         ),
     ],
 )
@@ -63,6 +84,9 @@ def test_fails(model: nn.Module, batch: Any, message: str) -> None:
         pytest.param(Residual(), images(), id="residual"),
         pytest.param(GPT(), tokens(), id="gpt"),
         pytest.param(Through(drawn), rows()[0], id="random"),
+        pytest.param(
+            Encoder(), (torch.randn(6, 8, 16), torch.zeros(6, 8).bool(), PLAIN), id="of-torch"
+        ),
     ],
 )
 def test_passes(model: nn.Module, batch: Any) -> None:

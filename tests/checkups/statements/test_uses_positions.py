@@ -62,6 +62,19 @@ class Series(nn.Module):
         return self.head(self.body(self.wide(x)).mean(1))
 
 
+class Unfolded(nn.Module):
+    """Cuts images into patches without a convolution."""
+
+    def __init__(self, placed: bool) -> None:
+        super().__init__()
+        self.wide, self.body, self.head = nn.Linear(48, WIDTH), encoder(True), nn.Linear(WIDTH, 1)
+        self.places = nn.Parameter(torch.randn(4, WIDTH) * placed, requires_grad=placed)
+
+    def forward(self, x: Tensor) -> Any:
+        patches = self.wide(nn.functional.unfold(x, 4, stride=4).transpose(1, 2))
+        return self.head(self.body(patches + self.places).mean(1))
+
+
 class SetEncoder(Series):
     pass
 
@@ -75,6 +88,7 @@ class SetEncoder(Series):
         pytest.param(Tagger(placed=False), tokens()[0], "in that order", id="tagger"),
         pytest.param(Series(), series(), "the same outputs", id="series"),
         pytest.param(ViT(placed=False), images(), "the same outputs", id="patches"),
+        pytest.param(Unfolded(placed=False), images()[0], "the same outputs", id="unfolded"),
     ],
 )
 def test_fails(model: nn.Module, batch: Any, message: str) -> None:
@@ -91,6 +105,7 @@ def test_fails(model: nn.Module, batch: Any, message: str) -> None:
         pytest.param(Tagger(placed=True), tokens()[0], id="tagger"),
         pytest.param(GPT(), tokens(), id="causal"),
         pytest.param(ViT(), images(), id="patches"),
+        pytest.param(Unfolded(placed=True), images()[0], id="unfolded"),
     ],
 )
 def test_passes(model: nn.Module, batch: Any) -> None:

@@ -33,9 +33,9 @@ class ShapesFollowTheBatch(Statement):
 
     def examine(self, case: Case) -> Result:
         _ = case.seen
+        batch = ungraphed(case.batch)
         if case.rigid:
             return self.fails(f"the model runs with {case.whole.size} samples only")
-        batch = ungraphed(case.batch)
         with case.patient() as model:
             two = _rows(batch, 2)
             usual = shape_of(case, model, two)

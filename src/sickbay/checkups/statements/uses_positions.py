@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from math import isqrt
 from re import search
 
 import torch
@@ -41,7 +42,7 @@ class UsesPositions(Statement):
         batch = few(case.batch)
         main = batch.main
         if main.ndim == 4:
-            new = _swapped(main, _patch(case.model))
+            new = _swapped(main, _patch(case.model, main.shape[1]))
             return self._judged(case, batch, answer(case, batch), new, None)
         time = time_of(case)
         length = main.shape[time]
@@ -81,13 +82,18 @@ class UsesPositions(Statement):
         return bool(differ(one, other)[:, 1:].any())
 
 
-def _patch(model: nn.Module) -> int:
+def _patch(model: nn.Module, channels: int) -> int:
     """Return the side of the patches that an image is cut into first."""
     convolutions = [each for each in model.modules() if isinstance(each, nn.Conv2d)]
-    first = convolutions[0] if convolutions else None
-    if len(convolutions) != 1 or first is None or first.kernel_size != first.stride:
+    if not convolutions:
+        layers = (each for each in model.modules() if isinstance(each, nn.Linear))
+        sides = {isqrt(each.in_features // channels): each.in_features for each in layers}
+        found = [each for each, width in sides.items() if each > 1 and each**2 * channels == width]
+        if found:
+            return found[0]
+    if len(convolutions) != 1 or convolutions[0].kernel_size != convolutions[0].stride:
         raise Inapplicable("the inputs are no sequences, nor images cut into patches")
-    return int(first.stride[0])
+    return int(convolutions[0].stride[0])
 
 
 def _swapped(images: Tensor, side: int) -> Tensor:
