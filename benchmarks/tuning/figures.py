@@ -18,6 +18,7 @@ from benchmarks.tuning.search import Played, curve
 from sickbay.tuning.measures import seconds_to_reach, top10_hit_ratio
 
 RESAMPLED = 1000
+SHORT = 0.01  # of what a trial would have reached
 Cell: TypeAlias = tuple[str, str, str]  # task, searcher, rule
 
 WORDS: Mapping[str, str] = {  # the figures, and how they read
@@ -32,7 +33,9 @@ WORDS: Mapping[str, str] = {  # the figures, and how they read
     "ended": "ended",
     "good": "good ones tried",
     "wrong": "of those ended wrongly",
+    "stunted": "of those ended short",
     "lost": "good ones lost",
+    "short": "good ones more than 1 % short",
     "best": "best",
     "ten": "mean of ten",
 }
@@ -70,6 +73,7 @@ class Outcome:
     ended: int
     good: int  # trials of the best ten per cent that were tried
     wrong: int  # and ended wrongly
+    short: int  # and ended more than 1 % below what they would have reached
 
 
 def outcome(part: Part, past: Sequence[Played]) -> Outcome:
@@ -83,6 +87,7 @@ def outcome(part: Part, past: Sequence[Played]) -> Outcome:
         ended=sum(bool(each.why) for each in past),
         good=sum(each.trial in part.good for each in past),
         wrong=sum(is_wrong(part, each) for each in past),
+        short=sum(is_short(part, each) for each in past),
     )
 
 
@@ -94,6 +99,14 @@ def is_wrong(part: Part, played: Played) -> bool:
     if not played.why or played.trial not in part.good:
         return False
     return not played.benign or bool(part.best[played.trial, played.epochs - 1] < part.bar)
+
+
+def is_short(part: Part, played: Played) -> bool:
+    """Tell whether a trial of the best ten per cent was ended with much left to gain."""
+    if not played.why or played.trial not in part.good:
+        return False
+    whole = part.best[played.trial, -1]
+    return bool(part.best[played.trial, played.epochs - 1] < whole - SHORT * abs(whole))
 
 
 def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -172,6 +185,7 @@ def compared(
         "ended": mean(a.ended for a in mine),
         "good": mean(a.good for a in mine),
         "wrong": mean(a.wrong for a in mine),
+        "stunted": mean(a.short for a in mine),
         "best": part.sign * mean(max(a.scores) for a in mine),
         "ten": part.sign * mean(fmean(sorted(a.scores)[-10:]) for a in mine),
     }
@@ -192,8 +206,10 @@ def over(cells: Sequence[Mapping[str, Figure]]) -> dict[str, Figure]:
 
 
 def with_share(made: dict[str, Figure]) -> dict[str, Figure]:
-    """Add the share of good trials that were lost, of all of them together."""
-    wrong, good = made["wrong"], made["good"]
+    """Add the shares of good trials that were lost or stunted, of all of them together."""
+    good, shares = made["good"], {}
     with np.errstate(invalid="ignore"):
-        value = float(np.divide(wrong.value, good.value))
-        return {**made, "lost": Figure(value, wrong.resampled / good.resampled)}
+        for share, count in (("lost", made["wrong"]), ("short", made["stunted"])):
+            value = float(np.divide(count.value, good.value))
+            shares[share] = Figure(value, count.resampled / good.resampled)
+    return {**made, **shares}

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.tuning import curves, tables
 from benchmarks.tuning.__main__ import main
-from benchmarks.tuning.figures import Figure, compared, figures, is_wrong, outcome, over
+from benchmarks.tuning.figures import Figure, compared, figures, is_short, is_wrong, outcome, over
 from benchmarks.tuning.plot import best_at
 from benchmarks.tuning.pool import save
 from benchmarks.tuning.run import OTHER, Search
@@ -118,8 +118,22 @@ def row(**values: float) -> dict[str, Figure]:
 
 
 def test_lost_trials_are_counted_over_all() -> None:
-    made = over([row(good=10.0, wrong=1.0), row(good=2.0, wrong=2.0)])
-    assert made["lost"].value == 3 / 12
+    first = row(good=10.0, wrong=1.0, stunted=0.0)
+    made = over([first, row(good=2.0, wrong=2.0, stunted=1.0)])
+    assert (made["lost"].value, made["short"].value) == (3 / 12, 1 / 12)
+
+
+@pytest.mark.parametrize(
+    ("played", "expected"),
+    [
+        pytest.param(Played(0, 1, 0.0, "sick"), True, id="far-short"),
+        pytest.param(Played(0, 2, 0.0, "done", benign=True), False, id="at-the-limit"),
+        pytest.param(Played(0, 3, 0.0), False, id="not-ended"),
+        pytest.param(Played(1, 1, 0.0, "sick"), False, id="no-good-one"),
+    ],
+)
+def test_what_is_short_of_what_it_would_have_reached(played: Played, expected: bool) -> None:
+    assert is_short(part([0.5, 0.99, 1.0], [0.1, 0.1, 0.2]), played) is expected
 
 
 def test_what_must_hold() -> None:

@@ -41,7 +41,7 @@ class NoRecentGain(ComparedProblem):
     benign = True
 
     window: float = threshold(0.15, "Share of the planned epochs without a gain.", above=0, most=1)
-    gain: float = threshold(0.005, "Share of the best that counts as a gain.", least=0)
+    gain: float = threshold(0.0, "Share of the best that counts as a gain.", least=0)
     after: float = threshold(0.3, "Share of the planned epochs that it is given.", least=0, most=1)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
