@@ -53,6 +53,14 @@ class Viewed(Recurrent):
         return super().forward(x.reshape(x.shape[1], x.shape[0], -1))
 
 
+class Scaled(nn.Module):
+    def forward(self, x: Tensor) -> Any:
+        return x / x.max()
+
+
+RISING = torch.rand(6, 4) + torch.arange(6)[:, None]
+
+
 class Over(nn.Module):
     def __init__(self, function: Any) -> None:
         super().__init__()
@@ -72,6 +80,8 @@ class Over(nn.Module):
         pytest.param(Viewed(), series(), id="view"),
         pytest.param(Over(lambda x: x.softmax(0)), rows(), id="softmax-over-the-batch"),
         pytest.param(Over(lambda x: x - x.mean(0)), rows()[0], id="mean-of-the-batch"),
+        pytest.param(Scaled(), (RISING, torch.arange(6) % 4), id="largest-of-the-batch"),
+        pytest.param(Scaled(), (RISING[:, None], RISING[:, None]), id="one-channel"),
         pytest.param(
             mlp(nn.BatchNorm1d(16, track_running_stats=False)), rows(), id="statistics-of-the-batch"
         ),

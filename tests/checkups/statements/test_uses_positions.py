@@ -75,6 +75,14 @@ class Unfolded(nn.Module):
         return self.head(self.body(patches + self.places).mean(1))
 
 
+class Along(Unplaced):
+    """Takes a mask that leaves nothing out."""
+
+    def forward(self, x: Tensor, attention_mask: Any = None) -> Any:
+        del attention_mask
+        return super().forward(x)
+
+
 class SetEncoder(Series):
     pass
 
@@ -83,6 +91,12 @@ class SetEncoder(Series):
     ("model", "batch", "message"),
     [
         pytest.param(Unplaced(), sentences(), "the same outputs", id="none"),
+        pytest.param(
+            Along(),
+            {"x": sentences()[0], "attention_mask": torch.ones_like(sentences()[0])},
+            "the same outputs",
+            id="with-a-mask",
+        ),
         pytest.param(Zeroth(), sentences(), "the same outputs", id="all-the-first"),
         pytest.param(Batchwise(), sentences(), "the same outputs", id="of-the-batch"),
         pytest.param(Tagger(placed=False), tokens()[0], "in that order", id="tagger"),

@@ -31,6 +31,7 @@ class SamplesStayApart(Statement):
         if not mixed:
             return self.holds(f"of {batch.size} samples, changing one changed no other output")
         doubtful = not surely_first(case) and batch.main.ndim > 1 and not batch.along
+        doubtful = doubtful and batch.main.shape[1] > 1
         if doubtful and self._second(case, batch):
             raise Inapplicable("the samples may be along the second dimension of the input")
         message = f"changing one of {batch.size} samples changed {changed} of the other outputs"
@@ -47,7 +48,9 @@ class SamplesStayApart(Statement):
         """Tell whether one sample changes others, and how many."""
         main = batch.main
         size, new = main.shape[along], main.clone()
-        new.select(along, 0).copy_(altered(main).select(along, 0))
+        largest = main.movedim(along, 0).reshape(size, -1).float().amax(1)
+        which = int(largest.argmax())  # a division by the maximum of all shows there only
+        new.select(along, which).copy_(altered(main).select(along, which))
         before, after = answer(case, batch), answer(case, replaced(batch, main, new))
         if before.shape != after.shape or not before.ndim:
             raise Inapplicable("the outputs do not count samples")
@@ -56,7 +59,8 @@ class SamplesStayApart(Statement):
         if sum(pair == (case.batch.size, batch.size) for pair in sizes) > 1:
             raise Inapplicable("each output compares samples")
         pairs = zip(by_sample(before, size, along), by_sample(after, size, along), strict=True)
-        changes = [differ(*pair)[1:].any(dim=1) for pair in pairs]
+        others = torch.arange(size, device=before.device) != which
+        changes = [differ(*pair)[others].any(dim=1) for pair in pairs]
         if not changes:
             raise Inapplicable("the outputs do not count samples")
         counts = [int(torch.count_nonzero(each)) for each in changes]

@@ -47,7 +47,7 @@ class UsesPositions(Statement):
         time = time_of(case)
         length = main.shape[time]
         others = [each for each in batch.inputs if each is not main and length in each.shape]
-        if length < 3 or others:
+        if length < 3 or any(bool((each != each.flatten()[0]).any()) for each in others):
             raise Inapplicable("the sequences are short, or masks go with them")
         before = answer(case, batch)
         if not self._mixes(case, batch, before, time):
@@ -86,9 +86,9 @@ def _patch(model: nn.Module, channels: int) -> int:
     """Return the side of the patches that an image is cut into first."""
     convolutions = [each for each in model.modules() if isinstance(each, nn.Conv2d)]
     if not convolutions:
-        layers = (each for each in model.modules() if isinstance(each, nn.Linear))
-        sides = {isqrt(each.in_features // channels): each.in_features for each in layers}
-        found = [each for each, width in sides.items() if each > 1 and each**2 * channels == width]
+        widths = [each.in_features for each in model.modules() if isinstance(each, nn.Linear)]
+        sides = ((isqrt(width // channels), width) for width in widths)
+        found = [side for side, width in sides if side > 1 and side**2 * channels == width]
         if found:
             return found[0]
     if len(convolutions) != 1 or convolutions[0].kernel_size != convolutions[0].stride:
