@@ -42,7 +42,7 @@ def levels(case: Case, batch: Batch, output: Tensor) -> Levels:
     origin, targets = case.seen.origin, batch.targets
     if targets is None or not case.seen.compared:
         raise Inapplicable("no targets were given")
-    if not case.has_loss and not origin.bare:
+    if (not case.has_loss and not origin.bare) or takes_more(case):
         raise Inapplicable("the loss is more than can be asked about")
     match origin.loss:
         case "cross_entropy":
@@ -100,11 +100,26 @@ def _asking(case: Case, batch: Batch) -> Callable[[Tensor], float]:
             loss = case.loss_of(answers.contiguous(), batch)
         except Exception:
             raise Inapplicable("the loss cannot be asked about answers") from None
-        if loss is None or not isfinite(value := loss.item()):
+        if loss is None or loss.numel() != 1 or not isfinite(value := loss.item()):
             raise Inapplicable("the loss cannot be asked about answers")
         return value
 
     return ask
+
+
+def takes_more(case: Case) -> bool:
+    """Tell whether a user's loss is made of more than the main output."""
+    try:
+        wanted = case.seen.loss
+    except Inapplicable:
+        return False
+    if not case.has_loss:
+        return False
+    try:
+        again = case.loss_of(case.seen.output, case.batch)
+    except Exception:
+        return True
+    return again is None or not torch.allclose(again, wanted, equal_nan=True)
 
 
 def ignores_targets(case: Case, batch: Batch, output: Tensor) -> bool:
@@ -112,6 +127,8 @@ def ignores_targets(case: Case, batch: Batch, output: Tensor) -> bool:
     targets = batch.targets
     if not case.has_loss or targets is None or targets.equal(turned := targets.roll(1, 0)):
         return False
+    if case.given_batch.targets.flatten().tolist() == list(range(case.given_batch.size)):  # type: ignore[union-attr]
+        return False  # samples that are only numbered
     others = [turned, 1 - targets] if targets.is_floating_point() else [turned]
     try:
         output = torch.rand_like(output)  # else it may be the same for all samples
@@ -119,6 +136,19 @@ def ignores_targets(case: Case, batch: Batch, output: Tensor) -> bool:
     except Exception:
         return False
     return all(each is not None and each.equal(losses[0]) for each in losses)  # type: ignore[arg-type]
+
+
+def needs_targets(case: Case) -> bool:
+    """Tell whether the loss is another one with other targets; they may only fill a place."""
+    batch, targets = case.batch, case.targets
+    others = (targets == 0).to(targets)
+    try:
+        with case.patient() as model, torch.no_grad():
+            raw = case.run(model, batch)
+            losses = [case.loss_of(raw, replace(batch, targets=each)) for each in (targets, others)]
+    except Exception:
+        return True
+    return losses[0] is None or losses[1] is None or not losses[0].equal(losses[1])
 
 
 def takes(case: Case, output: Tensor, targets: Tensor | None = None) -> bool:

@@ -16,7 +16,9 @@ from sickbay.vitals.hooks import Handles
 NORMAL = ("randn", "randn_like", "normal", "normal_")
 FROM_LEARNT = {"normal", "bernoulli", "multinomial", "poisson", "binomial", "gumbel_softmax"}
 FROM_LEARNT |= {"_standard_gamma", "_sample_dirichlet"}
-SUMS = ("add", "add_", "__add__", "__radd__", "__iadd__", "sub", "cat", "stack")
+SUMS = ("add", "add_", "__add__", "__radd__", "__iadd__", "sub")
+JOINS = ("cat", "stack")
+RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 ORDERS = ("argsort", "sort", "topk")
 
 
@@ -55,10 +57,11 @@ class Draws(TorchFunctionMode):
         return result
 
     def put_out(self, raw: Any) -> None:
-        """Take what the model has put out: noise that is handed out is meant to be there."""
+        """Take what the model has put out: with noise that is handed out, all of it is meant."""
         for each in tensors_in(raw):
             if id(each) in self._pure and self._pure[id(each)][1][1] in NORMAL:
-                self._resolve(each)
+                self.sampled = True
+                self.noise.clear()
 
     def _draw(self, name: str, learnt: bool, result: Any) -> None:
         if learnt and name in FROM_LEARNT:
@@ -74,10 +77,15 @@ class Draws(TorchFunctionMode):
         if not pure or name == "__get__":
             return
         source = self._pure[id(pure[0])][1]
-        if name in ORDERS or (learnt and name not in SUMS and source[1] in NORMAL):
+        if name in RECURRENT and pure[0] is not given[0]:
+            return  # a random first state
+        adds = name in SUMS or name in JOINS
+        if name in ORDERS or (learnt and not adds and source[1] in NORMAL):
             self._resolve(pure[0])
-        elif isinstance(result, Tensor) and all(
-            not each.ndim or id(each) in self._pure for each in given
+        elif name in SUMS and len(given) == 1:
+            return  # noise around a number, that only scales
+        elif isinstance(result, Tensor) and (
+            name in JOINS or all(not each.ndim or id(each) in self._pure for each in given)
         ):
             self._pure[id(result)] = result, source
 

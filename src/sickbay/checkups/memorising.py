@@ -21,6 +21,7 @@ from sickbay.checkups.short_training import Judge, training
 from sickbay.checkups.without_dropout import without_dropout
 
 RATES = (1e-3, 1e-2, 3e-4)  # of Adam, tried in this order
+CLEAR = 0.05  # share of the whole fall
 LARGE = 10.0  # targets that a linear output takes long to reach
 
 
@@ -34,6 +35,7 @@ class Attempt:
         steps: How many steps were made, with all rates.
         reached: Whether it was low enough.
         late: Whether the time was over first.
+        falling: Whether the lowest loss was still falling when the steps were over.
     """
 
     start: float = inf
@@ -41,6 +43,7 @@ class Attempt:
     steps: int = 0
     reached: bool = False
     late: bool = False
+    falling: bool = False
 
 
 def memorise(
@@ -52,11 +55,13 @@ def memorise(
         held = [each for each in model.parameters() if each.requires_grad]
         for rate in RATES:
             with kept(model):
-                optimizer = torch.optim.Adam(held, lr=rate)
+                optimizer, losses = torch.optim.Adam(held, lr=rate), list[float]()
                 for loss in islice(training(model, batch, optimizer, case.run, judge), steps + 1):
                     if attempt.start == inf:
                         attempt.start = loss
-                    attempt.lowest = min(attempt.lowest, loss)
+                    losses.append(loss)
+                    if loss < attempt.lowest:
+                        attempt.lowest, attempt.falling = loss, _falls(losses)
                     attempt.reached = attempt.lowest <= goal(attempt.start)
                     attempt.late = perf_counter() > end
                     if attempt.reached or attempt.late or not isfinite(loss):
@@ -65,6 +70,16 @@ def memorise(
             if attempt.reached or attempt.late:
                 break
     return attempt
+
+
+def _falls(losses: list[float]) -> bool:
+    """Tell whether the last quarter of the steps has brought a clear part of the fall.
+
+    >>> _falls([4.0, 3.0, 2.0, 1.0]), _falls([4.0, 1.0, 1.0, 1.0])
+    (True, False)
+    """
+    before = min(losses[: -(len(losses) // 4)] or losses)
+    return before - losses[-1] > CLEAR * (losses[0] - losses[-1])
 
 
 def varied(batch: Batch, count: int) -> Batch:

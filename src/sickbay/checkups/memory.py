@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import sub
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sickbay.checkups.behind import nodes
 from sickbay.checkups.unregistered import beside
 from sickbay.surgery.patient import tensors_in
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 COPIES = {"SGD": 0, "Adagrad": 1, "RMSprop": 1, "ASGD": 1, "Lion": 1, "Muon": 1, "Adafactor": 0}
 USUAL = 2  # tensors that an optimizer keeps for each parameter, as Adam does
+MANY = 24  # passes until it is sure that something grows
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:
@@ -38,14 +41,27 @@ def kept_by(optimizer: Optimizer) -> int:
     return sum(_copies(kind, group) * bytes_of(group["params"]) for group in groups)
 
 
-def growth(case: Case) -> float:
-    """Return by how many bytes what a model holds beside its weights grows from pass to pass."""
-    held = []
+def growth(case: Case) -> tuple[int, int]:
+    """Return by how much what a model holds grows from pass to pass: bytes, and operations.
+
+    Operations are those that a tensor came from and that are kept for a backward pass. What grows
+    only for a while, as a queue, does not count.
+    """
+    held: list[tuple[int, int]] = []
     with case.patient(training=True) as model:
-        for _ in range(3):
+        for count in range(MANY):
             case.run(model, case.few)
-            held.append(bytes_of(each for _, each in beside(model)))
-    return min(held[1] - held[0], held[2] - held[1])
+            own = [*model.buffers(), *(each for _, each in beside(model))]
+            held.append((bytes_of(own), len(nodes(*(each.grad_fn for each in own)))))
+            if count > 1 and not any(_grown(held)):
+                break
+    return _grown(held)
+
+
+def _grown(held: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the least growth from one pass to the next."""
+    bytes_, count = zip(*held, strict=True)
+    return min(map(sub, bytes_[1:], bytes_)), min(map(sub, count[1:], count))
 
 
 def memory_of(device: torch.device) -> int | None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
+from sickbay.chance import Chance
 from sickbay.checkups.base import Inapplicable
+from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.short_training import training
 from sickbay.recipe import moved
@@ -17,6 +22,7 @@ LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTH = 0.6  # share of the loss before that is kept in the next one
 BLOWN = 0.5  # of its whole fall, above the start: so far up, the loss has blown up
 FALL = 0.05  # share of the start that is a fall
+ENDLESS = 10.0  # times the start: a loss that falls so far never ends
 SAFE = 10.0  # the rate grows while the loss falls: a rate to stay with is so many times lower
 
 
@@ -50,7 +56,7 @@ def range_test(case: Case, steps: int = STEPS) -> Range:
         shares = [group["lr"] for group in optimizer.param_groups]
         base = max(shares, default=0.0)
         losses = []
-        for loss in training(model, case.batch, optimizer, case.run, case.loss_of):
+        for loss in training(model, case.batch, optimizer, partial(_run, case), case.loss_of):
             losses.append(loss)
             if len(losses) > steps or not isfinite(loss):
                 break
@@ -58,7 +64,15 @@ def range_test(case: Case, steps: int = STEPS) -> Range:
                 group["lr"] = rates[len(losses) - 1] * (share / base if base else 1.0)
     if len(losses) < 2:
         raise Inapplicable("there is no loss to follow")
+    if min(losses) < losses[0] - ENDLESS * abs(losses[0]):
+        raise Inapplicable("the loss has no lowest value")
     return read(rates, losses)
+
+
+def _run(case: Case, model: nn.Module, batch: Batch) -> Any:
+    """Run with the same random numbers in every step: only the rate is to make a difference."""
+    with Chance(0):
+        return case.run(model, batch)
 
 
 def read(rates: list[float], losses: list[float]) -> Range:

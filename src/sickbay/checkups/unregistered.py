@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,6 +42,8 @@ def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor]]:
         yield name, value
     elif isinstance(value, nn.Module):
         yield from ((f"{name}.{each}", part) for each, part in value.named_parameters())
+    elif isinstance(value, deque) and value.maxlen is None:
+        yield from _in(list(value), name, deep)
     elif isinstance(value, dict | list | tuple) and deep:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, each in items:

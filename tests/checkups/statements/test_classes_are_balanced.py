@@ -25,6 +25,7 @@ def rare(count: int, samples: int = 64) -> Tensor:
         pytest.param(2, rare(3), id="classes"),
         pytest.param(1, rare(3)[:, None].float(), id="yes-or-no"),
         pytest.param(2, rare(61), id="the-other-way-round"),
+        pytest.param(2, torch.eye(2)[rare(3)], id="one-hot"),
     ],
 )
 def test_sick(outputs: int, targets: Tensor) -> None:

@@ -37,6 +37,28 @@ def diffusion() -> nn.Module:
     return Made(forward, inner=nn.Linear(8, 8))
 
 
+def diffusion_in_time() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        noise, time = torch.randn_like(x), torch.rand(len(x), 1)
+        return self.inner((1 - time) * x + time * noise), noise
+
+    return Made(forward, inner=nn.Linear(8, 8))
+
+
+def conditional() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        return self.inner(torch.cat([x, torch.randn(len(x), 4)], 1))
+
+    return Made(forward, inner=nn.Linear(12, 8))
+
+
+def random_state() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        return self.inner(x[:, None], torch.randn(1, len(x), 3))[0]
+
+    return Made(forward, inner=nn.GRU(8, 3, batch_first=True))
+
+
 def masked() -> nn.Module:
     def forward(self: Any, x: Tensor) -> Any:
         chosen = torch.rand_like(x).argsort(1)[:, :4]
@@ -77,6 +99,8 @@ def remembering() -> nn.Module:
         pytest.param(lambda: variational(torch.normal), None, id="sampling-from-the-learnt"),
         pytest.param(generator, None, id="generator"),
         pytest.param(diffusion, None, id="diffusion"),
+        pytest.param(diffusion_in_time, None, id="diffusion-at-a-random-time"),
+        pytest.param(conditional, None, id="conditional-generator"),
         pytest.param(masked, None, id="random-masks"),
         pytest.param(remembering, None, id="state"),
     ],
@@ -143,6 +167,13 @@ def counting() -> nn.Module:
             "1",
             id="forced",
         ),
+        pytest.param(
+            lambda: with_noise(lambda x: x * (1 + 0.2 * torch.randn(8))),
+            "randn",
+            "1",
+            id="scaling-noise",
+        ),
+        pytest.param(random_state, "randn", "", id="random-first-state"),
         pytest.param(counting, "seen changes in evaluation", "seen", id="buffer"),
     ],
 )

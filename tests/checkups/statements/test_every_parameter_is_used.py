@@ -55,6 +55,15 @@ def separate_attention() -> nn.Module:
     return Made(forward, inner=nn.MultiheadAttention(4, 2, kdim=3, vdim=2, batch_first=True))
 
 
+def held_by_a_function() -> nn.Module:
+    inner = nn.Linear(8, 8)
+    return Made(lambda _, x: inner(x), inner=inner)
+
+
+def made_in_the_pass() -> nn.Module:
+    return Made(lambda self, x: nn.Linear(8, 3)(self.a(x)), a=nn.Linear(8, 8))
+
+
 def pretrained_in_a_list() -> nn.Module:
     def forward(self: Any, x: Tensor) -> Any:
         with torch.no_grad():
@@ -120,6 +129,7 @@ def for_training_only() -> nn.Module:
             id="list-of-known-layers",
         ),
         pytest.param(pretrained_in_a_list, None, id="list-without-gradients"),
+        pytest.param(held_by_a_function, None, id="held-by-a-function"),
         pytest.param(skipped_at_times, None, id="not-in-training"),
         pytest.param(for_training_only, None, id="not-in-evaluation"),
         pytest.param(
@@ -215,3 +225,9 @@ def test_the_model_is_left_alone() -> None:
     model = Made(lambda self, x: self.a[0](x), a=[nn.Linear(8, 3)], b=nn.Linear(8, 3))
     examined(model)
     assert model.a[0].weight.grad is None
+
+
+def test_a_layer_that_is_made_in_the_pass() -> None:
+    result = examined(made_in_the_pass())
+    assert result.outcome == "failed"
+    assert result.message.startswith("a layer made elsewhere is trained on")

@@ -98,5 +98,10 @@ def test_a_mask_may_hold_infinity() -> None:
     assert "NaN" not in result.message
 
 
+def test_other_inputs_may_not() -> None:
+    [result] = checkup(Masked(), (X, torch.full((32, 32), inf), X), tests=InputsAreSane()).results
+    assert "NaN or Inf" in result.message
+
+
 def test_made_up_inputs_are_not_judged() -> None:
     assert examined(nn.Linear(8, 3), None).message == "no batch was given"

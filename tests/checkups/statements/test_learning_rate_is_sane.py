@@ -108,6 +108,17 @@ def test_what_finds_its_own_steps_or_never_learns_is_not_judged() -> None:
     assert result.message == "no optimizer was given"
 
 
+def test_a_loss_without_a_lowest_value_is_not_judged() -> None:
+    def critic(output: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
+        return -(output * sign).mean()
+
+    model = models.perceptron(1)
+    batch = torch.randn(32, 8), torch.arange(32.0)[:, None] % 2 * 2 - 1
+    optimizer = optim.RMSprop(model.parameters(), lr=5e-5)
+    [result] = checkup(model, batch, critic, optimizer, tests=LearningRateIsSane()).results
+    assert result.message == "the loss has no lowest value"
+
+
 def test_it_can_be_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from sickbay.reports.range_plot import plot_range

@@ -1,3 +1,5 @@
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -88,8 +90,45 @@ class Keeps(nn.Module):
         return self.outputs[-1]
 
 
+class Adds(nn.Module):
+    """Adds up what it put out, or holds it in something else than a list."""
+
+    def __init__(self, keep: Callable[[Any, torch.Tensor], None]) -> None:
+        super().__init__()
+        self.layer, self.keep = nn.Linear(100, 50), keep
+        self.total, self.all, self.some = torch.zeros(()), deque[Any](), deque[Any](maxlen=99)
+        self.register_buffer("bank", torch.zeros(0, 50))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        output = self.layer(x)
+        self.keep(self, output)
+        return output
+
+
+def add(model: Any, output: torch.Tensor) -> None:
+    model.total = model.total + output.mean()
+
+
+def store(model: Any, output: torch.Tensor) -> None:
+    model.bank = torch.cat([model.bank, output.detach()])
+
+
+@pytest.mark.parametrize(
+    ("keep", "outcome"),
+    [
+        pytest.param(add, "failed", id="graph"),
+        pytest.param(store, "failed", id="buffer"),
+        pytest.param(lambda model, each: model.all.append(each.detach()), "failed", id="deque"),
+        pytest.param(lambda model, each: model.some.append(each.detach()), "passed", id="bounded"),
+    ],
+)
+def test_other_ways_to_hold(keep: Callable[[Any, torch.Tensor], None], outcome: str) -> None:
+    assert examined(Adds(keep)).outcome == outcome
+
+
 def test_a_model_that_holds_more_after_every_pass() -> None:
     result = examined(Keeps(100))
     assert result.outcome == "failed"
     assert result.evidence == {"growth": 2 * 50 * 4}
     assert examined(Keeps(1)).outcome == "passed"
+    assert examined(Keeps(10)).outcome == "passed"

@@ -124,6 +124,41 @@ def test_losses_of_classes(targets: Tensor, loss: nn.Module) -> None:
     assert examined(models.perceptron(), (torch.randn(32, 8), targets), loss).outcome == "passed"
 
 
+def test_a_loss_that_still_falls_is_too_slow_to_tell() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(32, 2)
+    batch = x, x @ torch.tensor([[1.0], [-2.0]])
+    assert examined(nn.Linear(2, 1, bias=False), batch, nn.L1Loss()).outcome != "failed"
+
+
+def in_pairs(output: Tensor, _: Tensor) -> Tensor:
+    return F.cross_entropy(output @ output.T, torch.arange(len(output)))
+
+
+def test_targets_that_only_number_the_samples_need_not_be_looked_at() -> None:
+    torch.manual_seed(0)
+    batch = torch.randn(32, 8), torch.arange(32)
+    assert examined(models.perceptron(), batch, in_pairs).outcome == "passed"
+
+
+class Quantised(nn.Module):
+    """Puts out a part of its loss."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.decoder = nn.Linear(16, 8), nn.Linear(8, 16)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        code = self.encoder(x)
+        return self.decoder(code), (code - code.detach().round()).square().mean()
+
+
+def test_a_loss_of_more_than_one_output() -> None:
+    x = torch.randn(32, 16)
+    loss = lambda o, y: F.mse_loss(o[0], y) + o[1]  # noqa: E731
+    assert examined(Quantised(), (x, x), loss).outcome == "passed"
+
+
 class Variational(nn.Module):
     """Puts out its own loss, with noise and a term for the code."""
 

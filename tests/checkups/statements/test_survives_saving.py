@@ -71,6 +71,33 @@ def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
     assert result.outcome == "passed", result.message
 
 
+def remembering() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        self.state = self.a(x).detach() + self.state
+        return self.state
+
+    return Made(forward, a=nn.Linear(8, 3), state=torch.zeros(1))
+
+
+def test_a_model_that_keeps_a_state_is_not_judged() -> None:
+    assert examined(remembering()).outcome == "skipped"
+
+
+def centred() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        if self.training:
+            self.middle = 0.9 * self.middle + 0.1 * (1 + x.mean(0))
+        return self.a(x - self.middle)
+
+    return Made(forward, a=nn.Linear(8, 3), middle=torch.zeros(8))
+
+
+def test_what_training_changes_must_be_saved() -> None:
+    result = examined(centred())
+    assert result.outcome == "failed"
+    assert "what a pass in training changes" in result.message
+
+
 class Forgetful(nn.Linear):
     """A layer that does not save its bias."""
 

@@ -4,6 +4,7 @@ from math import nan
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.targets_are_sane import TargetsAreSane
@@ -70,6 +71,8 @@ def masked(output: Tensor, targets: Tensor) -> Tensor:
         pytest.param(1, torch.rand(32, 1), nn.BCEWithLogitsLoss(), id="shares"),
         pytest.param(1, NUMBERS.where(NUMBERS < 1, nan), masked, id="nan-left-out"),
         pytest.param(1, 5 + NUMBERS, None, id="no-loss-given"),
+        pytest.param(1, torch.zeros(32), lambda o, _: o.square().mean(), id="not-looked-at"),
+        pytest.param(1, torch.ones(32, 1), lambda o, y: F.softplus(-o * y).mean(), id="signs"),
     ],
 )
 def test_sound(outputs: int, targets: Tensor, loss: object) -> None:

@@ -24,6 +24,7 @@ def examined(batch: object, validation: object) -> Result:
         pytest.param(X, X.flip(0), "32 of 32", id="all-in-another-order"),
         pytest.param((X, torch.zeros(32)), (X, torch.ones(32)), "32 of 32", id="other-targets"),
         pytest.param(TOKENS, TOKENS[:5], "5 of 5", id="tokens"),
+        pytest.param(X, X[:5].double(), "5 of 5", id="another-type"),
         pytest.param({"x": TOKENS}, {"x": TOKENS[3:9]}, "6 of 6", id="by-name"),
     ],
 )

@@ -1,6 +1,7 @@
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from sickbay.checkups.answers import answered
 from sickbay.checkups.base import Inapplicable, Statement
@@ -31,12 +32,14 @@ class ClassesAreBalanced(Statement):
         targets = case.given_batch.targets
         if targets is None:
             raise Inapplicable("no targets were given")
-        if targets.numel() != len(targets):
-            raise Inapplicable("the samples have no label each")
         answered(case)
-        if case.task not in ("binary", "multiclass"):
+        one_hot = targets.ndim == 2 and targets.shape[1] > 1 and _one_hot(targets)
+        if not one_hot and (
+            targets.numel() != len(targets) or case.task not in ("binary", "multiclass")
+        ):
             raise Inapplicable("the samples have no label each")
-        labels = targets.flatten()[targets.flatten() > -100]
+        labels = targets.argmax(1) if one_hot else targets.flatten()
+        labels = labels[labels > -100]
         if len(labels) < self.samples:
             raise Inapplicable(f"{len(labels)} samples are too few to tell")
         values, counts = torch.unique(labels, return_counts=True)
@@ -49,3 +52,7 @@ class ClassesAreBalanced(Statement):
             guess = f"always guessing it is right in {share:.0%}"
             return self.fails(f"{said} (limit {self.share:.0%}): {guess}", share=share)
         return self.holds(said, share=share)
+
+
+def _one_hot(targets: Tensor) -> bool:
+    return bool(((targets == 0) | (targets == 1)).all() and (targets.sum(1) == 1).all())

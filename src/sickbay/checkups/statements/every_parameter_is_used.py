@@ -1,9 +1,12 @@
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.behind import leaves
 from sickbay.checkups.case import Case
 from sickbay.checkups.first_pass import Taken
 from sickbay.checkups.report import Result
@@ -31,13 +34,16 @@ class EveryParameterIsUsed(Statement):
 
     def examine(self, case: Case) -> Result:
         seen = case.seen
-        if unknown := self._unknown(case):
+        leading = self._leading(case)
+        if unknown := self._unknown(case, leading):
             message = f"{several(unknown)} is trained on, but is no parameter of the model"
             return self.fails(message, layers=unknown, unknown=len(unknown))
         total = len(seen.gradients)
         if not total:
             raise Inapplicable("no parameter is trainable")
+        own = dict(case.model.named_parameters())  # a function of the user's may hold the model
         unused = [name for name in seen.gradients if name not in seen.used]
+        unused = [name for name in unused if all(own[name] is not each for each in leading)]
         for training in (False, True) if unused else ():
             taken = self._taken(case, training)
             unused = [name for name in unused if name not in taken]
@@ -54,13 +60,21 @@ class EveryParameterIsUsed(Statement):
         return set(taken.by)
 
     @staticmethod
-    def _unknown(case: Case) -> list[str]:
-        if not unregistered(case.model):
-            return []
+    def _leading(case: Case) -> dict[Tensor, str]:
+        """Return what would get a gradient and is not in the model that was run, with its name."""
         with case.patient(training=True) as model:
-            held = unregistered(model)
-            total = case.output(model, case.batch).float().square().sum()
-            if not total.requires_grad:
-                return []
-            found = torch.autograd.grad(total, list(held.values()), allow_unused=True)
-        return [name for name, each in zip(held, found, strict=True) if each is not None]
+            output = case.output(model, case.batch)
+            known = {id(each) for each in model.parameters()}
+            found = {each: "" for each in leaves(output.grad_fn) if id(each) not in known}
+            named = {each: name for name, each in unregistered(model).items() if each in found}
+        return {**named, **{each: "" for each in found if each not in named}}
+
+    @staticmethod
+    def _unknown(case: Case, leading: Mapping[Tensor, str]) -> list[str]:
+        own = {id(each) for each in case.model.parameters()}
+        names = [
+            name or "a layer made elsewhere"
+            for each, name in leading.items()
+            if id(each) not in own and (name or isinstance(each, nn.Parameter))
+        ]
+        return list(dict.fromkeys(names))

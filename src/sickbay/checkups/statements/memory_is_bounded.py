@@ -33,8 +33,10 @@ class MemoryIsBounded(Statement):
 
     def examine(self, case: Case) -> Result:
         seen, size = case.seen, case.whole.size
-        if (more := growth(case)) > 0:
-            message = f"the model holds {more / 1e3:.3g} kB more after every pass of 2 samples"
+        more, operations = growth(case)
+        if max(more, operations) > 0:
+            what = f"{more / 1e3:.3g} kB" if more > 0 else f"{operations} operations"
+            message = f"the model holds {what} more after every pass of 2 samples"
             return self.fails(message, remedy=LEAK, growth=more)
         trained = [each for each in case.model.parameters() if each.requires_grad]
         given = case.optimizer if case.has_optimizer else None

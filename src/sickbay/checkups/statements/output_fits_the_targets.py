@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES, answered, takes
-from sickbay.checkups.base import Statement
+from sickbay.checkups.answers import DISTANCES, answered, takes, takes_more
+from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.classes import class_dimension, one_hot
 from sickbay.checkups.labels import labelled, refused
@@ -30,6 +30,8 @@ class OutputFitsTheTargets(Statement):
     def examine(self, case: Case) -> Result:
         targets = case.targets
         output = answered(case)
+        if takes_more(case):
+            raise Inapplicable("the loss is made of more than one output")
         shapes = f"outputs are {tuple(output.shape)}, targets {tuple(targets.shape)}"
         if not takes(case, output) and not takes(case, output, torch.zeros_like(targets).long()):
             for words, mended, wanted in _mended(output, targets):

@@ -30,9 +30,9 @@ class OverfitsOneBatch(Statement):
     How it is tested:
         The loss must be lower for perfect answers than for chance. Then a copy without dropout is
         trained on `samples` samples with Adam, at up to three rates. Of what the best answer that
-        is the same for all samples loses, `fraction` may be left; with more than `few` targets it
-        must only get better than that answer, with more than `many`, a loss that is not known, or
-        when time is over, only fall.
+        is the same for all samples loses, `fraction` may be left; with more than `few` targets, or
+        if it still falls, it must only get better than that answer, with more than `many`, a loss
+        that is not known, or when time is over, only fall.
     """
 
     remedy = "look for a cut gradient, frozen layers, a wrong loss, or an output that cannot fit"
@@ -71,7 +71,9 @@ class OverfitsOneBatch(Statement):
             return start - self.clear * abs(start)
         first, blind = start - known.best, known.blind - known.best
         same = blind < SAME * (known.chance - known.best)  # so are the targets
-        return known.best + self.fraction * (first if same else min(blind, first))
+        if same:
+            return known.best + self.fraction * first
+        return known.best + min(self.fraction * blind, (1 - self.clear) * first)
 
     def _judged(self, attempt: Attempt, known: Levels | None, batch: Batch) -> Result:
         start, lowest = attempt.start, attempt.lowest
@@ -89,7 +91,7 @@ class OverfitsOneBatch(Statement):
         if attempt.late or known is None or count > self.many:
             raise Inapplicable("too slow to tell")
         limit = known.best + BLIND * (known.blind - known.best)
-        if count > self.few and lowest < limit:
+        if lowest < limit and (count > self.few or attempt.falling):
             raise Inapplicable("too slow to tell")
         limit = self._goal(known, start) if count <= self.few else limit
         why = ": there are equal inputs with different targets" if _torn(batch) else ""

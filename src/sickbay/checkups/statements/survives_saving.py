@@ -9,10 +9,11 @@ from torch import Tensor, nn
 from sickbay.chance import Chance
 from sickbay.checkups.alike import difference
 from sickbay.checkups.awake import awake
-from sickbay.checkups.base import Statement
+from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.report import Result
 from sickbay.checkups.unregistered import unregistered
+from sickbay.checkups.unsaved import unsaved
 from sickbay.checkups.words import several
 from sickbay.thresholds import threshold
 
@@ -26,7 +27,8 @@ class SurvivesSaving(Statement):
 
     How it is tested:
         The state dict is saved, all that is trained is changed, and the state is loaded again. The
-        output in evaluation must be what it was.
+        output in evaluation must be what it was. After a pass in training, another copy that is
+        given the state must put out the same.
     """
 
     remedy = "hold what is to be kept in nn.Parameter, register_buffer or nn.ModuleList"
@@ -35,6 +37,10 @@ class SurvivesSaving(Statement):
 
     def examine(self, case: Case) -> Result:
         _ = case.seen
+        if (change := unsaved(case)) > self.slack:
+            message = f"the output differs by {change:.2g} of its size (limit {self.slack:g})"
+            message += ": what a pass in training changes is not in the state dict"
+            return self.fails(message, difference=change)
         with case.patient() as model:
             hidden = unregistered(model)
             values = {name: each.detach().clone() for name, each in hidden.items()}
@@ -48,6 +54,8 @@ class SurvivesSaving(Statement):
     def _compared(self, case: Case, model: nn.Module, hidden: Mapping[str, Tensor]) -> Result:
         awake(model)
         before, file = _answer(case, model), BytesIO()
+        if difference(before, _answer(case, model)) > self.slack:
+            raise Inapplicable("the output differs from pass to pass")
         torch.save(model.state_dict(), file)
         state = torch.load(BytesIO(file.getvalue()), weights_only=False)
         _scramble(model, state, hidden)

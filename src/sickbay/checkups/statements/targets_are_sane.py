@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES, answered, takes
+from sickbay.checkups.answers import DISTANCES, answered, needs_targets, takes
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.classes import class_dimension
@@ -21,7 +21,7 @@ class TargetsAreSane(Statement):
     How it is tested:
         In the batch as it was given: no NaN or Inf that reaches the loss; whole labels from 0 on
         for cross-entropy, or rows that sum to one; 0 to 1 for a binary cross-entropy; and with
-        `samples` at least not all the same.
+        `samples` at least not all the same, if a known loss looks at them.
     """
 
     remedy = "look at the targets as the loss gets them: their file, their column, their coding"
@@ -36,7 +36,8 @@ class TargetsAreSane(Statement):
         wild = int((~targets.isfinite()).sum()) if targets.is_floating_point() else 0
         if wild and not self._is_masked(case):
             return self.fails(f"{wild} of {targets.numel()} targets are NaN or Inf", wild=wild)
-        if len(targets) >= self.samples and bool((targets == targets.flatten()[0]).all()):
+        same = len(targets) >= self.samples and bool((targets == targets.flatten()[0]).all())
+        if same and self._loss(case) and needs_targets(case):
             value = targets.flatten()[0].item()
             return self.fails(f"all {len(targets)} targets are {value:g}: is the data sorted?")
         output = answered(case)

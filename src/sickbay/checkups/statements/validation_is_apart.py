@@ -19,9 +19,9 @@ class ValidationIsApart(Statement):
         What was seen in training says nothing about what was not.
 
     How it is tested:
-        The inputs are compared byte by byte. Samples that are constant or shorter than `values` do
-        not count, nor do those that the training batch itself holds twice. Of the rest, `rows` and
-        a share of `share` may not be in both.
+        The inputs are compared value by value. Samples that are constant or shorter than `values`
+        do not count, nor do those that the training batch itself holds twice. Of the rest, `rows`
+        and a share of `share` may not be in both.
     """
 
     remedy = "split before samples are copied, augmented or cut into windows"
@@ -59,7 +59,7 @@ class ValidationIsApart(Statement):
 
 def _rows(tensor: Tensor, along: int) -> Tensor:
     tensor = tensor.detach().movedim(along, 0).flatten(1) if tensor.ndim > 1 else tensor[:, None]
-    return tensor.float() if tensor.dtype == torch.bfloat16 else tensor.contiguous()
+    return tensor.to(torch.float32 if tensor.is_floating_point() else torch.int64).contiguous()
 
 
 def _tells(row: Tensor, values: int) -> bool:
