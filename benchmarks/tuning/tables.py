@@ -42,8 +42,8 @@ learns of a trial that was ended is its last value, of any other its best.
   best before its time is over, so that plain is not 0 either. **Sooner than plain** compares with
   the moment at which the plain search had its best.
 - **good ones lost**: of the part's best ten per cent that were tried, those that were ended as
-  sick or hopeless, or as having no more to gain before they were that good. **more than 1 % short**:
-  those that were ended, and would have become better by more than that.
+  sick or hopeless, or as having no more to gain before they were that good.
+  **More than 1 % short**: those that were ended and would have become better by more than that.
 
 In brackets: 95 % of resampled seeds.
 

@@ -102,7 +102,7 @@ class Attention(TorchFunctionMode):
                 self.dropped += 1
         elif isinstance(result, Tensor):
             new = self._after(name, args, kwargs, given, marks, result)
-            if new is not None:
+            if new is not None and id(result) not in self._fixed:
                 setattr(result, MARK, new)
         return result
 

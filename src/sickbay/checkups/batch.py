@@ -40,12 +40,17 @@ class Batch:
     made_up: str = ""
 
     @classmethod
-    def of(cls, given: Any) -> Batch:
+    def of(cls, given: Any, dtype: torch.dtype = torch.float32) -> Batch:
         """Return what a user has given as a batch: inputs, (inputs, targets) or a DataLoader.
 
         Inputs are a tensor, a tuple of arguments or a dict of arguments by name. Of a list or
-        tuple with more than two the last are the targets.
+        tuple with more than two the last are the targets. Arrays in double precision become
+        `dtype`, that of the model.
         """
+
+        def ready(value: Any) -> Any:
+            return _tensors(value, dtype)
+
         if isinstance(given, DataLoader):
             given = next(iter(given), None)
             if given is None:
@@ -55,12 +60,12 @@ class Batch:
             *inputs, targets = given
             given = inputs[0] if len(inputs) == 1 else tuple(inputs)
         if isinstance(given, Mapping):
-            named = {name: _tensors(value) for name, value in given.items()}
+            named = {name: ready(value) for name, value in given.items()}
             labels = next((named[each] for each in LABELS if each in named), None)
-            made = cls((), named, labels if targets is None else _tensors(targets))
+            made = cls((), named, labels if targets is None else ready(targets))
         else:
             args = tuple(given) if isinstance(given, tuple | list) else (given,)
-            made = cls(tuple(map(_tensors, args)), {}, _tensors(targets))
+            made = cls(tuple(map(ready, args)), {}, ready(targets))
         made._check()
         return replace(made, along=made._along())
 
@@ -90,15 +95,20 @@ class Batch:
 
     def rows(self, places: Tensor) -> Batch:
         """Return some samples, in this order; one may be there several times."""
-        size = self.size
+        size, main = self.size, self.main
 
         def taken(value: Tensor, along: int) -> Tensor:
             if value.ndim <= along or value.shape[along] != size:
-                return value  # a mask that all samples share
+                return value
             return value.index_select(along, places.to(value.device))
 
+        def own(value: Tensor) -> Tensor:
+            """Leave a mask that all samples share, which may be as long as they are many."""
+            shared = value.shape == (size, size) and value is not main
+            return value if shared and _is_mask(value) else taken(value, self.along)
+
         labels = self.targets
-        changed = self.changed(lambda each: taken(each, self.along), floats=False)
+        changed = self.changed(own, floats=False)
         return replace(changed, targets=None if labels is None else taken(labels, 0))
 
     def changed(self, function: Callable[[Tensor], Tensor], *, floats: bool = True) -> Batch:
@@ -145,13 +155,18 @@ class Batch:
         return 1 if shape[1] == targets.shape[0] else 0
 
 
-def _tensors(value: Any) -> Any:
+def _is_mask(value: Tensor) -> bool:
+    """Tell whether a tensor only says yes and no."""
+    return value.dtype == torch.bool or bool((value.isinf() | (value == 0) | (value == 1)).all())
+
+
+def _tensors(value: Any, dtype: torch.dtype) -> Any:
     """Return a value with arrays of numbers as tensors."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         made = torch.from_numpy(np.ascontiguousarray(value))
-        return made.float() if made.dtype == torch.float64 else made
+        return made.to(dtype) if made.dtype == torch.float64 else made
     if isinstance(value, dict):
-        return {name: _tensors(each) for name, each in value.items()}
+        return {name: _tensors(each, dtype) for name, each in value.items()}
     if isinstance(value, list) or type(value) is tuple:
-        return type(value)(map(_tensors, value))
+        return type(value)(_tensors(each, dtype) for each in value)
     return value

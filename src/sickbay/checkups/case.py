@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
+from inspect import signature
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -15,8 +17,8 @@ from torch.nn import functional as F  # noqa: N812
 from sickbay import tasks
 from sickbay.checkups.attention import Attention, watched
 from sickbay.checkups.base import Inapplicable
-from sickbay.checkups.batch import Batch
-from sickbay.checkups.first_pass import FirstPass, first_pass, main_output
+from sickbay.checkups.batch import LABELS, Batch
+from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, part
 from sickbay.checkups.first_steps import first_steps
 from sickbay.checkups.keeping import kept
 from sickbay.checkups.made_up import make_up
@@ -48,6 +50,8 @@ class Case:
         validation: Batch | None = None,
     ) -> None:
         self.model = unwrap(model)
+        if isinstance(self.model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            self.model = self.model.module
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
         self._validation = validation
         self.rigid = False  # whether only the whole batch runs
@@ -92,8 +96,9 @@ class Case:
             batch = make_up(self.model, self._runs)
             if batch is None:
                 raise Inapplicable("no batch was given, and none could be made up")
-        device = next((each.device for each in self.model.parameters()), None)
-        return batch if device is None else batch.to(device)
+        batch = replace(batch, kwargs=self._taken(batch.kwargs))
+        device = next((each.device for each in self.model.parameters()), batch.main.device)
+        return batch if batch.main.device == device else batch.to(device)
 
     @cached_property
     def batch(self) -> Batch:
@@ -108,7 +113,7 @@ class Case:
             self.rigid = self._runs(self.whole)
             return self.whole if self.rigid else few
         passes = QUICK / max(perf_counter() - start, 1e-6)
-        return self.whole.first(int(max(LEAST, min(MOST, LEAST * passes))))
+        return self.whole.first(MOST if LEAST * passes >= MOST else LEAST)
 
     @property
     def few(self) -> Batch:
@@ -182,12 +187,14 @@ class Case:
         with self.patient() as model:
             shape = tuple(self.evaluated(self.batch, model).shape)
         shape = (shape[0], *shape[2:], shape[1]) if self._of_channels(shape) else shape
-        return tasks.infer(shape, targets.cpu().numpy(), tokens=self.batch.tokens)
+        known = targets.float() if targets.is_floating_point() else targets
+        return tasks.infer(shape, known.cpu().numpy(), tokens=self.batch.tokens)
 
     def loss_of(self, raw: Any, batch: Batch) -> Tensor | None:
         """Return the loss of what a model put out: the user's, the model's own, or the task's."""
-        if isinstance(raw, dict) and self._loss is None and isinstance(raw.get("loss"), Tensor):
-            return torch.as_tensor(raw["loss"])
+        own = part(raw, "loss")
+        if self._loss is None and own is not None:
+            return own
         if batch.targets is None:
             return None
         if self._loss is None:
@@ -233,6 +240,15 @@ class Case:
         if targets is None or targets.is_floating_point() or len(shape) < 3:
             return False
         return shape[:1] + shape[2:] == tuple(targets.shape)
+
+    def _taken(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the arguments by name without labels that the model does not take."""
+        known = signature(self.model.forward).parameters
+        if any(each.kind is each.VAR_KEYWORD for each in known.values()):
+            return kwargs
+        return {
+            name: value for name, value in kwargs.items() if name in known or name not in LABELS
+        }
 
     def _runs(self, batch: Batch) -> bool:
         try:

@@ -12,12 +12,13 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 from torch import nn
-from torch.utils.data import DataLoader
+from torch.nn.parameter import UninitializedParameter
 
 from sickbay.chance import Chance
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case, Loss
+from sickbay.checkups.keeping import copied, generators, undisturbed
 from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
@@ -70,23 +71,21 @@ def checkup(
         >>> [result.test for result in report.failed]
         ['output_fits_the_loss']
     """
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    check_model(model)
     if task is not None and (task not in TASKS or not task):
         raise unknown("task", task, filter(None, TASKS))
     if loss is not None and not callable(loss):
         raise UsageError(f"loss must be a function of outputs and targets, got {loss!r}.")
     chosen = choose(tests)
-    own = [each.generator for each in (batch, validation) if isinstance(each, DataLoader)]
-    chance = Chance(seed, *(each for each in own if each is not None))
-    with chance:
+    dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
+    with Chance(seed, *generators(batch, validation)), undisturbed(model):
         case = Case(
             model,
-            None if batch is None else Batch.of(batch),
-            loss,
+            None if batch is None else Batch.of(batch, dtype or torch.float32),
+            copied(loss),
             optimizer,
             task or "",
-            None if validation is None else Batch.of(validation),
+            None if validation is None else Batch.of(validation, dtype or torch.float32),
         )
         results = list(examined(case, chosen, progress))
     file, line = written(type(case.model))
@@ -110,7 +109,9 @@ def choose(tests: Tests) -> list[Statement]:
             chosen.append(known[each]())
         else:
             raise unknown("test", each, [*known, "all"])
-    return chosen
+    return list(
+        {each.name(): each for each in chosen}.values()
+    )  # one that is named twice runs once
 
 
 def examined(case: Case, tests: Sequence[Statement], progress: bool) -> Iterable[Result]:
@@ -134,11 +135,26 @@ def result_of(examine: Callable[[Case], Result], test: Statement, case: Case) ->
             result = examine(case)
     except Inapplicable as why:
         result = test.skipped(str(why))
+    except (MemoryError, torch.cuda.OutOfMemoryError):
+        result = test.skipped("there is too little memory for it")
     except Exception as error:
         said = str(error).strip().splitlines()
         last = f": {said[-1]}" if said else ""
         result = test.fails(f"it raised {type(error).__name__}{last}")
     return replace(result, seconds=perf_counter() - start)
+
+
+def check_model(model: nn.Module) -> None:
+    """Say so if a model cannot be examined at all."""
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    for name, each in model.named_parameters():
+        if isinstance(each, UninitializedParameter):
+            raise UsageError(
+                f"model must have its weights, got a lazy {name!r}: run it once first."
+            )
+        if each.is_meta:
+            raise UsageError(f"model must have its weights, got {name!r} on the meta device.")
 
 
 def untested(case: Case) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def first_pass(
             raw = run(model, batch)
         output = main_output(raw)
         given = judge(raw, batch)
-        loss = output.float().square().mean() if given is None else given
+        loss = output.float().square().mean() if given is None else number(given)
     known = origin(loss.grad_fn) if loss.grad_fn is not None else Origin()
     if loss.requires_grad:
         loss.backward()  # type: ignore[no-untyped-call]
@@ -97,13 +97,35 @@ def first_pass(
 
 def main_output(raw: Any) -> Tensor:
     """Return the tensor of an output that matters: the logits, else the first with dimensions."""
-    logits = raw.get("logits") if isinstance(raw, dict) else None
-    if isinstance(logits, Tensor):
+    logits = part(raw, "logits")
+    if logits is not None:
         return logits
     found = [each for each in tensors_in(raw) if each.is_floating_point() and each.ndim]
-    if not found:
-        raise TypeError(f"the model puts out no tensor of numbers but {type(raw).__name__}")
-    return found[0]
+    if found:
+        return found[0]
+    if isinstance(raw, Tensor) or part(raw, "loss") is not None:
+        raise TypeError("the model puts out nothing but a loss: its answers are to be examined")
+    raise TypeError(f"the model puts out no tensor of numbers but {type(raw).__name__}")
+
+
+def part(raw: Any, name: str) -> Tensor | None:
+    """Return a part of an output that is a dict or an object, None if it has none."""
+    found = raw.get(name) if isinstance(raw, dict) else getattr(raw, name, None)
+    return found if isinstance(found, Tensor) else None
+
+
+def number(loss: Any) -> Tensor:
+    """Return a loss, or say that it is none.
+
+    >>> number(torch.ones(3))
+    Traceback (most recent call last):
+    TypeError: the loss must be one number, got a tensor of shape (3,)
+    """
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"the loss must be a tensor of one number, got {type(loss).__name__}")
+    if loss.numel() != 1:
+        raise TypeError(f"the loss must be one number, got a tensor of shape {tuple(loss.shape)}")
+    return loss.squeeze() if loss.ndim else loss
 
 
 class Taken(TorchFunctionMode):

@@ -92,7 +92,10 @@ class Report:
         return any(SEVERITIES.index(each.severity) >= limit for each in self.failed)
 
     def __getitem__(self, test: str) -> Result:
-        return next(each for each in self.results if each.test == test)
+        found = [each for each in self.results if each.test == test]
+        if not found:
+            raise KeyError(test)
+        return found[0]
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as what JSON can hold."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sickbay.findings import Severity
 
@@ -53,7 +54,7 @@ def _result(result: Result, place: int, report: Report) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": _names(report.model, result.layers)}
     if report.file:
         location["physicalLocation"] = {
-            "artifactLocation": {"uri": report.file},
+            "artifactLocation": {"uri": quote(report.file)},
             "region": {"startLine": report.line},
         }
     return {

@@ -8,6 +8,7 @@ from sickbay.chance import Chance
 from sickbay.checkups.alike import difference
 from sickbay.checkups.base import Statement
 from sickbay.checkups.case import Case
+from sickbay.checkups.keeping import compiling
 from sickbay.checkups.report import Result
 from sickbay.findings import Severity
 from sickbay.thresholds import choice, threshold
@@ -60,7 +61,7 @@ class WorksWhenCompiled(Statement):
 
     @staticmethod
     def _compiled(case: Case, backend: str) -> Tensor:
-        with case.patient() as model, Chance(0):
+        with case.patient() as model, Chance(0), compiling():
             compiled: Any = torch.compile(model, backend=backend)
             return case.evaluated(case.batch, compiled)
 
