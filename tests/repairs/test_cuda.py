@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.demo.circles import circles
 from sickbay.chance import Chance
+from sickbay.demo.circles import circles
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import placed
 from tests.repairs.loops import step

@@ -32,7 +32,7 @@ class OutOfReach(ComparedProblem):
         >>> others = [Course([], [0.3, 0.4, 0.5, 0.6], over=True)] * 12
         >>> beside = Comparison(Course([], [0.1, 0.12]), others)
         >>> print(OutOfReach().compare(History(Setup(epochs=4)), beside).message)
-        0.12 after 2 epochs, 0.48 short of the best 20 %; hardly any has gained more than 0.2 from there
+        0.12 after 2 epochs, 0.48 short of the best 20 %; hardly any gained more than 0.2 from there
 
     Reference:
         Made for this library; chosen by `python -m benchmarks.tuning run --part calibration`.
@@ -48,7 +48,7 @@ class OutOfReach(ComparedProblem):
     needed: int = threshold(3, "Trials that must be over.", least=1)
     lucky: float = threshold(0.1, "Share of the largest gains that do not count.", least=0, most=1)
     slack: float = threshold(1.2, "Times the largest gain that is not to be hoped for.", above=0)
-    window: float = threshold(0.1, "Share of the planned epochs that tells the pace.", above=0, most=1)
+    window: float = threshold(0.1, "Share of the epochs that tells the pace.", above=0, most=1)
     pace: float = threshold(1.0, "Times its own pace that is not to be hoped for.", above=0)
     after: int = threshold(2, "Epochs that a trial is given.", least=2)
     thrown: float = threshold(0.25, "Rise above the first loss that is no start.", above=0)
@@ -68,7 +68,7 @@ class OutOfReach(ComparedProblem):
         now = beside.value(beside.height)
         message = (
             f"{now:.3g} after {beside.done} epochs, {lack:.3g} short of the best "
-            f"{100 * self.share:g} %; hardly any has gained more than {most:.3g} from there"
+            f"{100 * self.share:g} %; hardly any gained more than {most:.3g} from there"
         )
         return self.found(history, message, lack=lack, most=most)
 

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from torch import Tensor
 
+from sickbay.chance import Chance
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
-from sickbay.chance import Chance
 from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.scoring import key

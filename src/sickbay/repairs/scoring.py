@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from sickbay import tasks
+from sickbay.chance import undisturbed
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
-from sickbay.chance import undisturbed
 from sickbay.repairs.data import Data
 from sickbay.repairs.losses import loss_name
 from sickbay.repairs.sources import Rows

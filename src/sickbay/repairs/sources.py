@@ -13,9 +13,9 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset, default_collate
 from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
+from sickbay.chance import Chance
 from sickbay.errors import UsageError
 from sickbay.repairs import samples
-from sickbay.chance import Chance
 
 PEEK = 32  # samples that are looked at before anything is trained
 SAMPLE = 4_000_000  # values that quartiles are told from

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sickbay.chance import Chance
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
 from sickbay.problems import Problem
@@ -19,7 +20,6 @@ from sickbay.readings import Setup
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
-from sickbay.chance import Chance
 from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.scoring import doubt, evaluate, key

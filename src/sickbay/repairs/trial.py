@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.chance import undisturbed
 from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.errors import UsageError
 from sickbay.recipe import Loss
-from sickbay.chance import undisturbed
 from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.losses import loss_name
