@@ -26,6 +26,11 @@ def choice(default: str, doc: str, possible: Sequence[str]) -> Any:
     return field(default=default, metadata={"doc": doc, "possible": tuple(possible)})
 
 
+def text(default: str, doc: str) -> Any:
+    """Declare a dataclass field that is any text."""
+    return field(default=default, metadata={"doc": doc})
+
+
 class Tunable:
     """Checks its thresholds and choices when made; subclasses are frozen dataclasses."""
 
@@ -35,6 +40,10 @@ class Tunable:
             if (possible := limit.metadata.get("possible")) is not None:
                 if value not in possible:
                     raise unknown(limit.name, value, possible)
+                continue
+            if isinstance(limit.default, str):
+                if not isinstance(value, str):
+                    raise UsageError(f"{limit.name} must be text, got {value!r}.")
                 continue
             above, least, most = map(limit.metadata.get, ("above", "least", "most"))
             whole = isinstance(limit.default, int)

@@ -188,7 +188,8 @@ class Case:
             shape = tuple(self.evaluated(self.batch, model).shape)
         shape = (shape[0], *shape[2:], shape[1]) if self._of_channels(shape) else shape
         known = targets.float() if targets.is_floating_point() else targets
-        return tasks.infer(shape, known.cpu().numpy(), tokens=self.batch.tokens)
+        placed = targets.numel() >= self.whole.main.numel()  # a target for every token
+        return tasks.infer(shape, known.cpu().numpy(), tokens=self.batch.tokens and placed)
 
     def loss_of(self, raw: Any, batch: Batch) -> Tensor | None:
         """Return the loss of what a model put out: the user's, the model's own, or the task's."""

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+from contextlib import redirect_stdout
 from dataclasses import fields, replace
 from typing import Any
 
@@ -36,9 +37,10 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.factory is None:
         raise UsageError("A checkup needs what makes the model, as package.module:function.")
-    made = make(options)
-    tests = options.tests.split(",") if options.tests else None
-    report = checkup(**made, tests=tests, progress=not options.quiet)
+    with redirect_stdout(sys.stderr):  # what the model prints would spoil JSON
+        made = make(options)
+        tests = options.tests.split(",") if options.tests else None
+        report = checkup(**made, tests=tests, progress=not options.quiet)
     if not report.file:
         file, line = written(named(options.factory))
         report = replace(report, file=file, line=line)
@@ -123,7 +125,12 @@ def batch_of(text: str) -> Any:
 def called(name: str) -> Any:
     """Return what a named function returns, or the named thing itself if it is none."""
     found = named(name)
-    return found() if callable(found) and not isinstance(found, nn.Module) else found
+    if not callable(found) or isinstance(found, nn.Module):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        raise UsageError(f"{name} raised {type(error).__name__}: {error}") from error
 
 
 def named(name: str) -> Any:

@@ -25,7 +25,8 @@ from sickbay.checkups.writing import written
 from sickbay.errors import UsageError, unknown
 from sickbay.tasks import TASKS, Task
 
-Tests = str | Statement | Iterable[str | Statement] | None
+Test = str | Statement | type[Statement]
+Tests = Test | Iterable[Test] | None
 
 
 def checkup(
@@ -96,13 +97,15 @@ def choose(tests: Tests) -> list[Statement]:
     """Return the tests that are asked for."""
     if tests is None:
         return [each() for each in EVERY if not each.optional]
-    if isinstance(tests, str | Statement):
+    if isinstance(tests, str | Statement | type):
         tests = [tests]
     known = {each.name(): each for each in EVERY}
     chosen: list[Statement] = []
     for each in tests:
         if isinstance(each, Statement):
             chosen.append(each)
+        elif isinstance(each, type) and issubclass(each, Statement):
+            chosen.append(each())
         elif each == "all":
             chosen += [kind() for kind in EVERY]
         elif each in known:

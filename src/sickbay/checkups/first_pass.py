@@ -82,7 +82,7 @@ def first_pass(
     known = origin(loss.grad_fn) if loss.grad_fn is not None else Origin()
     if loss.requires_grad:
         loss.backward()  # type: ignore[no-untyped-call]
-    gradients = {name: each.grad for name, each in model.named_parameters() if each.requires_grad}
+    gradients = {n: gradient(each) for n, each in model.named_parameters() if each.requires_grad}
     return FirstPass(
         output=output.detach(),
         loss=loss.detach(),
@@ -93,6 +93,12 @@ def first_pass(
         saved=saving.bytes,
         seconds=perf_counter() - start,
     )
+
+
+def gradient(parameter: nn.Parameter) -> Tensor | None:
+    """Return the gradient of a parameter, also of a sparse embedding, None if it got none."""
+    found = parameter.grad
+    return found.to_dense() if found is not None and found.is_sparse else found
 
 
 def main_output(raw: Any) -> Tensor:

@@ -56,6 +56,8 @@ def _values(name: str, keep: Tensor, given: object) -> Iterator[Tensor]:
     if name not in (*KEEP, *LEAVE, *EITHER):
         return
     if isinstance(given, Tensor):
+        if len(ways) > 1 and _plain(given) and given.float().mean() != 0.5:
+            ways = ways[:1] if given.float().mean() > 0.5 else ways[1:]  # most places are kept
         if given.shape[:1] == keep.shape[:1] and given.shape[-1] == keep.shape[1]:
             middle = [1] * (given.ndim - 2)
             shaped = [each.view(len(keep), *middle, -1).expand_as(given) for each in ways]

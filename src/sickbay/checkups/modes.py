@@ -6,6 +6,8 @@ from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
+from sickbay.checkups.unregistered import hidden
+
 
 def active(model: nn.Module) -> dict[str, nn.Module]:
     """Return the layers of torch that are known to, by name.
@@ -23,7 +25,12 @@ def stuck(model: nn.Module, training: bool) -> list[str]:
     evaluation.
     """
     known = active(model)
-    return [
+    lost = [  # layers that the model does not know of keep the mode they were made in
+        each
+        for each, layer in hidden(model).items()
+        if any(part.training is not training for part in active(layer).values())
+    ]
+    return lost + [
         name or "the model"
         for name, module in model.named_modules()
         if module.training is not training

@@ -71,7 +71,8 @@ def altered(values: Tensor) -> Tensor:
         return ~values
     low, high = values.min(), values.max()
     if not values.is_floating_point():
-        return (values - low + 1) % (high - low + 1) + low
+        wide, least = values.long(), int(low)  # which a byte is not
+        return ((wide - least + 1) % (int(high) - least + 1) + least).to(values.dtype)
     mirrored = low + high - values
     return mirrored.flip(-1) if values.ndim else mirrored
 

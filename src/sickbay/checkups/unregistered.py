@@ -37,6 +37,33 @@ def beside(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
                 yield from _in(value, f"{path}.{name}" if path else name, DEEP)
 
 
+def hidden(model: nn.Module) -> dict[str, nn.Module]:
+    """Return the layers that a model holds in plain lists, dicts or tuples, by name.
+
+    >>> model = nn.Linear(1, 1)
+    >>> model.more = [nn.Dropout()]
+    >>> list(hidden(model))
+    ['more[0]']
+    """
+    own = vars(nn.Module())
+    found: dict[str, nn.Module] = {}
+    for path, module in model.named_modules():
+        for name, value in vars(module).items():
+            if name not in own:
+                found |= _layers(value, f"{path}.{name}" if path else name, DEEP)
+    return found
+
+
+def _layers(value: Any, name: str, deep: int) -> dict[str, nn.Module]:
+    if isinstance(value, nn.Module):
+        return {name: value}
+    if not isinstance(value, dict | list | tuple) or not deep:
+        return {}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    parts = [_layers(each, f"{name}[{key!r}]", deep - 1) for key, each in items]
+    return {name: layer for part in parts for name, layer in part.items()}
+
+
 def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield name, value

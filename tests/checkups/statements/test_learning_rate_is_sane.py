@@ -121,8 +121,8 @@ def test_a_loss_without_a_lowest_value_is_not_judged() -> None:
 
 def test_it_can_be_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from sickbay.reports.range_plot import plot_range
-
+    model, batch, loss = models.mlp()
     path = tmp_path / "rates.svg"
-    plot_range([1e-3, 1e-2, 1e-1], [2.0, 1.0, float("inf")], path, chosen=0.1, suggested=0.01)
+    test = LearningRateIsSane(plot=str(path))
+    checkup(model, batch, loss, optim.Adam(model.parameters(), lr=1e-3), tests=test)
     assert "</svg>" in path.read_text()

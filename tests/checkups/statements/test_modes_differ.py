@@ -62,10 +62,21 @@ def forced() -> nn.Module:
     return Made(forward, a=nn.Linear(8, 3), drop=nn.Dropout(0.5))
 
 
+def test_a_layer_that_the_model_does_not_know_of() -> None:
+    def forward(self: Any, x: Tensor) -> Any:
+        return self.a(self.drops[0](x))
+
+    made = Made(forward, a=nn.Linear(8, 3))
+    vars(made)["drops"] = [nn.Dropout(0.5)]
+    result = examined(made)
+    assert (result.outcome, result.layers) == ("failed", ("drops[0]",))
+    assert "stays in training mode" in result.message
+
+
 def test_a_layer_that_is_put_into_evaluation_while_it_runs() -> None:
     result = examined(forced())
     assert (result.outcome, result.layers) == ("failed", ("drop",))
-    assert "while it runs in training" in result.message
+    assert "while running in training" in result.message
 
 
 @pytest.mark.parametrize(
@@ -148,24 +159,24 @@ class Undone(nn.Module):
         pytest.param(
             lambda: Kept(False, *with_dropout()),
             None,
-            "the model and 1 more stays in evaluation mode",
+            "the model and 1 more stay in evaluation mode",
             "1",
             id="dropout-never-on",
         ),
         pytest.param(
-            lambda: Kept(True, *with_dropout()), None, "stays in training mode", "1", id="always-on"
+            lambda: Kept(True, *with_dropout()), None, "stay in training mode", "1", id="always-on"
         ),
         pytest.param(
             lambda: nn.Sequential(Kept(False, *cnn())),
             images(),
-            "stays in evaluation mode",
+            "stay in evaluation mode",
             "0.1",
             id="batch-norm-that-is-trained",
         ),
         pytest.param(
             lambda: nn.Sequential(Kept(True, *cnn()).requires_grad_(False), nn.Linear(3, 3)),
             images(),
-            "stays in training mode",
+            "stay in training mode",
             "0.1",
             id="frozen-but-in-training",
         ),

@@ -34,7 +34,7 @@ def test_frozen_ones_are_named() -> None:
     model[0].requires_grad_(False)
     result = examined(model, sgd(each for each in model.parameters() if each.requires_grad))
     assert result.outcome == "passed"
-    assert "all 4 trainable parameters are in it; 0.weight and 1 more of 6 is" in result.message
+    assert "all 4 trainable parameters are in it; 0.weight and 1 more of 6 are" in result.message
 
 
 def test_tied_ones_are_one() -> None:
@@ -60,7 +60,7 @@ def test_a_layer_that_was_forgotten() -> None:
     model = mlp()
     result = examined(model, sgd([*model[0].parameters(), *model[4].parameters()]))
     assert result.outcome == "failed"
-    assert result.message == "2.weight and 1 more of 6 is not in the optimizer"
+    assert result.message == "2.weight and 1 more of 6 are not in the optimizer"
     assert result.layers == ("2.weight", "2.bias")
 
 
@@ -87,7 +87,7 @@ def test_twice() -> None:
         optimizer = sgd([*model.parameters(), *model[0].parameters()])
     result = examined(model, optimizer)
     assert result.outcome == "failed"
-    assert "0.weight and 1 more of 6 is in the optimizer more than once" in result.message
+    assert "0.weight and 1 more of 6 are in the optimizer more than once" in result.message
 
 
 @pytest.mark.parametrize("given", [True, False])

@@ -33,6 +33,7 @@ def test_sound_models_fit(kind: Callable[[], models.Made]) -> None:
             1, NUMBERS[:, 0], lambda o, y: (o - y).abs().mean(), "stretches", id="by-hand"
         ),
         pytest.param(4, NUMBERS, nn.MSELoss(), "stretches", id="N4-N1"),
+        pytest.param(1, X, nn.MSELoss(), "stretches", id="N1-N8"),
         pytest.param(1, 0 * LABELS, nn.CrossEntropyLoss(), "always 0", id="one-output"),
         pytest.param(2, LABELS, nn.CrossEntropyLoss(), "labels up to 2, but only 2", id="narrow"),
         pytest.param(

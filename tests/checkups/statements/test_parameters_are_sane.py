@@ -204,14 +204,14 @@ ONE = "is one value throughout"
         pytest.param(
             lambda: changed(mlp(), nn.init.zeros_),
             None,
-            "0.weight and 2 more of 3 stays at zero",
+            "0.weight and 2 more of 3 stay at zero",
             "0.weight",
             id="all-zero",
         ),
         pytest.param(
             lambda: changed(mlp(), nn.init.zeros_, "2.weight", "2.bias", "4.weight"),
             None,
-            "stays at zero",
+            "at zero",
             "2.weight",
             id="two-zero-layers",
         ),

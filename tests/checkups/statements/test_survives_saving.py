@@ -131,7 +131,7 @@ def behind_a_zero_head() -> nn.Module:
                 a=nn.Linear(8, 3),
                 layers=[nn.Linear(8, 8)],
             ),
-            "layers[0].weight and 1 more is not in the state dict",
+            "layers[0].weight and 1 more are not in the state dict",
             ("layers[0].weight", "layers[0].bias"),
             id="list",
         ),

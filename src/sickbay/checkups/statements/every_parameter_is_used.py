@@ -36,7 +36,7 @@ class EveryParameterIsUsed(Statement):
         seen = case.seen
         leading = self._leading(case)
         if unknown := self._unknown(case, leading):
-            message = f"{several(unknown)} is trained on, but is no parameter of the model"
+            message = f"{several(unknown, None, 'is', 'are')} trained, but not known to the model"
             return self.fails(message, layers=unknown, unknown=len(unknown))
         total = len(seen.gradients)
         if not total:

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import several
+from sickbay.checkups.words import counted, several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,9 @@ class GradientReachesEveryParameter(Statement):
             if names:
                 message = f"{several(names, len(gradients))} got {what}"
                 return self.fails(message, layers=names, reached=len(gradients) - len(names))
-        return self.holds(f"all {len(gradients)} parameters got one", reached=len(gradients))
+        return self.holds(
+            f"it reaches {counted(len(gradients), 'parameter')}", reached=len(gradients)
+        )
 
     @staticmethod
     def _needless(name: str, case: Case) -> bool:

@@ -1,12 +1,14 @@
 from dataclasses import dataclass
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.range_test import range_test
 from sickbay.checkups.report import Result
-from sickbay.thresholds import threshold
+from sickbay.reports.range_plot import plot_range
+from sickbay.thresholds import text, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +33,16 @@ class LearningRateIsSane(Statement):
     above: float = threshold(100.0, "Times above the suggested rate that is too much.", above=1)
     below: float = threshold(1000.0, "Times below the suggested rate that is too little.", above=1)
 
+    plot: str = text("", "File to draw the range test in, as rates.png; needs matplotlib.")
+
     def examine(self, case: Case) -> Result:
         groups = case.optimizer.param_groups
         rate = max(float(group.get("initial_lr", group.get("lr", 0.0))) for group in groups)
         found = range_test(case, self.steps)
+        if self.plot:
+            known = None if isnan(found.steepest) else found.suggested
+            path = Path(self.plot)
+            plot_range(found.rates, found.losses, path, chosen=rate, suggested=known)
         if isnan(found.steepest):
             raise Inapplicable("the loss falls at no rate")
         numbers: dict[str, Any] = {

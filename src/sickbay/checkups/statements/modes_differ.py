@@ -38,16 +38,18 @@ class ModesDiffer(Statement):
         for training, other in ((True, "evaluation"), (False, "training")):
             with case.patient(training=training) as model:
                 if names := stuck(model, training):
-                    message = f"{several(names)} stays in {other} mode"
+                    message = f"{several(names, None, 'stays', 'stay')} in {other} mode"
                     return self.fails(message, layers=names, stuck=len(names))
         change, ran, forced = self._compared(case)
         if forced:
-            message = f"{several(forced)} is put into evaluation mode while it runs in training"
+            message = (
+                f"{several(forced, None, 'is', 'are')} set to evaluation while running in training"
+            )
             return self.fails(message, layers=forced, stuck=len(forced))
         if not ran:
             raise Inapplicable("no layer with dropout or batch norm is run")
         if not change:
-            message = f"{several(ran)} is run, but training and evaluation give the same output"
+            message = f"{several(ran, None, 'is', 'are')} run, but both modes give the same output"
             return self.fails(message, layers=ran, difference=change)
         message = f"{len(ran)} layers make the output of the two modes differ"
         return self.holds(message, difference=change)

@@ -37,13 +37,15 @@ class OptimizerHoldsEveryParameter(Statement):
         others = [each for each in held if id(each) not in own]
         if missing:
             why = self._why([named[name] for name in missing], others)
-            message = f"{several(missing, len(trainable))} is not in the optimizer{why}"
+            message = f"{several(missing, len(trainable), 'is', 'are')} not in the optimizer{why}"
             return self.fails(message, layers=missing, missing=len(missing), others=len(others))
         if twice:
-            message = f"{several(twice, len(trainable))} is in the optimizer more than once"
+            message = (
+                f"{several(twice, len(trainable), 'is', 'are')} in the optimizer more than once"
+            )
             return self.fails(message, layers=twice, twice=len(twice))
         frozen = [name for name in named if name not in trainable]
-        notes = [f"; {several(frozen, len(named))} is frozen"] if frozen else []
+        notes = [f"; {several(frozen, len(named), 'is', 'are')} frozen"] if frozen else []
         notes += [f"; it holds {len(others)} tensors of something else too"] if others else []
         return self.holds(
             f"all {len(trainable)} trainable parameters are in it{''.join(notes)}",

@@ -77,8 +77,8 @@ def _stretched(case: Case, output: Tensor, targets: Tensor) -> bool:
             return now is not None and then is not None and not torch.allclose(now, then, rtol=1e-4)
         if loss not in DISTANCES:
             return False
-        wide = replace(case.batch, targets=targets.expand_as(output))
-        then = case.loss_of(output, wide)
+        output, targets = torch.broadcast_tensors(output, targets)  # type: ignore[no-untyped-call]
+        then = case.loss_of(output, replace(case.batch, targets=targets))
     except Exception:
         return False
     return now is not None and then is not None and torch.allclose(now, then, rtol=1e-4)

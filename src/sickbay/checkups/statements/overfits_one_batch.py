@@ -55,6 +55,8 @@ class OverfitsOneBatch(Statement):
             return self._untrainable(case)
         if all(each is None for each in seen.gradients.values()):
             return self.fails("no parameter gets a gradient from the loss")
+        if any(each.dtype == torch.float16 for each in case.model.parameters()):
+            raise Inapplicable("weights in float16 cannot be trained by themselves")
         batch = varied(case.batch, self.samples)
         output = case.evaluated(batch)
         known = _levels(case, batch, output)

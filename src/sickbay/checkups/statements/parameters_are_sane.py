@@ -4,7 +4,7 @@ from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.kernels import Kernel, kernels
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import several
+from sickbay.checkups.words import several, verb
 from sickbay.thresholds import threshold
 
 OUT = 3.0  # twice the usual size against the number of units
@@ -34,15 +34,17 @@ class ParametersAreSane(Statement):
             raise Inapplicable("the model has no parameters")
         wild = [name for name, each in named.items() if not each.isfinite().all()]
         if wild:
-            return self.fails(f"{several(wild, len(named))} holds NaN or Inf", layers=wild)
+            return self.fails(
+                f"{several(wild, len(named), 'holds', 'hold')} NaN or Inf", layers=wild
+            )
         found = kernels(case)
         still = [each.name for each in found if not each.size and each.name not in case.reached]
         same = [each.name for each in found if each.constant]
         alike = [each.name for each in found[:-1] if each.symmetric]
         for names, what in (
-            (still, "stays at zero"),
-            (same, "is one value throughout"),
-            (alike, "has the same weights in every unit"),
+            (still, verb(still, "stays at zero", "stay at zero")),
+            (same, verb(same, "is one value throughout", "are one value throughout")),
+            (alike, f"{verb(alike, 'has', 'have')} the same weights in every unit"),
         ):
             if names:
                 return self.fails(f"{several(names, len(found))} {what}", layers=names)
@@ -59,7 +61,9 @@ class ParametersAreSane(Statement):
             if names:
                 size = sizes[names[0]]
                 usual = f"(limit {limit:g}, usual 0.1 to 2)"
-                message = f"{several(names, len(found))} has size {size:.3g} {usual}"
+                message = (
+                    f"{several(names, len(found), 'has', 'have')} a size of {size:.3g} {usual}"
+                )
                 return self.fails(message, layers=names, size=size)
         most, least = max(sizes.values(), default=0.0), min(sizes.values(), default=0.0)
         message = f"{len(found)} weights have sizes from {least:.2g} to {most:.2g}"

@@ -21,7 +21,8 @@ class RespectsMasks(Statement):
     How it is tested:
         The last third of one sample is masked out, by the mask argument of the model, and changed
         then. The outputs of that sample's other places must stay as they are. A key_padding_mask
-        leaves out what is True, an attention_mask what is 0, a plain mask one of both.
+        leaves out what is True, an attention_mask what is 0, a plain mask what the given one has
+        less of, either of both if none is given.
     """
 
     remedy = "hand the mask to the attention and the pooling; mind whether True means keep or leave"

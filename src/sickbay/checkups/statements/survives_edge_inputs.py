@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
-from sickbay.checkups.first_pass import main_output
+from sickbay.checkups.first_pass import gradient, main_output
 from sickbay.checkups.probing import replaced, some
 from sickbay.checkups.report import Result
 from sickbay.checkups.vocabulary import vocabulary
@@ -52,14 +52,15 @@ class SurvivesEdgeInputs(Statement):
             yield "all one", torch.ones_like(main)
             yield "tiny", main * 1e-6
             yield f"{self.large:g} times as large", main * self.large
-        elif main.dtype != torch.bool:
+        elif main.dtype != torch.bool and (known := vocabulary(case)) is not None:
             yield "one token repeated", main.max().expand_as(main).contiguous()
-            if (known := vocabulary(case)) is not None:
-                yield f"the last token, {known - 1}", torch.full_like(main, known - 1)
+            yield f"the last token, {known - 1}", torch.full_like(main, known - 1)
 
     def _wrong(self, case: Case, batch: Batch) -> str:
         """Say what is not finite, "" if all is; a test that raises for other reasons says no."""
         with case.patient() as model:
+            if not batch.main.is_floating_point():  # on a GPU a token too many ends the process
+                model, batch = model.cpu(), batch.to(torch.device("cpu"))
             try:
                 output = case.evaluated(batch, model)
             except IndexError as error:
@@ -87,4 +88,5 @@ class SurvivesEdgeInputs(Statement):
 
 
 def _wild(parameter: nn.Parameter) -> bool:
-    return parameter.grad is not None and not bool(parameter.grad.isfinite().all())
+    found = gradient(parameter)
+    return found is not None and not bool(found.isfinite().all())

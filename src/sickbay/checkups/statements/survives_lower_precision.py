@@ -30,7 +30,7 @@ class SurvivesLowerPrecision(Statement):
 
     severity = "warning"
     remedy = "mask with torch.finfo(x.dtype).min, use an eps of 1e-5, make tensors of x.dtype"
-    far: float = threshold(0.5, "Difference to float32, relative, that is too much.", above=0)
+    far: float = threshold(0.1, "Difference to float32, relative, that is too much.", above=0)
 
     def examine(self, case: Case) -> Result:
         seen = case.seen

@@ -67,7 +67,7 @@ class SurvivesSaving(Statement):
         if change <= self.slack:
             return self.holds(f"{len(state)} tensors were saved and loaded", difference=change)
         names = [*hidden, *(name for name, _ in model.named_parameters() if name not in state)]
-        what = f": {several(names)} is not in the state dict" if names else ""
+        what = f": {several(names, None, 'is', 'are')} not in the state dict" if names else ""
         message = f"the output differs by {change:.2g} of its size (limit {self.slack:g}){what}"
         return self.fails(message, layers=names, difference=change)
 

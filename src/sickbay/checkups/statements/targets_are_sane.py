@@ -60,6 +60,8 @@ class TargetsAreSane(Statement):
                 return f"labels go from 1 to {width}, classes are counted from 0"
             if odd and min(odd) < 0:
                 return f"there are labels down to {min(odd)}, classes are counted from 0"
+            if odd:
+                return f"there are labels up to {max(odd)}, the last class is {width - 1}"
         elif case.targets.shape == output.shape and self._loss(case) == "cross_entropy":
             sums = targets.float().sum(class_dimension(output, case.targets) or 1)
             off = int(((sums - 1).abs() > 0.01).sum() - (sums == 0).sum())
