@@ -3,6 +3,7 @@
 import copy
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,3 +196,131 @@ def test_a_model_that_runs_with_the_whole_batch_only() -> None:
     assert [each.test for each in report.failed] == ["shapes_follow_the_batch"]
     assert "with 32 samples only" in report.failed[0].message
     assert report["runs_on_the_batch"].outcome == "passed"
+
+
+class Busy(nn.Module):
+    """Cannot be copied, and changes all that it holds in every pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+        self.seen: Tensor
+        self.register_buffer("seen", torch.zeros(3))
+        self.passes, self.outputs = 0, [0.0]
+        self.chance = torch.Generator().manual_seed(3)
+
+    def __deepcopy__(self, _memo: object) -> "Busy":
+        raise RuntimeError("no copies")
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.layer(x)
+        self.seen = self.seen + out.detach().mean(0)
+        self.passes += 1
+        self.outputs.append(out.sum().item())
+        torch.rand(1, generator=self.chance)
+        return out
+
+
+def test_what_a_model_holds_is_put_back_where_it_cannot_be_copied() -> None:
+    model = Busy()
+    hook = model.register_forward_hook(lambda *_: None)
+    numbers = model.chance.get_state()
+    checkup(model, data(), nn.CrossEntropyLoss())
+    assert (model.passes, model.outputs) == (0, [0.0])
+    assert not model.seen.any()
+    assert model.chance.get_state().equal(numbers)
+    assert list(model._forward_hooks) == [hook.id]
+    assert not any(module._forward_pre_hooks for module in model.modules())
+    assert all(not vars(each) for each in model.parameters())
+
+
+class Counting(nn.Module):
+    """A loss with a weight and a buffer of its own, that also reaches the model."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.calls: Tensor
+        self.register_buffer("calls", torch.zeros(()))
+        self.others = list(model.parameters())
+
+    def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self.calls += 1
+        decay = sum((each.square().sum() for each in self.others), torch.zeros(()))
+        return self.scale * nn.functional.cross_entropy(outputs, targets) + 1e-4 * decay
+
+
+def test_a_loss_and_what_it_reaches_are_as_before() -> None:
+    model = network()
+    loss = Counting(model)
+    checkup(model, data(), loss)
+    assert not loss.calls
+    assert loss.scale.grad is None
+
+    def decayed(outputs: Tensor, targets: Tensor) -> Tensor:
+        return loss.forward(outputs, targets)
+
+    checkup(model, data(), decayed)
+    assert all(each.grad is None for each in model.parameters())
+
+
+def test_it_does_not_mind_the_modes_around_it() -> None:
+    model, batch = network(), data()
+    with torch.inference_mode(), torch.autocast("cpu"):
+        report = checkup(model, batch, nn.CrossEntropyLoss())
+    assert [each.test for each in report.failed] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        pytest.param(nn.LazyLinear(3), "a lazy 'weight'", id="lazy"),
+        pytest.param(nn.Linear(4, 3, device="meta"), "'weight' on the meta device", id="meta"),
+    ],
+)
+def test_models_without_weights(model: nn.Module, said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        checkup(model, data())
+    assert said in str(error.value)
+
+
+def test_a_model_that_is_wrapped_or_compiled_in_part() -> None:
+    wrapped = nn.DataParallel(network())
+    assert checkup(wrapped, data(), nn.CrossEntropyLoss()).model == "Sequential"
+    part: Any = torch.compile(nn.Linear(4, 8), backend="eager")
+    model = nn.Sequential(part, nn.ReLU(), nn.Linear(8, 3))
+    assert not checkup(model, data(), nn.CrossEntropyLoss()).failed
+
+
+class Named(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, image: Tensor) -> Tensor:
+        out: Tensor = self.layer(image)
+        return out
+
+
+def test_labels_that_the_model_does_not_take_are_targets() -> None:
+    x, y = data()
+    assert checkup(Named(), {"image": x, "label": y}, nn.CrossEntropyLoss()).ok
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        pytest.param(lambda _o, _y: 0.5, "one number, got float", id="float"),
+        pytest.param(nn.CrossEntropyLoss(reduction="none"), "of shape (16,)", id="many"),
+    ],
+)
+def test_losses_that_are_none(loss: Any, said: str) -> None:
+    report = checkup(network(), data(), loss, tests="runs_on_the_batch")
+    assert said in report.failed[0].message
+
+
+def test_a_test_is_run_once_and_may_be_a_class() -> None:
+    report = checkup(network(), tests=[Crashes, Crashes(), "runs_on_the_batch"])
+    assert [each.test for each in report.results] == ["crashes", "runs_on_the_batch"]
+    with pytest.raises(KeyError):
+        report["overfits_one_batch"]

@@ -37,6 +37,8 @@ class SurvivesLowerPrecision(Statement):
         kinds = {each.dtype for each in case.model.parameters()} or {torch.float32}
         if kinds != {torch.float32} or not seen.output.isfinite().all():
             raise Inapplicable("the model is not one of float32 with a finite output")
+        if any(hasattr(each, "_orig_mod") for each in case.model.modules()):
+            raise Inapplicable("a part of the model is compiled")
         ran = {}
         batch = some(case.batch, 2)
         usual, again = (_answer(case, batch, seed=seed)[0] for seed in (0, 1))
