@@ -1,7 +1,7 @@
 """How well faults are found before the first step: planted ones, and sound models beside them.
 
-Each model is examined with the usual tests, and with the one its fault is meant for. Those who set
-the limits of tests look at the calibration half only; the figures are of the other.
+Each model is examined with the usual tests, and with the one its fault is meant for. Limits of
+tests were set on the calibration half; the figures are of the other, the reporting half.
 """
 
 from __future__ import annotations

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from benchmarks.checkup import (
-    sound_attention,
-    sound_hub,
-    sound_images,
-    sound_made,
-    sound_plain,
-    sound_sequences,
-)
-from benchmarks.checkup.faults import (
-    attention,
-    flow,
-    inputs,
-    keeping,
-    learning,
-    memory,
-    modes,
-    numbers,
-    sequences,
-    structure,
-    targets,
-)
+from importlib import import_module
+
 from benchmarks.checkup.plant import Plant
 
 FAMILIES = (
-    structure, flow, memory, numbers, attention, sequences, learning, targets, inputs, keeping,
-    modes,
+    "structure", "flow", "memory", "numbers", "attention", "sequences", "learning", "targets",
+    "inputs", "keeping", "modes",
 )  # fmt: skip
-KINDS = (
-    sound_plain, sound_images, sound_sequences, sound_attention, sound_made, sound_hub,
-)  # fmt: skip
-FAULTS: tuple[Plant, ...] = tuple(each for family in FAMILIES for each in family.plants.all)
-SOUND: tuple[Plant, ...] = tuple(each for kind in KINDS for each in kind.plants.all)
+KINDS = ("plain", "images", "sequences", "attention", "made", "hub")
+
+
+def planted(*modules: str) -> tuple[Plant, ...]:
+    """Return what is in the lists of some modules."""
+    every = (import_module(f"benchmarks.checkup.{module}") for module in modules)
+    return tuple(each for module in every for each in module.plants.all)
+
+
+FAULTS = planted(
+    *(f"{folder}.{family}" for folder in ("faults", "fresh_faults") for family in FAMILIES)
+)
+SOUND = planted(*(f"{start}_{kind}" for start in ("sound", "fresh_sound") for kind in KINDS))
 ALL: dict[str, Plant] = {each.name: each for each in (*FAULTS, *SOUND)}

@@ -33,7 +33,7 @@ class Plant:
     Attributes:
         name: Unique and spoken.
         test: The test that is to find the fault; empty if the model is sound.
-        half: Limits of tests are set by one half, and figures are of the other.
+        half: Limits of tests were set on the calibration half, and figures are of the other.
         make: Makes all that is given, anew.
     """
 
@@ -47,9 +47,10 @@ Made = Callable[[], Given]
 
 
 class Plants:
-    """A list that is written as functions; their places in it, alternating, tell the halves."""
+    """A list that is written as functions, all of one half."""
 
-    def __init__(self) -> None:
+    def __init__(self, half: Half = "calibration") -> None:
+        self.half = half
         self.all: list[Plant] = []
 
     def sound(self, name: str) -> Callable[[Made], Made]:
@@ -62,12 +63,9 @@ class Plants:
         """Put one in that needs no function of its own."""
         self.fault(test, name)(make)
 
-    def of(self, test: str) -> list[Plant]:
-        return [each for each in self.all if each.test == test]
-
     def _named(self, name: str, test: str) -> Callable[[Made], Made]:
         def put_in(make: Made) -> Made:
-            self.all.append(Plant(name, test, HALVES[len(self.of(test)) % 2], make))
+            self.all.append(Plant(name, test, self.half, make))
             return make
 
         return put_in

@@ -22,8 +22,8 @@ Each fault is a small sound model that was changed in one way: a perceptron, a c
 recurrent network, a transformer, an autoencoder, given with its data as a user would. It counts as
 found if the test that is meant for it fails. Sound models are of other kinds, with several tasks
 and ways to give a batch; any failed test of theirs is a false alarm. Limits of the tests were set
-on the calibration half (every second fault of each test, every second sound model), and
-figures are of the other. `--only NAME` prints all that is said about one.
+on the calibration half, which is another list of faults and sound models, and figures are of the
+reporting half. `--only NAME` prints all that is said about one.
 """
 
 

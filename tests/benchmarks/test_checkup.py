@@ -4,47 +4,123 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from benchmarks.checkup import tables
 from benchmarks.checkup.__main__ import arguments, main
 from benchmarks.checkup.catalogue import ALL, FAULTS, SOUND
-from benchmarks.checkup.plant import HALVES, Given, Net, Plants
+from benchmarks.checkup.plant import HALVES, Given, Net, Plant, Plants
 from benchmarks.checkup.run import Record, chosen_for, counted, examine, statement
 from sickbay.checkups.statements import EVERY
 
 FAULT = "gradient_reaches_every_parameter/mlp, detached between two layers"
+LOSS_RAISES = (
+    "output_fits_the_targets/transformer, classes are not the second dimension",
+    "targets_are_sane/transformer, padding is -1 where -100 is left out",
+)
 RARE = ("works_when_compiled",)  # what compiling gets wrong changes with every torch
 
 
-def test_there_are_enough() -> None:
-    assert len(FAULTS) >= 90
-    assert len(SOUND) >= 60
+def of(plants: tuple[Plant, ...], half: str) -> list[Plant]:
+    return [each for each in plants if each.half == half]
+
+
+def test_there_are_enough_in_each_half() -> None:
+    assert len(of(FAULTS, "calibration")) >= 90
+    assert len(of(FAULTS, "reporting")) >= 75
+    assert len(of(SOUND, "calibration")) >= 60
+    assert len(of(SOUND, "reporting")) >= 48
 
 
 def test_names_are_unique() -> None:
     assert len(ALL) == len(FAULTS) + len(SOUND)
 
 
-def test_every_test_has_faults_in_both_halves() -> None:
-    planted = Counter(each.test for each in FAULTS)
+def test_every_test_has_faults_in_each_half() -> None:
     tests = {each.name() for each in EVERY} - set(RARE)
-    assert {test: planted[test] for test in tests if planted[test] < 3} == {}
-    halves = Counter((each.test, each.half) for each in FAULTS)
-    assert all(halves[test, half] for test in planted for half in HALVES)
+    for half, fewest in (("calibration", 3), ("reporting", 2)):
+        planted = Counter(each.test for each in of(FAULTS, half))
+        assert {test: planted[test] for test in tests if planted[test] < fewest} == {}
+        assert set(planted) <= tests
 
 
-def test_halves_alternate() -> None:
-    plants = Plants()
-    for name in "abc":
-        plants.add("x", name, lambda: Given(nn.Linear(1, 1)))
-    plants.add("y", "d", lambda: Given(nn.Linear(1, 1)))
-    halves = ["calibration", "reporting", "calibration", "calibration"]
-    assert [each.half for each in plants.all] == halves
+def test_halves_are_of_the_list() -> None:
+    for half in HALVES:
+        plants = Plants(half)
+        plants.add("x", "a", lambda: Given(nn.Linear(1, 1)))
+        plants.sound("b")(lambda: Given(nn.Linear(1, 1)))
+        assert [each.half for each in plants.all] == [half, half]
+
+
+def test_folders_tell_the_halves() -> None:
+    for each in ALL.values():
+        fresh = "checkup.fresh_" in each.make.__module__
+        assert each.half == ("reporting" if fresh else "calibration"), each.name
+
+
+def parts(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    """Return arguments, arguments by name and targets of the first samples of a batch."""
+    if isinstance(batch, DataLoader):
+        batch = tuple(next(iter(batch)))
+    if isinstance(batch, dict | Tensor):
+        batch = (batch, None)
+    *inputs, targets = batch
+    if len(inputs) == 1 and isinstance(inputs[0], dict):
+        return (), inputs[0], targets
+    first = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], tuple) else inputs
+    return tuple(first), {}, targets
+
+
+def loss_of(given: Given) -> Tensor:
+    """Return the loss of a pass, or a number of the outputs where there is none."""
+    inputs, named, targets = parts(given.batch)
+    outputs = given.model(*inputs, **named)
+    own = outputs.get("loss") if isinstance(outputs, dict) else getattr(outputs, "loss", None)
+    if isinstance(own, Tensor):
+        return own
+    if given.loss is None:
+        first: Tensor = outputs if isinstance(outputs, Tensor) else outputs[0]
+        return first.square().mean()
+    loss: Tensor = given.loss(outputs, targets)
+    return loss
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("plant", of(SOUND, "reporting"), ids=lambda plant: plant.name)
+def test_a_fresh_sound_model_runs(plant: Plant) -> None:
+    torch.manual_seed(0)
+    given = plant.make()
+    loss = loss_of(given)
+    torch.autograd.backward(loss)
+    assert loss.isfinite()
+    gradients = [each.grad for each in given.model.parameters() if each.grad is not None]
+    assert gradients
+    assert all(each.isfinite().all() for each in gradients)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("plant", of(FAULTS, "reporting"), ids=lambda plant: plant.name)
+def test_a_fresh_fault_runs_unless_that_is_the_fault(plant: Plant) -> None:
+    torch.manual_seed(0)
+    given = plant.make()
+    if plant.test == "memory_is_bounded":
+        inputs, targets = given.batch
+        given = replace(given, batch=(inputs[:2], targets[:2]))
+    if plant.test == "runs_on_the_batch":
+        with pytest.raises((RuntimeError, TypeError, IndexError)):
+            torch.autograd.backward(loss_of(given))
+    elif plant.name in LOSS_RAISES:
+        with pytest.raises((RuntimeError, IndexError)):
+            loss_of(given)
+    else:
+        torch.autograd.backward(loss_of(given))
 
 
 def test_every_test_that_is_listed_can_be_had() -> None:
