@@ -145,7 +145,9 @@ def test_what_was_not_tested_is_said() -> None:
         pytest.param({"tests": "runs"}, "There is no test 'runs'", id="tests"),
         pytest.param({"batch": "abc"}, "batch must be inputs", id="batch"),
         pytest.param({"batch": torch.ones(0, 4)}, "got inputs of (0, 4)", id="empty-batch"),
-        pytest.param({"batch": (torch.ones(2, 4), "y")}, "targets must be a tensor", id="targets"),
+        pytest.param(
+            {"batch": (torch.ones(2, 4), "y")}, "targets must be a tensor, or a dict", id="targets"
+        ),
     ],
 )
 def test_what_cannot_be_used(given: dict[str, object], said: str) -> None:
@@ -324,3 +326,25 @@ def test_a_test_is_run_once_and_may_be_a_class() -> None:
     assert [each.test for each in report.results] == ["crashes", "runs_on_the_batch"]
     with pytest.raises(KeyError):
         report["overfits_one_batch"]
+
+
+class Heads(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kind, self.size = nn.Linear(4, 3), nn.Linear(4, 1)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"kind": self.kind(x), "size": self.size(x)}
+
+
+def of_both(outputs: dict[str, Tensor], targets: dict[str, Tensor]) -> Tensor:
+    kinds = nn.functional.cross_entropy(outputs["kind"], targets["kind"])
+    return kinds + (outputs["size"] - targets["size"]).square().mean()
+
+
+def test_targets_of_several_heads() -> None:
+    x, y = data()
+    report = checkup(Heads(), (x, {"kind": y, "size": x[:, :1]}), of_both)
+    assert not report.failed
+    assert report["gradient_reaches_every_parameter"].outcome == "passed"
+    assert report["overfits_one_batch"].outcome == "passed"

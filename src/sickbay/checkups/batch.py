@@ -24,7 +24,8 @@ class Batch:
     Attributes:
         args: The arguments of a call.
         kwargs: Those given by name.
-        targets: What is to be learnt, None if that is not known.
+        targets: What is to be learnt, None if that is not known, or not one tensor.
+        several: Targets that are several tensors, in a dict or tuple, for a loss that takes them.
         along: The dimension of the inputs that counts samples.
         made_up: What the inputs were made up from, "" if they were given.
 
@@ -36,6 +37,7 @@ class Batch:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     targets: Tensor | None = None
+    several: Any = None
     along: int = 0
     made_up: str = ""
 
@@ -62,10 +64,10 @@ class Batch:
         if isinstance(given, Mapping):
             named = {name: ready(value) for name, value in given.items()}
             labels = next((named[each] for each in LABELS if each in named), None)
-            made = cls((), named, labels if targets is None else ready(targets))
+            made = cls((), named)._with(labels if targets is None else ready(targets))
         else:
             args = tuple(given) if isinstance(given, tuple | list) else (given,)
-            made = cls(tuple(map(ready, args)), {}, ready(targets))
+            made = cls(tuple(map(ready, args)))._with(ready(targets))
         made._check()
         return replace(made, along=made._along())
 
@@ -107,29 +109,40 @@ class Batch:
             shared = value.shape == (size, size) and value is not main
             return value if shared and _is_mask(value) else taken(value, self.along)
 
-        labels = self.targets
-        changed = self.changed(own, floats=False)
-        return replace(changed, targets=None if labels is None else taken(labels, 0))
+        def cut(value: Tensor) -> Tensor:
+            return taken(value, 0)
+
+        changed, labels = self.changed(own, floats=False), self.targets
+        several = _mapped(self.several, cut)
+        return replace(changed, targets=None if labels is None else cut(labels), several=several)
 
     def changed(self, function: Callable[[Tensor], Tensor], *, floats: bool = True) -> Batch:
         """Return the batch with every input changed, only those of real numbers by default."""
 
-        def each(value: Any) -> Any:
-            if isinstance(value, Tensor):
-                return value if floats and not value.is_floating_point() else function(value)
-            if isinstance(value, dict):
-                return {name: each(part) for name, part in value.items()}
-            if isinstance(value, list) or type(value) is tuple:
-                return type(value)(each(part) for part in value)
-            return value
+        def each(value: Tensor) -> Tensor:
+            return value if floats and not value.is_floating_point() else function(value)
 
-        kwargs = {name: each(value) for name, value in self.kwargs.items()}
-        return replace(self, args=each(self.args), kwargs=kwargs)
+        kwargs = {name: _mapped(value, each) for name, value in self.kwargs.items()}
+        return replace(self, args=_mapped(self.args, each), kwargs=kwargs)
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
-        moved = self.changed(lambda each: each.to(device), floats=False)
-        return replace(moved, targets=None if self.targets is None else self.targets.to(device))
+
+        def there(value: Tensor) -> Tensor:
+            return value.to(device)
+
+        moved, several = self.changed(there, floats=False), _mapped(self.several, there)
+        targets = None if self.targets is None else there(self.targets)
+        return replace(moved, targets=targets, several=several)
+
+    def _with(self, targets: Any) -> Batch:
+        """Return the batch with its targets."""
+        if targets is None or isinstance(targets, Tensor):
+            return replace(self, targets=targets)
+        if not tensors_in(targets):
+            given = type(targets).__name__
+            raise UsageError(f"targets must be a tensor, or a dict or tuple of them, got {given}.")
+        return replace(self, several=targets)
 
     @property
     def _fed(self) -> Mapping[str, Any]:
@@ -144,8 +157,6 @@ class Batch:
             )
         if not self.main.numel():
             raise UsageError(f"batch must have samples, got inputs of {tuple(self.main.shape)}.")
-        if self.targets is not None and not isinstance(self.targets, Tensor):
-            raise UsageError(f"targets must be a tensor, got {type(self.targets).__name__}.")
 
     def _along(self) -> int:
         """Tell the dimension of the samples: the second where only that fits the targets."""
@@ -153,6 +164,17 @@ class Batch:
         if targets is None or not targets.ndim or len(shape) < 3 or shape[0] == targets.shape[0]:
             return 0
         return 1 if shape[1] == targets.shape[0] else 0
+
+
+def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """Return a nested value with every tensor changed."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, dict):
+        return {name: _mapped(part, function) for name, part in value.items()}
+    if isinstance(value, list) or type(value) is tuple:
+        return type(value)(_mapped(part, function) for part in value)
+    return value
 
 
 def _is_mask(value: Tensor) -> bool:

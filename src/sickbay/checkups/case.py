@@ -196,14 +196,15 @@ class Case:
         own = part(raw, "loss")
         if self._loss is None and own is not None:
             return own
-        if batch.targets is None:
+        wanted = batch.targets if batch.several is None else batch.several
+        if wanted is None or (self._loss is None and batch.targets is None):
             return None
         if self._loss is None:
-            return self._usual_loss(main_output(raw), batch.targets)
+            return self._usual_loss(main_output(raw), wanted)
         if not isinstance(raw, Tensor):  # a loss of one's own may take all of it
             with suppress(Exception):
-                return self._loss(raw, batch.targets)
-        return self._loss(main_output(raw), batch.targets)
+                return self._loss(raw, wanted)
+        return self._loss(main_output(raw), wanted)
 
     @property
     def made_up(self) -> str:
@@ -212,7 +213,8 @@ class Case:
 
     @property
     def has_targets(self) -> bool:
-        return self._given is not None and self._given.targets is not None
+        given = self._given
+        return given is not None and (given.targets is not None or given.several is not None)
 
     @property
     def has_optimizer(self) -> bool:
