@@ -21,6 +21,7 @@ from benchmarks.checkup.catalogue import ALL
 from benchmarks.checkup.plant import Given
 from benchmarks.workloads import Block
 from sickbay.checkups import Report, Result, Statement, checkup, statements
+from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.statements import EVERY
 from sickbay.surgery.patient import tensors_in
@@ -108,9 +109,8 @@ class Passes:
 @contextmanager
 def counted(given: Given) -> Iterator[Passes]:
     """Count forward passes meanwhile."""
-    batch = next(iter(given.batch), None) if hasattr(given.batch, "dataset") else given.batch
-    first = next(iter(tensors_in(batch)), None)
-    passes = Passes(type(given.model), 1 if first is None else first.numel())
+    whole = 1 if given.batch is None else Batch.of(given.batch).main.numel()
+    passes = Passes(type(given.model), whole)
     before = hooks.register_module_forward_pre_hook(passes.enters)
     after = hooks.register_module_forward_hook(passes.leaves, with_kwargs=True, always_call=True)
     try:
