@@ -161,6 +161,15 @@ def takes(case: Case, output: Tensor, targets: Tensor | None = None) -> bool:
     return True
 
 
+def wants_probabilities(case: Case, output: Tensor) -> bool:
+    """Tell whether the loss refuses these outputs because they are not from 0 to 1."""
+    try:
+        case.loss_of(output, case.batch)
+    except Exception as error:
+        return "between 0 and 1" in str(error)
+    return False
+
+
 def answered(case: Case) -> Tensor:
     """Return the output on the batch, also where the loss does not take it.
 

@@ -63,10 +63,10 @@ class Case:
             copied = copy_of(self.model)
         except Declined:
             with kept(self.model):
-                self.model.train(training)
+                _set(self.model, training)
                 yield self.model
             return
-        copied.train(training)  # whose own version may forget to return the model
+        _set(copied, training)
         yield copied
 
     def run(self, model: nn.Module, batch: Batch) -> Any:
@@ -265,3 +265,11 @@ class Case:
         if value is None:
             raise Inapplicable(otherwise)
         return value
+
+
+def _set(model: nn.Module, training: bool) -> None:
+    """Put a model into a mode as users do: by its own methods, which may do something else."""
+    if training:
+        model.train()
+    else:
+        model.eval()

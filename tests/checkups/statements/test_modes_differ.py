@@ -62,6 +62,20 @@ def forced() -> nn.Module:
     return Made(forward, a=nn.Linear(8, 3), drop=nn.Dropout(0.5))
 
 
+class Forgetful(nn.Sequential):
+    """One whose own version forgets what it is made of."""
+
+    def eval(self) -> Any:
+        self.training = False
+        return self
+
+
+def test_an_own_eval_that_forgets_the_layers() -> None:
+    result = examined(Forgetful(*with_dropout()))
+    assert (result.outcome, result.layers) == ("failed", ("1",))
+    assert "stays in training mode" in result.message
+
+
 def test_a_layer_that_the_model_does_not_know_of() -> None:
     def forward(self: Any, x: Tensor) -> Any:
         return self.a(self.drops[0](x))

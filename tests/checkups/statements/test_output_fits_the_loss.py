@@ -102,6 +102,15 @@ def test_log_probabilities_made_by_hand_are_fine() -> None:
     assert examined(model, (X, torch.arange(32) % 3), F.nll_loss).outcome == "passed"
 
 
+def test_a_loss_that_wants_positive_numbers_is_no_loss_of_probabilities() -> None:
+    def gaussian(output: Tensor, targets: Tensor) -> Tensor:
+        if bool((output <= 0).any()):
+            raise ValueError("variances must be positive")
+        return (targets.square() / output + output.log()).mean()
+
+    assert examined(models.perceptron(1), (X, YES_OR_NO), gaussian).outcome == "skipped"
+
+
 def test_what_cannot_be_told_is_not_judged() -> None:
     model, (x, y), _ = models.mlp()
     assert examined(model, x, None).outcome == "skipped"

@@ -67,7 +67,7 @@ PLAIN = torch.randn(6, 8, 16)
         ),
         pytest.param(Through(put), rows(), "bfloat16 raises", id="kinds-that-clash"),
         pytest.param(
-            Through(lambda x: (x * 9 + 3000) - 3000), rows(), "bfloat16 is off", id="cancelled"
+            Through(lambda x: (x * 9 + 3000) - 3000), rows(), "float16 is off", id="cancelled"
         ),
     ],
 )

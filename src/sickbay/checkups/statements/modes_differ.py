@@ -76,7 +76,7 @@ class ModesDiffer(Statement):
 
 
 def _outputs(case: Case, model: nn.Module, training: bool) -> list[Tensor]:
-    model.train(training)
+    model.train() if training else model.eval()
     with Chance(0), torch.no_grad():
         found = tensors_in(case.run(model, case.few))
     return [each for each in found if each.is_floating_point()]

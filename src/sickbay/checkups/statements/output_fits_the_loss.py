@@ -3,7 +3,7 @@ from math import inf
 
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES, answered, takes
+from sickbay.checkups.answers import DISTANCES, answered, wants_probabilities
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.report import Result
@@ -62,11 +62,11 @@ class OutputFitsTheLoss(Statement):
         return self.holds(f"{loss} of {last} outputs")
 
     def _wants_probabilities(self, case: Case) -> str:
-        """Say so if the loss raises an error with these outputs, but not if they are 0 to 1."""
+        """Say so if the loss raises an error because outputs are not from 0 to 1."""
         if case.batch.targets is None or not case.has_loss:
             return ""
         output = answered(case)
-        if takes(case, output) or not takes(case, output.sigmoid()):
+        if not wants_probabilities(case, output):
             return ""
         low, high = output.min().item(), output.max().item()
         return f"the loss takes outputs from 0 to 1, they go from {low:.3g} to {high:.3g}"
