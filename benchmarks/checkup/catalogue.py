@@ -10,6 +10,7 @@ FAMILIES = (
     "structure", "flow", "memory", "numbers", "attention", "sequences", "learning", "targets",
     "inputs", "keeping", "modes",
 )  # fmt: skip
+KEPT = ("building", "keeping", "saving", "learning")
 KINDS = ("plain", "images", "sequences", "attention", "made", "hub")
 
 
@@ -20,7 +21,11 @@ def planted(*modules: str) -> tuple[Plant, ...]:
 
 
 FAULTS = planted(
-    *(f"{folder}.{family}" for folder in ("faults", "fresh_faults") for family in FAMILIES)
+    *(f"{folder}.{family}" for folder in ("faults", "fresh_faults") for family in FAMILIES),
+    *(f"kept_faults.{family}" for family in KEPT),
 )
-SOUND = planted(*(f"{start}_{kind}" for start in ("sound", "fresh_sound") for kind in KINDS))
+SOUND = planted(
+    *(f"{start}_{kind}" for start in ("sound", "fresh_sound") for kind in KINDS),
+    *(f"kept_sound_{kind}" for kind in ("plain", "images", "sequences")),
+)
 ALL: dict[str, Plant] = {each.name: each for each in (*FAULTS, *SOUND)}

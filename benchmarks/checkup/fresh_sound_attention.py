@@ -13,7 +13,7 @@ from benchmarks.checkup.data import LENGTH, VOCABULARY
 from benchmarks.checkup.nets import HEADS, WIDTH, Attention, Block, Decoder, Encoder, mlp
 from benchmarks.checkup.plant import Given, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 CE = nn.CrossEntropyLoss()
 
 

@@ -20,7 +20,7 @@ from benchmarks.checkup.sound_hub import (
     written,
 )
 
-plants = Plants("reporting")
+plants = Plants()
 OPT = {
     "vocab_size": TOKENS, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
     "ffn_dim": 64, "word_embed_proj_dim": 32, "max_position_embeddings": 32,

@@ -14,7 +14,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import Autoencoder, cnn, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 
 

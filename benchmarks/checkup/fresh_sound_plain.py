@@ -13,7 +13,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 CE, MSE, BCE = nn.CrossEntropyLoss(), nn.MSELoss(), nn.BCEWithLogitsLoss()
 
 

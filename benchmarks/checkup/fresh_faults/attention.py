@@ -12,7 +12,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import WIDTH, Attention, Decoder, Encoder, Patches
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 ROWS, FUTURE = "attention_rows_sum_to_one", "sees_no_future"
 CE = nn.CrossEntropyLoss()
 

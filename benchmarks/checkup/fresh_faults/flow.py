@@ -11,7 +11,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import WIDTH, Autoencoder, Encoder, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 REACHES, USED = "gradient_reaches_every_parameter", "every_parameter_is_used"
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 

@@ -10,7 +10,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, Encoder, cnn, mlp
 from benchmarks.checkup.plant import Given, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 SANE, APART = "inputs_are_sane", "validation_is_apart"
 CE = nn.CrossEntropyLoss()
 

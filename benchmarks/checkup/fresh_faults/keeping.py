@@ -12,7 +12,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, WIDTH, Autoencoder, Decoder, Encoder, cnn, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 APART, HOLDS, SAVING = "samples_stay_apart", "optimizer_holds_every_parameter", "survives_saving"
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 

@@ -12,7 +12,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, Autoencoder, Decoder, Encoder, cnn, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 NORMS, CHANCE, OVERFITS = "normalisation_normalises", "starts_at_chance", "overfits_one_batch"
 RATE = "learning_rate_is_sane"
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()

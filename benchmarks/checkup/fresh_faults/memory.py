@@ -11,7 +11,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, Attention, Encoder, Patches, mlp
 from benchmarks.checkup.plant import Given, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 MEMORY = "memory_is_bounded"
 CE = nn.CrossEntropyLoss()
 

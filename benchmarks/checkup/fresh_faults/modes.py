@@ -12,7 +12,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, Autoencoder, Encoder, cnn
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 MODES, CERTAIN = "modes_differ", "evaluation_is_deterministic"
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 

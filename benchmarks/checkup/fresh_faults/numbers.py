@@ -11,7 +11,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import WIDTH, Attention, Block, Decoder, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 EDGE, LOWER = "survives_edge_inputs", "survives_lower_precision"
 CE = nn.CrossEntropyLoss()
 

@@ -12,7 +12,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import WIDTH, Attention, Encoder, Patches
 from benchmarks.checkup.plant import Given, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 MASKS, PLACES = "respects_masks", "uses_positions"
 CE = nn.CrossEntropyLoss()
 

@@ -11,7 +11,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, WIDTH, Autoencoder, Decoder, cnn, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 RUNS, SANE, SHAPES = "runs_on_the_batch", "parameters_are_sane", "shapes_follow_the_batch"
 CE = nn.CrossEntropyLoss()
 

@@ -13,7 +13,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.nets import RNN, Autoencoder, Decoder, Encoder, cnn, mlp
 from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+plants = Plants()
 LOSS, FITS, SANE = "output_fits_the_loss", "output_fits_the_targets", "targets_are_sane"
 BALANCED = "classes_are_balanced"
 CE, MSE, BCE = nn.CrossEntropyLoss(), nn.MSELoss(), nn.BCEWithLogitsLoss()
