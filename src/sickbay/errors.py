@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sickbay.findings import Finding
 
+MANY = 60  # names beyond which only the nearest are listed
+
 
 class SickbayError(Exception):
     """Base of every exception raised on purpose."""
@@ -45,4 +47,6 @@ def unknown(what: str, given: object, possible: Iterable[str]) -> UsageError:
     names = sorted(possible)
     close = get_close_matches(str(given), names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    return UsageError(f"There is no {what} {given!r}{hint} Possible: {str(names)[1:-1]}.")
+    shown = names if len(names) <= MANY else get_close_matches(str(given), names, 9, 0.0)
+    more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return UsageError(f"There is no {what} {given!r}{hint} Possible: {str(shown)[1:-1]}{more}.")

@@ -142,6 +142,9 @@ def test_what_was_not_tested_is_said() -> None:
         pytest.param({"model": 3}, "model must be a torch.nn.Module, got int.", id="model"),
         pytest.param({"task": "guessing"}, "There is no task 'guessing'", id="task"),
         pytest.param({"loss": 3}, "loss must be a function", id="loss"),
+        pytest.param({"loss": nn.MSELoss}, "got the class", id="loss-class"),
+        pytest.param({"model": nn.Linear}, "got the class", id="model-class"),
+        pytest.param({"tests": []}, "at least one test", id="no-tests"),
         pytest.param({"tests": "runs"}, "There is no test 'runs'", id="tests"),
         pytest.param({"batch": "abc"}, "batch must be inputs", id="batch"),
         pytest.param({"batch": torch.ones(0, 4)}, "got inputs of (0, 4)", id="empty-batch"),
@@ -348,3 +351,9 @@ def test_targets_of_several_heads() -> None:
     assert not report.failed
     assert report["gradient_reaches_every_parameter"].outcome == "passed"
     assert report["overfits_one_batch"].outcome == "passed"
+
+
+def test_reasons_are_told_once() -> None:
+    printed = str(checkup(network(), data(), nn.CrossEntropyLoss()))
+    told = "- no attention was seen: no test of 'attention rows sum to one', 'uses positions'"
+    assert told in printed.splitlines()

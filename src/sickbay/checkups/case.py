@@ -221,6 +221,11 @@ class Case:
         return self._optimizer is not None
 
     @property
+    def predicts(self) -> bool:
+        """Whether the user says that the next token is to be predicted."""
+        return self._task == "next_token"
+
+    @property
     def has_loss(self) -> bool:
         """Whether the user has given a loss."""
         return self._loss is not None

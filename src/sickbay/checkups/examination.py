@@ -75,6 +75,8 @@ def checkup(
     check_model(model)
     if task is not None and (task not in TASKS or not task):
         raise unknown("task", task, filter(None, TASKS))
+    if isinstance(loss, type):
+        raise UsageError(f"loss must be a function of outputs and targets, got the class {loss!r}.")
     if loss is not None and not callable(loss):
         raise UsageError(f"loss must be a function of outputs and targets, got {loss!r}.")
     chosen = choose(tests)
@@ -99,6 +101,9 @@ def choose(tests: Tests) -> list[Statement]:
         return [each() for each in EVERY if not each.optional]
     if isinstance(tests, str | Statement | type):
         tests = [tests]
+    tests = list(tests)
+    if not tests:
+        raise UsageError("tests must name at least one test, got none; leave it out for the usual.")
     known = {each.name(): each for each in EVERY}
     chosen: list[Statement] = []
     for each in tests:
@@ -149,6 +154,8 @@ def result_of(examine: Callable[[Case], Result], test: Statement, case: Case) ->
 
 def check_model(model: nn.Module) -> None:
     """Say so if a model cannot be examined at all."""
+    if isinstance(model, type):
+        raise UsageError(f"model must be a torch.nn.Module, got the class: make one of {model!r}.")
     if not isinstance(model, nn.Module):
         raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
     for name, each in model.named_parameters():

@@ -13,7 +13,7 @@ from sickbay.reports.terminal import SIGNS
 if TYPE_CHECKING:
     from sickbay.checkups.report import Report, Result
 
-PASSED, SKIPPED = ("✓", "green"), ("-", "dim")
+PASSED = ("✓", "green")
 NAMED = 6  # layers that are listed
 
 
@@ -25,34 +25,37 @@ def text(report: Report) -> str:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print a report: failures first, each with what to do, then what holds."""
-    for result in sorted(report.results, key=_place):
+    """Print a report: failures with what to do, what holds, and what does not apply."""
+    for result in [*report.failed, *report.passed]:
         console.print(_line(result), soft_wrap=True)
         for more in _rest(result):
             console.print(Text(more, style="dim"), soft_wrap=True)
+    for line in _inapplicable(report):
+        console.print(Text(line, style="dim"), soft_wrap=True)
     for note in report.untested:
         console.print(Text(f"· {note}", style="dim"), soft_wrap=True)
     console.print(_summary(report))
 
 
-def _place(result: Result) -> tuple[bool, bool]:
-    return result.outcome != "failed", result.outcome == "skipped"
-
-
 def _line(result: Result) -> Text:
     failed = result.outcome == "failed"
-    sign, style = SIGNS[result.severity] if failed else _sign(result)
+    sign, style = SIGNS[result.severity] if failed else PASSED
     line = Text(f"{sign} {result.title}: {result.message}")
     line.stylize(style, 0, 1)
     if failed:
         line.stylize(style, 2, 2 + len(result.title))
-    elif result.outcome == "skipped":
-        line.stylize("dim")
     return line
 
 
-def _sign(result: Result) -> tuple[str, str]:
-    return PASSED if result.outcome == "passed" else SKIPPED
+def _inapplicable(report: Report) -> list[str]:
+    """Return a line for each reason why tests do not apply."""
+    by: dict[str, list[str]] = {}
+    for result in report.skipped:
+        by.setdefault(result.message, []).append(result.title)
+    return [
+        f"- {why}: no test of {', '.join(repr(each) for each in names)}"
+        for why, names in by.items()
+    ]
 
 
 def _rest(result: Result) -> list[str]:

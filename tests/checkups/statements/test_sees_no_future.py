@@ -154,3 +154,12 @@ def test_flattened_outputs_are_seen_through() -> None:
 )
 def test_skips(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=SeesNoFuture()).results[0].outcome == "skipped"
+
+
+def test_a_model_that_is_said_to_predict_needs_no_targets() -> None:
+    def judged(causal: bool) -> str:
+        model = GPT(lambda: Attention(causal=causal))
+        inputs, _ = tokens()
+        return checkup(model, inputs, task="next_token", tests=SeesNoFuture()).results[0].outcome
+
+    assert (judged(causal=True), judged(causal=False)) == ("passed", "failed")

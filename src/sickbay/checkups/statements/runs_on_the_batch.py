@@ -17,7 +17,7 @@ class RunsOnTheBatch(Statement):
         finite.
     """
 
-    remedy = "print the shape of what goes into the layer that fails"
+    remedy = "look at shapes on the way, at the largest token and label, and at the targets' shape"
 
     def examine(self, case: Case) -> Result:
         first = case.first

@@ -41,7 +41,8 @@ class SeesNoFuture(Statement):
         if length < 4:
             raise Inapplicable(f"the sequences have {length} places")
         counts = self._last_counts(case, batch, time) if aim == "same" else None
-        aim = "next" if counts is False else aim  # the loss shifts the targets
+        # The loss may shift the targets itself.
+        aim = "next" if counts is False or case.predicts else aim
         cut = length // 2
         back, on = self._reach(
             case, batch, shown, time, (cut, length if aim == "next" else cut + 1)
