@@ -118,6 +118,8 @@ def counted(given: Given) -> Iterator[Passes]:
     finally:
         before.remove()
         after.remove()
+        # torch forgets this one, and would warn of it whenever something is compiled later.
+        hooks._global_forward_hooks_with_kwargs.pop(after.id, None)
 
 
 def examine(name: str) -> Record:
