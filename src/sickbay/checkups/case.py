@@ -18,6 +18,7 @@ from sickbay import tasks
 from sickbay.checkups.attention import Attention, watched
 from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.batch import LABELS, Batch
+from sickbay.checkups.classes import class_dimension
 from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, part
 from sickbay.checkups.first_steps import first_steps
 from sickbay.checkups.keeping import kept
@@ -27,7 +28,7 @@ from sickbay.surgery.patient import copy_of, inputs_of
 from sickbay.tasks import Task
 from sickbay.vitals.hooks import unwrap
 
-MOST, LEAST = 16, 4  # samples of a batch that is run; as few as it takes for a quick pass
+MOST, LEAST = 16, 4  # samples of a batch that is run: the fewer if a pass is not quick
 QUICK = 0.15  # seconds of such a pass
 Loss = Callable[[Any, Any], Tensor]
 Value = TypeVar("Value")
@@ -184,12 +185,12 @@ class Case:
             return self._task
         targets = self.whole.targets
         assert targets is not None
-        with self.patient() as model:
-            shape = tuple(self.evaluated(self.batch, model).shape)
-        shape = (shape[0], *shape[2:], shape[1]) if self._of_channels(shape) else shape
+        output = self.evaluated(self.batch)
+        if self._of_channels(output):
+            output = output.movedim(1, -1)
         known = targets.float() if targets.is_floating_point() else targets
         placed = targets.numel() >= self.whole.main.numel()  # a target for every token
-        return tasks.infer(shape, known.cpu().numpy(), tokens=self.batch.tokens and placed)
+        return tasks.infer(output.shape, known.cpu().numpy(), tokens=self.batch.tokens and placed)
 
     def loss_of(self, raw: Any, batch: Batch) -> Tensor | None:
         """Return the loss of what a model put out: the user's, the model's own, or the task's."""
@@ -233,7 +234,7 @@ class Case:
     def _usual_loss(self, output: Tensor, targets: Tensor) -> Tensor | None:
         """Return the loss that goes with the task, None if that is not known."""
         if self.task in ("multiclass", "next_token"):
-            if not self._of_channels(tuple(output.shape)):
+            if not self._of_channels(output):
                 output = output.flatten(0, -2)
             return F.cross_entropy(output, targets if output.ndim > 2 else targets.flatten())
         if self.task in ("binary", "multilabel"):
@@ -242,12 +243,12 @@ class Case:
             return F.mse_loss(output.view_as(targets), targets)
         return None
 
-    def _of_channels(self, shape: tuple[int, ...]) -> bool:
+    def _of_channels(self, output: Tensor) -> bool:
         """Tell whether outputs have the classes in their second dimension, as for images."""
         targets = self.batch.targets
-        if targets is None or targets.is_floating_point() or len(shape) < 3:
+        if targets is None or targets.is_floating_point() or output.ndim < 3:
             return False
-        return shape[:1] + shape[2:] == tuple(targets.shape)
+        return class_dimension(output, targets) == 1
 
     def _taken(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the arguments by name without labels that the model does not take."""

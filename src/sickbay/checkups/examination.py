@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -18,7 +18,7 @@ from sickbay.chance import Chance
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case, Loss
-from sickbay.checkups.keeping import copied, generators, undisturbed
+from sickbay.checkups.keeping import as_usual, copied, drawn_from
 from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
@@ -81,7 +81,7 @@ def checkup(
         raise UsageError(f"loss must be a function of outputs and targets, got {loss!r}.")
     chosen = choose(tests)
     dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
-    with Chance(seed, *generators(batch, validation)), undisturbed(model):
+    with Chance(seed, *drawn_from(batch, validation)), as_usual(model):
         case = Case(
             model,
             None if batch is None else Batch.of(batch, dtype or torch.float32),
@@ -130,17 +130,17 @@ def examined(case: Case, tests: Sequence[Statement], progress: bool) -> Iterable
         running = bar.add_task("checkup", total=len(tests))
         for test in tests:
             bar.update(running, description=test.name().replace("_", " "))
-            yield result_of(test.examine, test, case)
+            yield result_of(test, case)
             bar.advance(running)
 
 
-def result_of(examine: Callable[[Case], Result], test: Statement, case: Case) -> Result:
+def result_of(test: Statement, case: Case) -> Result:
     """Return the result of a test; one that raises has failed."""
     start = perf_counter()
     try:
         with warnings.catch_warnings(), torch.enable_grad():
             warnings.simplefilter("ignore")
-            result = examine(case)
+            result = test.examine(case)
     except Inapplicable as why:
         result = test.skipped(str(why))
     except (MemoryError, torch.cuda.OutOfMemoryError):

@@ -54,7 +54,7 @@ def without_gradients(model: nn.Module) -> Iterator[None]:
             each.grad = gradient
 
 
-def generators(*given: Any) -> list[Generator]:
+def drawn_from(*given: Any) -> list[Generator]:
     """Return the generators that DataLoaders draw from."""
     loaders = [each for each in given if isinstance(each, DataLoader)]
     found = [(each.generator, getattr(each.sampler, "generator", None)) for each in loaders]
@@ -72,7 +72,7 @@ def copied(loss: Any) -> Any:
 
 
 @contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
+def as_usual(model: nn.Module) -> Iterator[None]:
     """Examine in the usual modes, whatever those around are, and not compiled."""
     with ExitStack() as modes:
         for device in ("cpu", "cuda"):

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sickbay.checkups.behind import nodes
 from sickbay.checkups.unregistered import beside
 from sickbay.surgery.patient import tensors_in
+from sickbay.vitals.graph import nodes
 
 if TYPE_CHECKING:
     from sickbay.checkups.case import Case

@@ -49,7 +49,7 @@ def some(batch: Batch, count: int) -> Batch:
         return batch
 
 
-def few(batch: Batch) -> Batch:
+def countable(batch: Batch) -> Batch:
     """Return two to five samples: a count that is no other dimension of the inputs."""
     taken = {size for each in ungraphed(batch).inputs for size in each.shape}
     count = next((each for each in (3, 2, 4, 5) if each not in taken), 3)

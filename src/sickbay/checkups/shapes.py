@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sickbay.checkups.batch import Batch
-from sickbay.surgery.patient import tensors_in
+from sickbay.checkups.first_pass import main_output
 
 if TYPE_CHECKING:
     from sickbay.checkups.case import Case
@@ -16,14 +16,11 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
-def shape_of(case: Case, model: nn.Module, batch: Batch) -> Shape:
+def output_shape(case: Case, model: nn.Module, batch: Batch) -> Shape:
     """Return the shape of what a model puts out; () if that is one number."""
     with torch.no_grad():
-        raw: Any = case.run(model, batch)
-    logits = raw.get("logits") if isinstance(raw, dict) else None
-    found = [each for each in tensors_in(raw) if each.is_floating_point()]
-    wide = [each for each in found if each.ndim] or found
-    return tuple((logits if logits is not None else wide[0]).shape)
+        raw = case.run(model, batch)
+    return () if isinstance(raw, Tensor) and not raw.ndim else tuple(main_output(raw).shape)
 
 
 def odd_shape(
@@ -37,7 +34,7 @@ def odd_shape(
 ) -> str:
     """Say what is wrong with the output where a size goes from one to another; "" if nothing."""
     try:
-        shape = shape_of(case, model, batch)
+        shape = output_shape(case, model, batch)
     except Exception as error:
         said = str(error).strip().splitlines() or [""]
         return f"raises {type(error).__name__}: {said[-1]}"

@@ -30,11 +30,11 @@ def unregistered(model: nn.Module) -> dict[str, Tensor]:
 
 def beside(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield every tensor that modules hold as plain attributes, with its name."""
-    own = vars(nn.Module())
-    for path, module in model.named_modules():
-        for name, value in vars(module).items():
-            if name not in own:
-                yield from _in(value, f"{path}.{name}" if path else name, DEEP)
+    for name, value in _held(model):
+        if isinstance(value, Tensor):
+            yield name, value
+        else:
+            yield from ((f"{name}.{each}", part) for each, part in value.named_parameters())
 
 
 def hidden(model: nn.Module) -> dict[str, nn.Module]:
@@ -45,30 +45,20 @@ def hidden(model: nn.Module) -> dict[str, nn.Module]:
     >>> list(hidden(model))
     ['more[0]']
     """
+    return {name: value for name, value in _held(model) if isinstance(value, nn.Module)}
+
+
+def _held(model: nn.Module) -> Iterator[tuple[str, Tensor | nn.Module]]:
     own = vars(nn.Module())
-    found: dict[str, nn.Module] = {}
     for path, module in model.named_modules():
         for name, value in vars(module).items():
             if name not in own:
-                found |= _layers(value, f"{path}.{name}" if path else name, DEEP)
-    return found
+                yield from _in(value, f"{path}.{name}" if path else name, DEEP)
 
 
-def _layers(value: Any, name: str, deep: int) -> dict[str, nn.Module]:
-    if isinstance(value, nn.Module):
-        return {name: value}
-    if not isinstance(value, dict | list | tuple) or not deep:
-        return {}
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    parts = [_layers(each, f"{name}[{key!r}]", deep - 1) for key, each in items]
-    return {name: layer for part in parts for name, layer in part.items()}
-
-
-def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor]]:
-    if isinstance(value, Tensor):
+def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor | nn.Module]]:
+    if isinstance(value, Tensor | nn.Module):
         yield name, value
-    elif isinstance(value, nn.Module):
-        yield from ((f"{name}.{each}", part) for each, part in value.named_parameters())
     elif isinstance(value, deque) and value.maxlen is None:
         yield from _in(list(value), name, deep)
     elif isinstance(value, dict | list | tuple) and deep:

@@ -126,6 +126,22 @@ def leads_to(node: Any, earlier: Any) -> bool:
     return False
 
 
+def nodes(*ends: Any) -> set[Any]:
+    """Return all nodes that some were made from, and these themselves.
+
+    >>> import torch
+    >>> len(nodes((torch.ones(1, requires_grad=True) * 2 + 1).grad_fn))
+    3
+    """
+    waiting = [each for each in ends if each is not None]
+    found = set(waiting)
+    while waiting:
+        new = set(_before(waiting.pop())) - found
+        waiting += new
+        found |= new
+    return found
+
+
 def strays(node: Any, own: Collection[int]) -> int:
     """Return how many kernels that are not in `own` (by their id) lie between some that are.
 

@@ -1,18 +1,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Statement
-from sickbay.checkups.behind import leaves
 from sickbay.checkups.case import Case
 from sickbay.checkups.first_pass import Taken
 from sickbay.checkups.report import Result
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.words import several
-from sickbay.findings import Severity
+from sickbay.vitals.graph import nodes
 
 MOST = 64  # samples of the second look
 
@@ -29,7 +27,7 @@ class EveryParameterIsUsed(Statement):
         evaluation. A tensor that gets a gradient must be a parameter of the model.
     """
 
-    severity: ClassVar[Severity] = "warning"
+    severity = "warning"
     remedy = "call it in forward or delete it; hold layers in nn.ModuleList or nn.ModuleDict"
 
     def examine(self, case: Case) -> Result:
@@ -65,9 +63,9 @@ class EveryParameterIsUsed(Statement):
         with case.patient(training=True) as model:
             output = case.output(model, case.batch)
             known = {id(each) for each in model.parameters()}
-            found = {each: "" for each in leaves(output.grad_fn) if id(each) not in known}
-            named = {each: name for name, each in unregistered(model).items() if each in found}
-        return {**named, **{each: "" for each in found if each not in named}}
+            ends = [each.variable for each in nodes(output.grad_fn) if hasattr(each, "variable")]
+            names = {each: name for name, each in unregistered(model).items()}
+        return {each: names.get(each, "") for each in ends if id(each) not in known}
 
     @staticmethod
     def _unknown(case: Case, leading: Mapping[Tensor, str]) -> list[str]:

@@ -1,11 +1,10 @@
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.memory import USUAL, bytes_of, growth, kept_by, memory_of
 from sickbay.checkups.report import Result
-from sickbay.findings import Severity
 from sickbay.thresholds import threshold
 
 GIGABYTE = 1e9
@@ -26,7 +25,7 @@ class MemoryIsBounded(Statement):
         not grow from pass to pass.
     """
 
-    severity: ClassVar[Severity] = "warning"
+    severity = "warning"
     remedy = "lower the batch size, use mixed precision or torch.utils.checkpoint"
 
     limit: float = threshold(0.0, "Gigabytes; 0 for the memory of the device.", least=0)
@@ -46,7 +45,7 @@ class MemoryIsBounded(Statement):
             "state": kept_by(given) if given else USUAL * bytes_of(trained),
             "saved": seen.saved / case.batch.size * size,
         }
-        numbers = {name: each / GIGABYTE for name, each in parts.items()}
+        numbers: dict[str, Any] = {name: each / GIGABYTE for name, each in parts.items()}
         total, limit = sum(numbers.values()), self.limit or self._memory(case)
         whose = type(given).__name__ if given else "Adam (no optimizer was given)"
         message = (
@@ -56,7 +55,7 @@ class MemoryIsBounded(Statement):
         )
         numbers |= {"total": total, "limit": limit}
         if total > limit:
-            return self.fails(message, layers=(), remedy="", **numbers)
+            return self.fails(message, **numbers)
         return self.holds(message, **numbers)
 
     @staticmethod

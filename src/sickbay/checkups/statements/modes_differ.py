@@ -1,7 +1,7 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,6 @@ from sickbay.checkups.case import Case
 from sickbay.checkups.modes import active, stuck
 from sickbay.checkups.report import Result
 from sickbay.checkups.words import several
-from sickbay.findings import Severity
 from sickbay.surgery.patient import tensors_in
 
 
@@ -30,7 +29,7 @@ class ModesDiffer(Statement):
         may stay in evaluation. If one of them runs, the outputs of the two modes must differ.
     """
 
-    severity: ClassVar[Severity] = "warning"
+    severity = "warning"
     remedy = "look for an own train() or eval(), or layers that are set to a mode by hand"
 
     def examine(self, case: Case) -> Result:

@@ -5,7 +5,7 @@ import torch
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.masks import Mask, masks
-from sickbay.checkups.probing import altered, answer, differ, few, replaced
+from sickbay.checkups.probing import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
 from sickbay.checkups.samples import by_sample
 from sickbay.checkups.sequences import by_place
@@ -29,7 +29,7 @@ class RespectsMasks(Statement):
 
     def examine(self, case: Case) -> Result:
         _ = case.seen
-        batch = few(case.batch)
+        batch = countable(case.batch)
         main = batch.main
         if main.ndim not in (2, 3) or batch.along or main.shape[1] < 3 or _flat(case):
             raise Inapplicable("the inputs are no sequences")

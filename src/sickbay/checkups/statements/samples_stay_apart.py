@@ -5,7 +5,7 @@ import torch
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
-from sickbay.checkups.probing import altered, answer, differ, few, replaced
+from sickbay.checkups.probing import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
 from sickbay.checkups.samples import by_sample, surely_first
 
@@ -26,7 +26,7 @@ class SamplesStayApart(Statement):
 
     def examine(self, case: Case) -> Result:
         _ = case.seen
-        batch = _largest_first(few(case.batch))
+        batch = _largest_first(countable(case.batch))
         mixed, changed = self._mixed(case, batch, batch.along)
         if not mixed:
             return self.holds(f"of {batch.size} samples, changing one changed no other output")

@@ -7,7 +7,7 @@ from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.probing import altered, answer, differ, few, replaced
+from sickbay.checkups.probing import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
 from sickbay.checkups.sequences import by_place, next_of, time_of
 from sickbay.thresholds import threshold
@@ -32,7 +32,7 @@ class SeesNoFuture(Statement):
     def examine(self, case: Case) -> Result:
         _ = case.seen
         time = time_of(case)
-        batch = few(case.batch)
+        batch = countable(case.batch)
         places = [each for each in batch.inputs if each.shape == batch.main.shape]
         told = [next_of(each, batch.targets, time) for each in places]
         shown = places[told.index("next")] if "next" in told else batch.main

@@ -11,7 +11,7 @@ from sickbay.checkups.context import context_of
 from sickbay.checkups.report import Result
 from sickbay.checkups.samples import ungraphed
 from sickbay.checkups.sequences import resized, time_of
-from sickbay.checkups.shapes import odd_shape, shape_of
+from sickbay.checkups.shapes import odd_shape, output_shape
 
 SIZES = (1, 3)
 LOCAL = (nn.Conv1d, nn.Conv2d, nn.MaxPool1d, nn.AvgPool1d)  # they need a least length
@@ -38,7 +38,7 @@ class ShapesFollowTheBatch(Statement):
             return self.fails(f"the model runs with {case.whole.size} samples only")
         with case.patient() as model:
             two = _rows(batch, 2)
-            usual = shape_of(case, model, two)
+            usual = output_shape(case, model, two)
             for count in SIZES:
                 if why := odd_shape(case, model, _rows(batch, count), usual, (2, count), must=True):
                     return self.fails(f"a batch of {count} {why}")
@@ -56,7 +56,7 @@ class ShapesFollowTheBatch(Statement):
             return [], ""
         half = full // 2
         with case.patient() as model:
-            usual, watch = shape_of(case, model, batch), Attention(model)
+            usual, watch = output_shape(case, model, batch), Attention(model)
 
             def odd(length: int) -> str:
                 changed = resized(batch, time, length)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
-from sickbay.checkups.probing import altered, answer, differ, few, replaced
+from sickbay.checkups.probing import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
 from sickbay.checkups.sequences import by_place, time_of
 
@@ -39,7 +39,7 @@ class UsesPositions(Statement):
             raise Inapplicable("positions may be in the inputs of such a part")
         if any(search(SETS, type(each).__name__) for each in case.model.modules()):
             raise Inapplicable("the model is one for things without an order")
-        batch = few(case.batch)
+        batch = countable(case.batch)
         main = batch.main
         if main.ndim == 4:
             new = _swapped(main, _patch(case.model, main.shape[1]))

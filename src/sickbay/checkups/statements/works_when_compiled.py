@@ -1,5 +1,5 @@
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,7 +10,6 @@ from sickbay.checkups.base import Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.keeping import compiling
 from sickbay.checkups.report import Result
-from sickbay.findings import Severity
 from sickbay.thresholds import choice, threshold
 
 PLAIN = "eager"  # captures graphs but makes no code of them, so it needs no compiler
@@ -29,8 +28,8 @@ class WorksWhenCompiled(Statement):
         captured only, and the message says so.
     """
 
-    severity: ClassVar[Severity] = "warning"
-    optional: ClassVar[bool] = True
+    severity = "warning"
+    optional = True
     remedy = "TORCH_LOGS=graph_breaks shows where it breaks; leave that part uncompiled"
 
     backend: str = choice("inductor", "What torch.compile is given.", ("inductor", PLAIN))
