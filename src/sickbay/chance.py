@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Generator, nn
+from torch.utils.data import DataLoader
 
 
 def generators() -> tuple[Generator, ...]:
@@ -18,6 +19,12 @@ def generators() -> tuple[Generator, ...]:
     used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     others = torch.cuda.default_generators if used else ()
     return (torch.default_generator, *others)
+
+
+def generators_of(loader: DataLoader[Any]) -> set[Generator]:
+    """Return the generators of its own that a DataLoader draws from."""
+    holders = (loader, loader.sampler, getattr(loader.batch_sampler, "sampler", None))
+    return {found for each in holders if (found := getattr(each, "generator", None))}
 
 
 class Chance:

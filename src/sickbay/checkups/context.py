@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
+
+from sickbay.checkups.calls import calls
 
 if TYPE_CHECKING:
     from sickbay.checkups.case import Case
@@ -15,19 +17,11 @@ MOST = 1024  # places that are tried
 
 def context_of(case: Case, length: int) -> list[int]:
     """Return the length that position embeddings allow, if it is another than this one."""
-    found: list[int] = []
-
-    def noted(module: Any, args: Any, _: Any) -> None:
+    one, found = case.batch.first(1), list[int]()
+    for layer, args in calls(case, one, lambda each: isinstance(each, nn.Embedding)):
         places = args[0].detach().flatten()
         counted = torch.arange(len(places), device=places.device) + places[:1]
         if len(places) >= length and torch.equal(places, counted):
-            found.append(module.num_embeddings - (int(places[-1]) + 1 - length))
-
-    with case.patient() as model:
-        layers = [each for each in model.modules() if isinstance(each, nn.Embedding)]
-        for each in layers:
-            each.register_forward_hook(noted)
-        if layers:
-            case.evaluated(case.batch.first(1), model)
+            found.append(int(layer.num_embeddings) - (int(places[-1]) + 1 - length))  # type: ignore[arg-type]
     most = min(found, default=length)
     return [most] if length < most <= MOST else []

@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.progress import Progress
 from torch import nn
 from torch.nn.parameter import UninitializedParameter
+from torch.utils.data import DataLoader
 
-from sickbay.chance import Chance
+from sickbay.chance import Chance, generators_of
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case, Loss
-from sickbay.checkups.keeping import as_usual, copied, drawn_from
+from sickbay.checkups.keeping import as_usual, copied
 from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
@@ -81,7 +82,9 @@ def checkup(
         raise UsageError(f"loss must be a function of outputs and targets, got {loss!r}.")
     chosen = choose(tests)
     dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
-    with Chance(seed, *drawn_from(batch, validation)), as_usual(model):
+    loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
+    own = set[torch.Generator]().union(*map(generators_of, loaders))
+    with Chance(seed, *own), as_usual(model):
         case = Case(
             model,
             None if batch is None else Batch.of(batch, dtype or torch.float32),

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Generator, nn
-from torch.utils.data import DataLoader
 
 
 @contextmanager
@@ -52,13 +51,6 @@ def without_gradients(model: nn.Module) -> Iterator[None]:
     finally:
         for each, gradient in gradients:
             each.grad = gradient
-
-
-def drawn_from(*given: Any) -> list[Generator]:
-    """Return the generators that DataLoaders draw from."""
-    loaders = [each for each in given if isinstance(each, DataLoader)]
-    found = [(each.generator, getattr(each.sampler, "generator", None)) for each in loaders]
-    return list({id(each): each for pair in found for each in pair if each is not None}.values())
 
 
 def copied(loss: Any) -> Any:

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset, default_collate
 from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
-from sickbay.chance import Chance
+from sickbay.chance import Chance, generators_of
 from sickbay.errors import UsageError
 from sickbay.repairs import samples
 
@@ -99,13 +99,8 @@ class Loaded:
             return None
 
     def batches(self, rows: Sequence[Tensor], seed: int) -> Iterator[Any]:  # noqa: ARG002
-        holders = (
-            self.loader,
-            self.loader.sampler,
-            getattr(self.loader.batch_sampler, "sampler", 0),
-        )
-        own = {found for each in holders if (found := getattr(each, "generator", None))}
-        return islice(_drawn(self.loader, Chance(seed, *own)), self.limit)
+        chance = Chance(seed, *generators_of(self.loader))
+        return islice(_drawn(self.loader, chance), self.limit)
 
     def first(self) -> Loaded:
         """Return the first tenth of the batches, or ten of them."""

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.attention_rows_sum_to_one import AttentionRowsSumToOne
-from tests.checkups.models_b import (
+from tests.checkups.attending import (
     GPT,
     Attention,
     Bert,
@@ -17,15 +17,11 @@ from tests.checkups.models_b import (
     EinsumAttention,
     FlashAttention,
     LinearAttention,
-    Pooled,
-    Recurrent,
-    SelfAttention2d,
-    images,
     named,
     sentences,
-    series,
     tokens,
 )
+from tests.checkups.of_all_kinds import Pooled, Recurrent, SelfAttention2d, images, series
 
 Weigh = Callable[[Attention, Tensor], Tensor]
 

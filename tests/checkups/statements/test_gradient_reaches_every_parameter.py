@@ -9,7 +9,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradient_reaches_every_parameter import (
     GradientReachesEveryParameter,
 )
-from tests.checkups.models_a import (
+from tests.checkups.made import (
     Made,
     Recurrent,
     Transformer,

@@ -10,7 +10,7 @@ from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.range_test import range_test, read
 from sickbay.checkups.statements.learning_rate_is_sane import LearningRateIsSane
-from tests.checkups import models_c as models
+from tests.checkups import five_kinds as models
 
 
 def examined(made: models.Made, kind: Callable[..., optim.Optimizer], rate: float) -> Result:

@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.normalisation_normalises import NormalisationNormalises
-from tests.checkups.models_b import Residual, images, mlp, rows, series
+from tests.checkups.attending import mlp
+from tests.checkups.of_all_kinds import Residual, images, rows, series
 
 
 class LayerNorm(nn.Module):

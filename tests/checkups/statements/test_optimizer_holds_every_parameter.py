@@ -11,7 +11,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.optimizer_holds_every_parameter import (
     OptimizerHoldsEveryParameter,
 )
-from tests.checkups.models_a import mlp
+from tests.checkups.made import mlp
 
 
 def examined(model: nn.Module, optimizer: Optimizer | None) -> Result:

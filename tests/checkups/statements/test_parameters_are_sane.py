@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.parameters_are_sane import ParametersAreSane
-from tests.checkups.models_a import (
+from tests.checkups.made import (
     Made,
     Recurrent,
     Transformer,

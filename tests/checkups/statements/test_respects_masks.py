@@ -6,18 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.respects_masks import RespectsMasks
-from tests.checkups.models_b import (
-    GPT,
-    LENGTH,
-    TOKENS,
-    WIDTH,
-    Bert,
-    Lengths,
-    named,
-    sentences,
-    series,
-    tokens,
-)
+from tests.checkups.attending import GPT, LENGTH, TOKENS, WIDTH, Bert, named, sentences, tokens
+from tests.checkups.of_all_kinds import Lengths, series
 
 
 class Masked(nn.Module):

@@ -6,23 +6,15 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.samples_stay_apart import SamplesStayApart
-from tests.checkups.models_b import (
-    GPT,
-    SAMPLES,
-    WIDTH,
-    Bert,
-    Clip,
+from tests.checkups.attending import GPT, SAMPLES, WIDTH, Bert, Clip, encoder, mlp, named, tokens
+from tests.checkups.of_all_kinds import (
     Recurrent,
     Residual,
     TokenRecurrent,
-    encoder,
     images,
-    mlp,
-    named,
     rows,
     sequence_first,
     series,
-    tokens,
 )
 
 

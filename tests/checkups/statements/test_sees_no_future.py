@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sees_no_future import SeesNoFuture
-from tests.checkups.models_b import (
+from tests.checkups.attending import (
     GPT,
     TOKENS,
     WIDTH,
@@ -19,11 +19,10 @@ from tests.checkups.models_b import (
     FlashAttention,
     Flattened,
     Seq2Seq,
-    TokenRecurrent,
-    Wavenet,
     sentences,
     tokens,
 )
+from tests.checkups.of_all_kinds import TokenRecurrent, Wavenet
 
 
 def masked(mask: Tensor) -> Callable[[], nn.Module]:

@@ -6,20 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.shapes_follow_the_batch import ShapesFollowTheBatch
-from tests.checkups.models_b import (
-    GPT,
-    LENGTH,
-    SAMPLES,
-    Attention,
-    Mixer,
-    Recurrent,
-    ViT,
-    images,
-    mlp,
-    rows,
-    series,
-    tokens,
-)
+from tests.checkups.attending import GPT, LENGTH, SAMPLES, Attention, ViT, mlp, tokens
+from tests.checkups.of_all_kinds import Mixer, Recurrent, images, rows, series
 
 
 class Squeezed(Recurrent):

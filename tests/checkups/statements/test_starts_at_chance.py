@@ -7,7 +7,7 @@ from torch import nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.starts_at_chance import StartsAtChance
-from tests.checkups import models_c as models
+from tests.checkups import five_kinds as models
 
 
 @pytest.mark.parametrize("kind", models.KINDS)

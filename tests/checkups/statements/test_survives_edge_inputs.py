@@ -6,18 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.survives_edge_inputs import SurvivesEdgeInputs
-from tests.checkups.models_b import (
-    GPT,
-    TOKENS,
-    WIDTH,
-    Residual,
-    images,
-    mlp,
-    rows,
-    sentences,
-    series,
-    tokens,
-)
+from tests.checkups.attending import GPT, TOKENS, WIDTH, mlp, sentences, tokens
+from tests.checkups.of_all_kinds import Residual, images, rows, series
 
 
 class Fed(nn.Module):

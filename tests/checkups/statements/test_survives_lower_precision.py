@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.survives_lower_precision import SurvivesLowerPrecision
-from tests.checkups.models_b import GPT, Attention, Residual, images, mlp, rows, tokens
+from tests.checkups.attending import GPT, Attention, mlp, tokens
+from tests.checkups.of_all_kinds import Residual, images, rows
 
 
 class Billion(Attention):

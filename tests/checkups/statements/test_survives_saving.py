@@ -8,7 +8,7 @@ from torch.nn.utils import parametrizations
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.survives_saving import SurvivesSaving
-from tests.checkups.models_a import (
+from tests.checkups.made import (
     Made,
     Recurrent,
     Transformer,

@@ -6,19 +6,17 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.uses_positions import UsesPositions
-from tests.checkups.models_b import (
+from tests.checkups.attending import (
     GPT,
     WIDTH,
     Attention,
     Classifier,
-    Pooled,
     ViT,
     encoder,
-    images,
     sentences,
-    series,
     tokens,
 )
+from tests.checkups.of_all_kinds import Pooled, images, series
 
 
 class Unplaced(Classifier):

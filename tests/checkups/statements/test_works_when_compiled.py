@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.works_when_compiled import WorksWhenCompiled
-from tests.checkups.models_a import inputs, mlp
+from tests.checkups.made import inputs, mlp
 
 
 def examined(model: nn.Module) -> Result:

@@ -63,9 +63,10 @@ class EveryParameterIsUsed(Statement):
         with case.patient(training=True) as model:
             output = case.output(model, case.batch)
             known = {id(each) for each in model.parameters()}
-            ends = [each.variable for each in nodes(output.grad_fn) if hasattr(each, "variable")]
-            names = {each: name for name, each in unregistered(model).items()}
-        return {each: names.get(each, "") for each in ends if id(each) not in known}
+            ends = {each.variable for each in nodes(output.grad_fn) if hasattr(each, "variable")}
+            named = {each: name for name, each in unregistered(model).items() if each in ends}
+        others = {each: "" for each in ends if each not in named and id(each) not in known}
+        return named | others
 
     @staticmethod
     def _unknown(case: Case, leading: Mapping[Tensor, str]) -> list[str]:

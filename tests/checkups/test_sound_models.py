@@ -11,7 +11,7 @@ from sickbay.checkups.statements.shapes_follow_the_batch import ShapesFollowTheB
 from sickbay.checkups.statements.survives_edge_inputs import SurvivesEdgeInputs
 from sickbay.checkups.statements.survives_lower_precision import SurvivesLowerPrecision
 from sickbay.checkups.statements.uses_positions import UsesPositions
-from tests.checkups.models_b import SOUND
+from tests.checkups.of_all_kinds import SOUND
 
 TESTS: list[Statement] = [
     ShapesFollowTheBatch(),
