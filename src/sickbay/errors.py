@@ -34,8 +34,11 @@ class Diagnosed(SickbayError):  # noqa: N818 - said as a sentence: training was 
     """Training was stopped because something is wrong with it."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
-        super().__init__("; ".join(str(finding) for finding in findings))
+        super().__init__(list(findings))
         self.findings = list(findings)
+
+    def __str__(self) -> str:
+        return "; ".join(str(finding) for finding in self.findings)
 
 
 def unknown(what: str, given: object, possible: Iterable[str]) -> UsageError:

@@ -1,0 +1,153 @@
+"""Checking arguments: whatever cannot be used gets one sentence, before anything is touched.
+
+Every function takes the argument's name and value, and returns the value as the plain type that
+its name says. Numbers may be numpy's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from math import isfinite, isnan
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from sickbay.errors import UsageError, unknown
+
+SHOWN = 80  # characters of a value that an error quotes
+
+
+def whole(name: str, value: object, *, least: int | None = None, most: int | None = None) -> int:
+    """Return a whole number within bounds.
+
+    >>> whole("epochs", 0, least=1)
+    Traceback (most recent call last):
+    sickbay.errors.UsageError: epochs must be a whole number of at least 1, got 0.
+    """
+    fits = isinstance(value, Integral) and not isinstance(value, bool)
+    if not fits or not _is_within(int(value), least=least, most=most):  # type: ignore[call-overload]
+        raise wrong(name, f"a whole number{_bounds(least=least, most=most)}", value)
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def number(
+    name: str,
+    value: object,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    infinite: bool = False,
+) -> float:
+    """Return a number within bounds; never NaN, and infinite only where that makes sense.
+
+    >>> number("budget", "1", above=0)
+    Traceback (most recent call last):
+    sickbay.errors.UsageError: budget must be a number above 0, got '1'.
+    """
+    bounds = _bounds(above=above, least=least, most=most)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise wrong(name, f"a number{bounds}", value)
+    try:
+        plain = float(value)
+    except Exception:  # an int too large for a float, or a Real that is none
+        raise wrong(name, f"a number{bounds}", value) from None
+    fits = not isnan(plain) if infinite else isfinite(plain)
+    if not fits or not _is_within(plain, above=above, least=least, most=most):
+        raise wrong(name, f"a {'' if infinite else 'finite '}number{bounds}", value)
+    return plain
+
+
+def seed(value: object, name: str = "seed") -> int:
+    """Return the seed of random numbers: what torch and numpy can both be seeded with."""
+    return whole(name, value, least=0, most=2**63 - 1)
+
+
+def flag(name: str, value: object) -> bool:
+    """Return True or False; nothing else that is merely true or false."""
+    if not isinstance(value, bool):
+        raise wrong(name, "True or False", value)
+    return value
+
+
+def text(name: str, value: object) -> str:
+    """Return a text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise wrong(name, "a text", value)
+    return value
+
+
+def one_of(name: str, value: object, possible: Iterable[str]) -> str:
+    """Return one of some names."""
+    names = list(possible)
+    if not isinstance(value, str) or value not in names:
+        raise unknown(name, value if isinstance(value, str) else quoted(value), names)
+    return value
+
+
+def function(name: str, value: object) -> Callable[..., Any]:
+    """Return something that can be called."""
+    if not callable(value):
+        raise wrong(name, "a function", value)
+    return value
+
+
+def folder(name: str, value: object) -> Path:
+    """Return a path as an absolute one; whether there is anything is not looked at."""
+    given: Any = None
+    if isinstance(value, str | os.PathLike):
+        try:
+            given = os.fspath(value)
+        except Exception:  # a path of somebody's own that is none
+            given = None
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise wrong(name, "a path, as str or os.PathLike", value)
+    return Path(os.path.abspath(given))
+
+
+def wrong(name: str, possible: str, value: object) -> UsageError:
+    """Return the error for an argument that is not what is possible."""
+    return UsageError(f"{name} must be {possible}, got {quoted(value)}.")
+
+
+def quoted(value: object) -> str:
+    """Return a value as an error shows it: short, whatever it is.
+
+    >>> len(quoted([0] * 1000))
+    90
+    """
+    try:
+        shown = repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+    if len(shown) > SHOWN or "\n" in shown:
+        shown = f"{shown.splitlines()[0][:SHOWN]}… (a {type(value).__name__})"
+    return shown
+
+
+def _is_within(
+    value: float,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> bool:
+    return (
+        (above is None or value > above)
+        and (least is None or value >= least)
+        and (most is None or value <= most)
+    )
+
+
+def _bounds(**limits: float | None) -> str:
+    """Return the bounds as the end of a phrase: ` above 0 and at most 1`."""
+    words = {"above": "above", "least": "at least", "most": "at most"}
+    given = [f"{words[kind]} {_told(limit)}" for kind, limit in limits.items() if limit is not None]
+    if not given:
+        return ""
+    return (" " if given[0].startswith("above") else " of ") + " and ".join(given)
+
+
+def _told(limit: float) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"

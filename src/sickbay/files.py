@@ -1,0 +1,77 @@
+"""Reading files that nobody vouches for, and writing them so that no link is followed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, BinaryIO
+
+from sickbay.errors import UsageError
+
+MOST = 1 << 30  # bytes of a file that is read whole, unless its reader says otherwise
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file to read it; a `UsageError` that names it for anything else.
+
+    A pipe would be waited for without end, and a device may never end.
+    """
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, getattr(error, "strerror", None) or error) from None
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise unreadable(path, "it is not a regular file")
+    with open(number, "rb") as file:
+        yield file
+
+
+def read(path: Path, most: int = MOST) -> bytes:
+    """Return all bytes of a regular file, which may have `most` of them."""
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise unreadable(path, f"it has {size:,} bytes, at most {most:,} are read")
+        try:
+            return file.read(most)
+        except OSError as error:
+            raise unreadable(path, error.strerror or error) from None
+
+
+def parsed(data: bytes | str, path: Path | str) -> Any:
+    """Return what a text of JSON holds; a `UsageError` that names its file if it is none."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise unreadable(path, "its JSON is nested too deeply") from None
+    except ValueError as error:
+        raise unreadable(path, f"it is no JSON ({error})") from None
+
+
+def write(path: Path, data: bytes) -> None:
+    """Put a file in place, whole or not at all.
+
+    It is written under a new name first, which no link of somebody else's can stand for.
+    """
+    draft = path.with_name(f".{path.name}.{token_hex(8)}")
+    try:
+        with open(os.open(draft, NEW, 0o666), "wb") as file:
+            file.write(data)
+        os.replace(draft, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+def unreadable(path: Path | str, why: object) -> UsageError:
+    """Return the error for a file that cannot be read."""
+    return UsageError(f"{str(path)!r} cannot be read: {why}.")

@@ -1,0 +1,37 @@
+"""Making text safe to print: names and errors may hold anything, terminals obey what they get."""
+
+from __future__ import annotations
+
+import unicodedata
+
+KEPT = "\n\t"
+HARMFUL = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # control and format characters, no text
+JOINERS = "\u200c\u200d\ufe0f\u00ad"  # part of words and emoji
+
+
+def printable(text: str) -> str:
+    r"""Return a text with everything that a terminal would obey made visible.
+
+    >>> print(printable("loss\x1b[31m of layer\r1"))
+    loss\x1b[31m of layer\r1
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_shown, text))
+
+
+def one_line(text: str) -> str:
+    r"""Return a text as one line that is safe to print.
+
+    >>> print(one_line("a\nb\x07"))
+    a b\x07
+    """
+    return printable(" ".join(text.split()))
+
+
+def _shown(character: str) -> str:
+    if character in KEPT or character in JOINERS:
+        return character
+    if unicodedata.category(character) in HARMFUL:
+        return character.encode("unicode_escape").decode("ascii")
+    return character

@@ -1,0 +1,92 @@
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sickbay import arguments
+from sickbay.errors import UsageError
+
+
+class Unspeakable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_a_whole_number_may_be_numpys(value: Any) -> None:
+    found = arguments.whole("epochs", value)
+    assert (found, type(found)) == (3, int)
+
+
+@pytest.mark.parametrize(
+    "value", [True, 3.0, "3", None, nan, [3], np.float64(3), np.array([3]), Unspeakable()]
+)
+def test_nothing_else_is_a_whole_number(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^epochs must be a whole number, got "):
+        arguments.whole("epochs", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"), [(0, False), (1, True), (5, True), (6, False), (10**400, False)]
+)
+def test_bounds_are_inside(value: int, fits: bool) -> None:
+    if fits:
+        assert arguments.whole("workers", value, least=1, most=5) == value
+    else:
+        with pytest.raises(UsageError, match=r"a whole number of at least 1 and at most 5"):
+            arguments.whole("workers", value, least=1, most=5)
+
+
+@pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int32(1)])
+def test_a_number(value: Any) -> None:
+    assert arguments.number("budget", value, above=0, most=1) == float(value)
+
+
+@pytest.mark.parametrize("value", [0, 1.5, nan, inf, True, "1", None, 1j, 10**400, Unspeakable()])
+def test_nothing_else_is_a_number(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^budget must be a (finite )?number above 0 and at most"):
+        arguments.number("budget", value, above=0, most=1)
+
+
+def test_infinity_where_it_makes_sense() -> None:
+    assert arguments.number("limit", inf, infinite=True) == inf
+    with pytest.raises(UsageError):
+        arguments.number("limit", nan, infinite=True)
+
+
+@pytest.mark.parametrize("value", [-1, 2**63, 1.0, True, "0"])
+def test_what_is_no_seed(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^seed must be a whole number of at least 0"):
+        arguments.seed(value)
+
+
+@pytest.mark.parametrize("value", [0, 1, None, "yes", np.bool_(True)])
+def test_what_is_no_flag(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^resume must be True or False"):
+        arguments.flag("resume", value)
+
+
+@pytest.mark.parametrize("value", ["", "a\0b", b"runs", 3, None, Path, Unspeakable()])
+def test_what_is_no_path(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^chart must be a path"):
+        arguments.folder("chart", value)
+
+
+def test_a_path_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert arguments.folder("chart", "runs/1") == tmp_path / "runs" / "1"
+
+
+@pytest.mark.parametrize("value", ["rase", 3, ["race"], {}])
+def test_an_unknown_name_is_told_with_the_possible_ones(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"There is no strategy .* 'autotrainer', 'race'"):
+        arguments.one_of("strategy", value, ["race", "autotrainer"])
+
+
+@pytest.mark.parametrize("value", ["x" * 10_000, list(range(10_000)), "a\nb", Unspeakable()])
+def test_whatever_is_quoted_stays_short(value: Any) -> None:
+    shown = arguments.quoted(value)
+    assert len(shown) < 120
+    assert "\n" not in shown

@@ -1,0 +1,22 @@
+import pytest
+
+from sickbay.printable import one_line, printable
+
+
+@pytest.mark.parametrize("text", ["encoder.0", "gewöhnlich", "层", "⚠ a\n\tb", "👩‍🔬"])
+def test_text_stays_as_it_is(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    "harm", ["\x1b[2J", "\x9b2J", "\r", "\x07", "\x08", "\u202e", "\x00", "\ud800", "\u2028"]
+)
+def test_what_a_terminal_obeys_becomes_visible(harm: str) -> None:
+    shown = printable(f"a{harm}b")
+    assert harm[0] not in shown
+    assert "\\" in shown
+    shown.encode()
+
+
+def test_one_line_has_no_line_break() -> None:
+    assert one_line("a\n  b\r\nc\x1b[31m") == "a b c\\x1b[31m"
