@@ -16,6 +16,7 @@ from sickbay.doctor.governor import Governor
 from sickbay.doctor.numbers import numbers_of, told
 from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, WAITING, Record
 from sickbay.doctor.ward import Ward
+from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -71,7 +72,8 @@ class Doctor:
 
     def __repr__(self) -> str:
         found, cost = len(self._record.findings), f"{self.overhead:.1%}"
-        return f"<Doctor at step {self._history.step}: {found} findings, {cost} of the time>"
+        step = self._guard.run("history", lambda: self._history.step)
+        return f"<Doctor at step {step}: {found} findings, {cost} of the time>"
 
     @property
     def findings(self) -> list[Finding]:
@@ -93,7 +95,7 @@ class Doctor:
     @property
     def history(self) -> History:
         """The readings so far."""
-        self._book_passed()
+        self._guard.run("doctor", self._book_passed)
         self._guard.run("doctor", self._wait)
         return self._history
 
@@ -106,12 +108,12 @@ class Doctor:
     def example(self) -> tuple[Tensor, ...]:
         """The inputs of the newest training batch, as far as they are tensors."""
         replay = self._probe.replay
-        return () if replay is None else tuple(replay.inputs())
+        return () if replay is None else tuple(self._guard.run("example", replay.inputs) or ())
 
     @property
     def overhead(self) -> float:
         """The fraction of the loop's time that was spent in sickbay."""
-        return self._governor.overhead
+        return self._guard.run("overhead", lambda: self._governor.overhead) or 0.0
 
     def step(
         self,
@@ -135,18 +137,18 @@ class Doctor:
         """
         start = perf_counter()
         if self._record.to_raise:
-            self._record.stop()
+            raise Diagnosed(self._record.taken())
         try:  # not by the guard's `run`: this is the one path that every microsecond counts on
             if self._uneventful and self._pass(loss, metrics, start):
                 return []
+            if self._probe.batch.due:
+                self._guard.run("batch", self._probe.batch.given, loss, outputs, targets)
+            if "doctor" not in self._guard.off:
+                return self._step(loss, metrics, start)
         except Exception as error:
             self._guard.fail("doctor", error)
-        if self._probe.batch.due:
-            self._guard.run("batch", self._probe.batch.given, loss, outputs, targets)
-        new = self._guard.run("doctor", self._step, loss, metrics, start)
-        if new is None:
-            self._retire()
-        return new or []
+        self._guard.run("retiring", self._retire)
+        return []
 
     def epoch(self, **metrics: Tensor | float) -> list[Finding]:
         """Tell the doctor that an epoch is over, with what was evaluated; return what it found."""
@@ -158,8 +160,8 @@ class Doctor:
             self._closed = True
             self._guard.run("passed steps", self._book_passed)
             self._guard.run("doctor", self._wait)
-            self._retire()
-            self._record.close()
+            self._guard.run("retiring", self._retire)
+            self._guard.run("record", self._record.close)
 
     def __enter__(self) -> Doctor:
         return self
@@ -220,8 +222,8 @@ class Doctor:
     def _retire(self) -> None:
         """Take every hook away: what they bring would not be collected any more."""
         if not self._retired:
-            self._retired = True
-            self._guard.run("retiring", self._probe.close)
+            self._retired, self._uneventful = True, 0
+            self._guard.run("end of probing", self._probe.close)
             if self._nurse is not None:
                 self._guard.run("end of treatment", self._nurse.close)
 

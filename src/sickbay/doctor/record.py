@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
 from sickbay.doctor.ward import Verdict
-from sickbay.errors import Diagnosed
 from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -96,10 +95,10 @@ class Record:
         else:
             self.guard.run("voice", self._announce, finding, treated)
 
-    def stop(self) -> None:
-        """Raise what was found since the last time."""
+    def taken(self) -> list[Finding]:
+        """Return what is to be raised, once."""
         findings, self.to_raise = self.to_raise, []
-        raise Diagnosed(findings)
+        return findings
 
     def consequence(self, finding: Finding, cause: str) -> None:
         """Keep a problem that an earlier finding explains, and mention it."""

@@ -15,7 +15,7 @@ from sickbay.readings import COLUMN, Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy, computes
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Handles, Hook, first_tensor, is_transformed
+from sickbay.vitals.hooks import Handles, Hook, can_be_hooked, first_tensor, is_transformed
 from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
 
@@ -68,7 +68,7 @@ class Activations:
     kind: Kind = "activation"
 
     def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock, meter: Meter) -> None:
-        self._anatomy, self._guard, self._clock, self._meter = anatomy, guard, clock, meter
+        self.anatomy, self.guard, self._clock, self._meter = anatomy, guard, clock, meter
         self._hooks = Handles()
         self._listeners: dict[nn.Module, _Listener] = {}
         self._taken = Taken()
@@ -85,13 +85,13 @@ class Activations:
     def arm(self, due: bool) -> None:
         """Hook every layer, or unhook them all."""
         self._forget()
-        self.due = due and "activation" not in self._guard.off
+        self.due = due and "activation" not in self.guard.off
         if not self.due and self.compiled is False:
             self._hooks.remove()
         elif self.due and not self._hooks:
             known, self._listeners = self._listeners, {}
-            for name, module in self._anatomy.modules.items():
-                if computes(module):
+            for name, module in self.anatomy.modules.items():
+                if computes(module) and can_be_hooked(module):
                     listener = known.get(module) or _Listener(self, module)
                     listener.name = name
                     self._listeners[module] = listener
@@ -161,7 +161,7 @@ class Activations:
 
     def _in_training(self) -> bool:
         in_backward = torch._C._current_graph_task_id() != -1  # checkpointing computes it again
-        return self._anatomy.model.training and torch.is_grad_enabled() and not in_backward
+        return self.anatomy.model.training and torch.is_grad_enabled() and not in_backward
 
     def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
         if unit_dim:
@@ -201,9 +201,10 @@ class _Listener(Hook):
     """
 
     def __init__(self, owner: Activations, module: nn.Module) -> None:
+        super().__init__(owner.guard, "activation", self._hear)
         parameter = next(module.parameters(), None)
         if parameter is None:
-            parameter = next(owner._anatomy.model.parameters())
+            parameter = next(owner.anatomy.model.parameters())
         device = parameter.device
         self.owner = owner
         self.name = ""
@@ -212,12 +213,13 @@ class _Listener(Hook):
         for each in (self.buffer, self.filled):  # so that CUDA graphs may write to them
             each._dynamo_static_input_type = "guarded"  # type: ignore[attr-defined]
 
-    def __call__(self, module: nn.Module, _inputs: Any, output: Any) -> None:
-        if torch.compiler.is_compiling():
-            if self.owner.due:  # so there are two graphs, one that listens and one that does not
-                self._copy_sample(output)
-        elif not is_transformed():
-            self.owner._guard.run("activation", self.owner.hear, self.name, module, output)
+    def _hear(self, module: nn.Module, _inputs: Any, output: Any) -> None:
+        if not is_transformed():
+            self.owner.hear(self.name, module, output)
+
+    def compiled(self, _module: nn.Module, _inputs: Any, output: Any) -> None:
+        if self.owner.due:  # so there are two graphs, one that listens and one that does not
+            self._copy_sample(output)
 
     def _copy_sample(self, output: Any) -> None:
         tensor = first_tensor(output)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Handles, Hook, unwrap
+from sickbay.vitals.hooks import Handles, Hook, can_be_hooked, unwrap
 
 
 class Anatomy:
@@ -33,8 +33,9 @@ class Anatomy:
         changed = self._sort()
         if changed:
             self._hooks.remove()
-            for module in self.modules.values():
-                self._hooks.add(module.register_forward_pre_hook(Hook(self._called)))
+            hook = Hook(self._guard, "order", self._called)
+            for module in filter(can_be_hooked, self.modules.values()):
+                self._hooks.add(module.register_forward_pre_hook(hook))
             self._calls.clear()
             self.settled = False
         return changed
@@ -94,10 +95,6 @@ class Anatomy:
         )
 
     def _called(self, module: nn.Module, _inputs: Any) -> None:
-        if not torch.compiler.is_compiling():
-            self._guard.run("order", self._note_call, module)
-
-    def _note_call(self, module: nn.Module) -> None:
         if self.model.training and torch.is_grad_enabled():
             self._calls.setdefault(module, len(self._calls))
 

@@ -17,7 +17,14 @@ from sickbay.readings import Kind, Numbers, Setup, Table
 from sickbay.vitals import graph, losses
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Hook, first_tensor, is_transformed, weakly
+from sickbay.vitals.hooks import (
+    Handles,
+    Hook,
+    can_be_hooked,
+    first_tensor,
+    is_transformed,
+    weakly,
+)
 from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
 from sickbay.vitals.replay import LARGE, Replay, excerpt
@@ -44,7 +51,7 @@ class Batch:
         meter: Meter,
     ) -> None:
         self._model, self._optimized, self._replay = model, optimized, replay
-        self._guard, self._clock, self._meter = guard, clock, meter
+        self.guard, self._clock, self._meter = guard, clock, meter
         self._searched = False
         self._deaf = False  # no output was seen at a whole step: the model is compiled
         self._output: Tensor | None = None
@@ -58,20 +65,28 @@ class Batch:
         self.scalars: dict[str, float] = {}
         self.due = False
         # It stays: a model that is compiled with a hook would be compiled anew without it.
-        self._hook = model.register_forward_hook(Hook(self._leave))
+        self._hooks = Handles()
+        if can_be_hooked(model):
+            self._hooks.add(model.register_forward_hook(Hook(guard, self.kind, self._leave)))
         losses.listen(self)
 
     def arm(self, due: bool) -> None:
         """Be ready for the next step, or for none."""
         self._forget()
-        self.due = due and "batch" not in self._guard.off
+        self.due = due and "batch" not in self.guard.off
         if self._replay is not None:
             self._replay.wanted = self.due
 
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         """Note what a loss module has compared."""
-        if self.due and len(self._pairs) < PAIRS and not self._meter.blocked:
-            self._guard.run("batch", self._note, loss, outputs, targets, value)
+        if not self.due or len(self._pairs) >= PAIRS or self._meter.blocked or is_transformed():
+            return
+        if not outputs.is_floating_point() or not self._is_ours(outputs):
+            return
+        with self._clock.timing("batch"):
+            output = graph.activation(outputs.grad_fn)[0]
+            value = value.detach() if isinstance(value, Tensor) and not value.ndim else None
+            self._pairs.append(Pair.of(outputs, targets, loss, output, value))
 
     def given(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Note what the user has handed over."""
@@ -109,12 +124,11 @@ class Batch:
         """Learn from what was seen; return its table, None if it was nothing."""
         pairs = seen.pairs or recovered(seen)
         self._learn(seen, pairs)
-        rows = {
-            "input": _measured([seen.inputs]),
-            "output": _measured([pair.outputs for pair in pairs] if pairs else [seen.output]),
-            "target": _measured([pair.targets for pair in pairs]),
-        }
-        found = {name: row for name, row in rows.items() if row is not None}
+        found = _measured(
+            input=[seen.inputs],
+            output=[pair.outputs for pair in pairs] if pairs else [seen.output],
+            target=[pair.targets for pair in pairs],
+        )
         outputs = pairs[-1].outputs if pairs else seen.output
         differing = nan if outputs is None else spread(outputs)
         self.scalars = {} if isnan(differing) else {"output_spread": differing}
@@ -122,16 +136,13 @@ class Batch:
 
     def close(self) -> None:
         losses.forget(self)
-        self._hook.remove()
+        self._hooks.remove()
         self.arm(False)
 
     def _leave(self, model: nn.Module, _args: Any, output: Any) -> None:
-        if torch.compiler.is_compiling() or not self.due or not model.training:
-            return
-        if self._meter.blocked:
-            return
-        if torch.is_grad_enabled() and not is_transformed():
-            self._guard.run("batch", self._note_output, output)
+        wanted = self.due and model.training and not self._meter.blocked
+        if wanted and torch.is_grad_enabled() and not is_transformed():
+            self._note_output(output)
 
     def _note_output(self, output: Any) -> None:
         tensor = first_tensor(output)
@@ -141,8 +152,8 @@ class Batch:
         self._gradient = None
         if tensor.grad_fn is not None and tensor.numel() <= LARGE:
             self._unhook()
-            keep = unserializable_hook(weakly(self._keep_gradient))  # type: ignore[no-untyped-call]
-            self._handle = tensor.register_hook(keep)  # type: ignore[no-untyped-call]
+            keep = weakly(self.guard, self.kind, self._keep_gradient)
+            self._handle = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
 
     def _keep(self, outputs: Tensor) -> None:
         self._output, self._shape = excerpt(outputs), tuple(outputs.shape)
@@ -150,14 +161,6 @@ class Batch:
 
     def _keep_gradient(self, gradient: Tensor) -> None:
         self._gradient = gradient.detach()
-
-    def _note(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
-        if is_transformed() or not outputs.is_floating_point() or not self._is_ours(outputs):
-            return
-        with self._clock.timing("batch"):
-            output = graph.activation(outputs.grad_fn)[0]
-            value = value.detach() if isinstance(value, Tensor) and not value.ndim else None
-            self._pairs.append(Pair.of(outputs, targets, loss, output, value))
 
     def _is_ours(self, outputs: Tensor) -> bool:
         """Tell whether these come from the model, rather than from one that it feeds."""
@@ -234,9 +237,15 @@ def spread(outputs: Tensor) -> float:
     return float(flat.var(0, unbiased=False).mean().sqrt()) / size if size else 0.0
 
 
-def _measured(tensors: Sequence[Tensor | None]) -> Numbers | None:
-    rows = [measure([tensor])[0] for tensor in tensors if tensor is not None and tensor.numel()]
-    return merge(np.stack(rows)) if rows else None
+def _measured(**named: Sequence[Tensor | None]) -> dict[str, Numbers]:
+    """Return a row for each name that has values; all are measured together, which is cheaper."""
+    there = {
+        name: [each for each in tensors if each is not None and each.numel()]
+        for name, tensors in named.items()
+    }
+    rows = measure([each for tensors in there.values() for each in tensors])
+    parts = np.split(rows, np.cumsum([len(tensors) for tensors in there.values()])[:-1])
+    return {name: merge(part) for name, part in zip(there, parts, strict=True) if len(part)}
 
 
 def _some(targets: Tensor) -> Any:

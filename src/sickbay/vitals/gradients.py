@@ -101,8 +101,12 @@ class Gradients:
             if self._sentinel is None:
                 self._sentinel = list((self.held or self._anatomy.parameters).values())[-1]
             self._handles = [
-                self._sentinel.register_hook(weakly(self._arriving)),  # type: ignore[no-untyped-call]
-                self._sentinel.register_post_accumulate_grad_hook(weakly(self._arrived)),  # type: ignore[no-untyped-call]
+                self._sentinel.register_hook(  # type: ignore[no-untyped-call]
+                    weakly(self._guard, "clearing", self._arriving)
+                ),
+                self._sentinel.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
+                    weakly(self._guard, "gradient", self._arrived)
+                ),
             ]
 
     def take(
@@ -157,9 +161,6 @@ class Gradients:
                 self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 
     def _arriving(self, _grad: Tensor) -> None:
-        self._guard.run("clearing", self._note_start)
-
-    def _note_start(self) -> None:
         before = None if self._sentinel is None else self._sentinel.grad
         if before is not None and self._meter.late:
             return  # to know it the device would have to be waited for
@@ -169,14 +170,14 @@ class Gradients:
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
             self._queued = True
-            torch.autograd.Variable._execution_engine.queue_callback(self._backward_ended)
+            ended = self._guard.shell("gradient", self._backward_ended)
+            torch.autograd.Variable._execution_engine.queue_callback(ended)
 
     def _backward_ended(self) -> None:
         self._queued = False
-        if self._meter.blocked:
-            return
-        with self._clock.timing("gradient"):
-            self._guard.run("gradient", self._take_raw)
+        if not self._meter.blocked:
+            with self._clock.timing("gradient"):
+                self._take_raw()
 
     def _take_raw(self) -> None:
         self._anatomy.learn_order()

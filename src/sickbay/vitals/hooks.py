@@ -3,27 +3,52 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
+
+from sickbay.errors import SickbayError
+from sickbay.vitals.guard import Guard
+
+NO_SCRIPT = "torch.jit.script cannot compile a model that is watched; call doctor.close() first."
+# Before torch 2.7 an export cannot be told from a compilation.
+_is_exporting = getattr(torch.compiler, "is_exporting", lambda: False)
 
 
 class Hook:
     """A hook that a copied or pickled model carries along as one that does nothing.
 
     It turns into a function of the standard library, so the copy needs no sickbay to be loaded.
+    In an exported graph it leaves nothing.
     """
 
-    def __init__(self, call: Callable[..., None]) -> None:
-        self.call = call
+    __name__ = "sickbay_hook"  # torch asks every hook for one
+
+    def __init__(self, guard: Guard, part: str, call: Callable[..., None]) -> None:
+        self._guard, self._part, self._call = guard, part, call
 
     def __call__(self, *args: Any) -> None:
-        self.call(*args)
+        if not torch.compiler.is_compiling():
+            self._guard.run(self._part, self._call, *args)
+        elif not _is_exporting():
+            self.compiled(*args)
+
+    def compiled(self, *args: Any) -> None:
+        """Become part of a compiled graph; nothing but tensor operations may happen here."""
+
+    @property
+    def __globals__(self) -> Any:  # what torch.jit.script asks for next
+        raise SickbayError(NO_SCRIPT)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (nullcontext(), "__exit__")
+
+
+def can_be_hooked(module: nn.Module) -> bool:
+    """Tell whether a module takes forward hooks; scripted ones take none."""
+    return not isinstance(module, torch.jit.ScriptModule)
 
 
 def unwrap(model: nn.Module) -> nn.Module:
@@ -49,17 +74,18 @@ class Handles:
             self._handles.pop().remove()
 
 
-def weakly(method: Callable[[Any], None]) -> Callable[[Any], None]:
+def weakly(guard: Guard, part: str, method: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return a hook for a tensor that does not keep its owner alive.
 
     Torch holds such hooks where the garbage collector cannot see them, so an owner that holds the
     tensor in turn would never go.
     """
-    reference = WeakMethod(method)
+    owner, keeper = WeakMethod(method), ref(guard)
 
     def call(value: Any) -> None:
-        if (alive := reference()) is not None:
-            alive(value)
+        alive, there = owner(), keeper()
+        if alive is not None and there is not None:
+            there.run(part, alive, value)
 
     return call
 

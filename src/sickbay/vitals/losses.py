@@ -1,15 +1,21 @@
 """Hearing what loss modules are fed: they belong to no model, so they cannot be hooked one by one.
 
 `torch.nn.modules.loss._Loss` gets a `__call__` of its own while anybody listens. Other modules are
-not touched by that, and a compiled graph goes through it as if it were not there.
+not touched by that.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any, Protocol
 from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
+
+from sickbay.vitals.guard import Guard
+from sickbay.vitals.patch import Patch
 
 NAMES = {
     "CrossEntropyLoss": "cross_entropy",
@@ -31,6 +37,8 @@ NAMES = {
 class Listener(Protocol):
     """Whoever wants to hear of losses."""
 
+    guard: Guard
+
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         """Take note that a loss has compared these, and what came out."""
 
@@ -40,23 +48,25 @@ _listeners: WeakSet[Listener] = WeakSet()  # weak, so that a forgotten listener 
 
 def listen(listener: Listener) -> None:
     """Tell `listener` of every loss module that is called from now on."""
-    if not _listeners:
-        _Loss.__call__ = _call  # type: ignore[method-assign]
     _listeners.add(listener)
+    _patch.put_on()
 
 
 def forget(listener: Listener) -> None:
     """Stop that."""
     _listeners.discard(listener)
-    if not _listeners and vars(_Loss).get("__call__") is _call:
-        del _Loss.__call__
+    if not _listeners:
+        _patch.take_off()
 
 
-def _call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-    value = nn.Module.__call__(self, *args, **kwargs)
-    if not torch.compiler.is_compiling() and torch.is_grad_enabled():
-        fed = (*args, *kwargs.values())
-        if len(fed) > 1 and isinstance(fed[0], Tensor) and isinstance(fed[1], Tensor):
-            for listener in list(_listeners):
-                listener.heard(NAMES.get(type(self).__name__, ""), fed[0], fed[1], value)
-    return value
+def _called(loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
+    if len(fed) < 2 or not torch.is_grad_enabled():
+        return
+    outputs, targets = fed[:2]
+    if isinstance(outputs, Tensor) and isinstance(targets, Tensor):
+        name = NAMES.get(type(loss).__name__, "")
+        for listener in list(_listeners):
+            listener.guard.run("batch", listener.heard, name, outputs, targets, value)
+
+
+_patch = Patch(_Loss, "__call__", after=_called)

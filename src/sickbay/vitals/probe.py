@@ -52,7 +52,7 @@ class Probe:
         self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock, meter)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
-        self._guard, self._clock = guard, clock
+        self.guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
         self._canary = Canary()
@@ -65,8 +65,9 @@ class Probe:
         self._has_modes = any(map(acts_by_mode, self.anatomy.model.modules()))
         self._hold()
         for optimizer in self.optimizers:
-            self._hooks.add(optimizer.register_step_pre_hook(self._before_step))
-            self._hooks.add(optimizer.register_step_post_hook(self._after_step))
+            before, after = guard.shell("probe", self._before_step), self._after_step
+            self._hooks.add(optimizer.register_step_pre_hook(before))
+            self._hooks.add(optimizer.register_step_post_hook(guard.shell("probe", after)))
         scaler.listen(self)
 
     def arm(self, kinds: Collection[Kind]) -> None:
@@ -149,11 +150,11 @@ class Probe:
         if not (part.due or closer):
             return None
         with self._clock.timing(part.kind):
-            return self._guard.run(part.kind, part.release)
+            return self.guard.run(part.kind, part.release)
 
     def _made(self, kind: Kind, make: Any, *args: Any) -> list[Table]:
         with self._clock.timing(kind):
-            table = self._guard.run(kind, make, *args)
+            table = self.guard.run(kind, make, *args)
         return [] if table is None else [table]
 
     def learning_rates(self) -> dict[str, float]:
@@ -238,7 +239,7 @@ class Probe:
         turn, key = self._turn, id(optimizer)
         turn.steps[key] = turn.steps.get(key, 0) + 1
         self.in_eval = self._has_modes and not self.anatomy.model.training
-        rate = optimizer.param_groups[0].get("lr")
+        rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
         if type(rate) is float and rate > self._rate_limit:
             turn.strange = True
         if self.quiet and not turn.scaled and not turn.strange and self._canary.is_alive():
@@ -246,13 +247,13 @@ class Probe:
             return
         charged = self._clock.total
         closure = args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
-        self._guard.run("probe", self._on_step, optimizer, closure is not None)
+        self._on_step(optimizer, closure is not None)
         self._clock.add("books", perf_counter() - start - (self._clock.total - charged))
 
     def _after_step(self, optimizer: Optimizer, *_: Any) -> None:
         if self._expected is not None:
             closure, self._expected = self._expected, None
-            self._guard.run("probe", self._on_stepped, optimizer, closure)
+            self._on_stepped(optimizer, closure)
 
     def _on_step(self, optimizer: Optimizer, closure: bool) -> None:
         self._expected = None
@@ -264,7 +265,7 @@ class Probe:
             self._use_gradients(optimizer, self._held[optimizer])
         if self.weights.due or self._turn.alarm or self._turn.strange:
             with self._clock.timing("weight"):
-                self._guard.run("weight", self.weights.take, self._held[optimizer])
+                self.guard.run("weight", self.weights.take, self._held[optimizer])
             self._expected = closure
         elif closure:
             self._expected = True
@@ -273,7 +274,7 @@ class Probe:
         if closure:  # backward ran inside the step
             self._use_gradients(optimizer, self._held[optimizer], updated=True)
         with self._clock.timing("weight"):
-            self._guard.run("weight", self.weights.updated)
+            self.guard.run("weight", self.weights.updated)
 
     def _read_without_optimizer(self) -> None:
         self._turn.steps[id(None)] = 1
@@ -281,7 +282,7 @@ class Probe:
         self._use_gradients(None, self.anatomy.parameters, updated=True)
         if self.weights.due:
             with self._clock.timing("weight"):
-                self._guard.run("weight", self.weights.take, self.anatomy.parameters)
+                self.guard.run("weight", self.weights.take, self.anatomy.parameters)
 
     def _use_gradients(
         self,
@@ -303,7 +304,7 @@ class Probe:
         if self.meter.late and not self.gradients.due:
             return
         if not self.gradients.due:
-            norms = self._guard.run("pulse", gradient_norms, parameters)
+            norms = self.guard.run("pulse", gradient_norms, parameters)
             if norms is None:
                 return
             norm = self._turn.norms[id(optimizer)] = float(scale) * hypot(*norms)
@@ -312,13 +313,13 @@ class Probe:
                 return  # else look closer, once
         with self._clock.timing("gradient"):
             take, key = self.gradients.take, id(optimizer)
-            self._guard.run("gradient", take, key, parameters, scale, self._turn.scaled)
+            self.guard.run("gradient", take, key, parameters, scale, self._turn.scaled)
         if not self.meter.late and not self._alarmed and not self.gradients.is_finite():
             self._turn.alarm = True
             # Once the weights are updated a second pass would only show what they have become.
             if self.replay is not None and not self.activations.due and not updated:
                 with self._clock.timing("replay"):
-                    self._guard.run("replay", self.replay.take)
+                    self.guard.run("replay", self.replay.take)
 
     def _fell_silent(self, optimizer: Optimizer | None, silent: int) -> bool:
         """Tell whether more gradients are all zero than the last time."""
@@ -332,7 +333,7 @@ class Probe:
         with self._clock.timing("gradient"):
             make = taken.gradients.tables
             order = self.anatomy.parameters
-            tables = self._guard.run("gradient", make, taken.step, turn.scaled, order) or []
+            tables = self.guard.run("gradient", make, taken.step, turn.scaled, order) or []
         if tables:
             held = {name for each in self._held.values() for name in each}
             turn.norms = {0: table_norm(tables[0], held)}

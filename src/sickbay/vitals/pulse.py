@@ -25,6 +25,8 @@ def gradient_norms(parameters: Mapping[str, nn.Parameter]) -> list[float]:
 def plain(grad: Tensor) -> Tensor:
     """Return the values of a gradient in a precision that its norm fits into."""
     grad = grad.coalesce().values() if grad.is_sparse else grad.detach()
+    if grad.is_complex():
+        grad = torch.view_as_real(grad.resolve_conj())
     return grad if grad.dtype in EXACT else grad.float()
 
 
@@ -52,7 +54,7 @@ class Canary:
     def is_alive(self) -> bool:
         """Tell whether it is finite and of its usual size; True if that cannot be told cheaply."""
         grad = None if self._parameter is None else self._parameter.grad
-        if grad is None or not grad.is_cpu:  # the model may have moved since
+        if grad is None or not is_readable(grad):  # it may have become another kind since
             return True
         if grad.ndim != 1 or len(grad) > MOST:
             grad = grad.reshape(-1)[:MOST]

@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from sickbay.readings import Kind, Numbers, Table
 from sickbay.vitals.anatomy import Anatomy, computes
 from sickbay.vitals.guard import Guard
-from sickbay.vitals.hooks import Handles, Hook, first_tensor
+from sickbay.vitals.hooks import Handles, Hook, can_be_hooked, first_tensor
 from sickbay.vitals.meter import Meter
 from sickbay.vitals.moments import merge
+from sickbay.vitals.processes import is_one_of_several
 from sickbay.vitals.statistics import measure
 
 LARGE = 65_536  # values of a tensor above which only the first samples are kept
@@ -27,8 +28,9 @@ class Replay:
     """Keeps the newest training batch at hand, and can say what it makes of each layer.
 
     When a gradient is NaN the forward pass is over, and reading every layer at every step just in
-    case would cost too much. So the batch is run again: on a copy, because a forward pass may
-    change buffers, and with all random states put back.
+    case would cost too much. So the batch is run again: on a copy without hooks, because a forward
+    pass may change buffers and hooks may keep count, and with all random states put back. Where
+    others would notice all the same, it is not run.
     """
 
     kind: Kind = "activation"
@@ -43,7 +45,9 @@ class Replay:
         self._device = next(anatomy.model.parameters()).device.type
         self._autocast = torch.autocast(self._device, enabled=False)
         self._hooks = Handles()
-        self._hooks.add(anatomy.model.register_forward_pre_hook(Hook(self._keep), with_kwargs=True))
+        if can_be_hooked(anatomy.model):
+            hook = Hook(guard, "batch", self._keep)
+            self._hooks.add(anatomy.model.register_forward_pre_hook(hook, with_kwargs=True))
 
     def inputs(self) -> list[Tensor]:
         """Return the tensors of the newest batch."""
@@ -59,13 +63,18 @@ class Replay:
         if not all(bool(torch.isfinite(each).all()) for each in floats):
             self._rows, self._in_batch = {"input": merge(measure(floats))}, True
             return
-        model = copy.deepcopy(self._anatomy.model)
+        if not would_be_noticed():
+            self._run_again(*self._inputs)
+
+    def _run_again(self, args: Any, kwargs: Any) -> None:
+        original = self._anatomy.model
+        model = copy.deepcopy(original)
         for name, module in model.named_modules():
-            module._forward_hooks.clear()  # the user's own must not see this pass
-            if computes(module):
+            drop_hooks(module)
+            if computes(module) and can_be_hooked(module):
                 module.register_forward_hook(_Listener(name, self._rows))
-        args, kwargs = self._inputs
-        with random_states_kept(model), torch.no_grad(), self._autocast, suppress(_Found):
+        states = random_states_kept(model), buffers_kept(original)
+        with states[0], states[1], torch.no_grad(), self._autocast, suppress(_Found):
             model(*args, **kwargs)
             self._rows = {}  # this time all was finite: that proves nothing
 
@@ -87,12 +96,12 @@ class Replay:
         self._inputs = tuple(first_samples(tensors)), {}
 
     def _keep(self, model: nn.Module, args: Any, kwargs: Any) -> None:
-        if torch.compiler.is_compiling() or not model.training or not torch.is_grad_enabled():
+        if not model.training or not torch.is_grad_enabled():
             return
         if not self._meter.late:
             self._inputs = args, kwargs
         elif self.wanted and not self._meter.blocked:
-            self._guard.run("batch", self._keep_some, args, kwargs)
+            self._keep_some(args, kwargs)
         if torch.is_autocast_enabled(self._device):
             self._autocast = torch.autocast(self._device, torch.get_autocast_dtype(self._device))
 
@@ -134,6 +143,32 @@ class _Listener:
             self.rows[self.name] = measure([tensor])[0]
         if not is_finite:
             raise _Found
+
+
+def would_be_noticed() -> bool:
+    """Tell whether a second pass would be seen: by other processes, or hooks of every module."""
+    kinds = ("_global_forward_pre_hooks", "_global_forward_hooks")
+    return is_one_of_several() or any(getattr(nn.modules.module, kind, None) for kind in kinds)
+
+
+def drop_hooks(module: nn.Module) -> None:
+    """Take every hook from a module that is a copy."""
+    for name, hooks in vars(module).items():
+        if name.endswith("_hooks") and isinstance(hooks, dict):
+            hooks.clear()
+
+
+@contextmanager
+def buffers_kept(model: nn.Module) -> Iterator[None]:
+    """Put the buffers of a model back afterwards: a copy may share modules with its original."""
+    before = [(each, each._version, each.detach().clone()) for each in model.buffers()]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, version, kept in before:
+                if buffer._version != version:
+                    buffer.copy_(kept)
 
 
 @contextmanager
