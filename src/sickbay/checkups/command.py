@@ -14,8 +14,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 
 from sickbay.checkups.examination import checkup
@@ -25,6 +23,7 @@ from sickbay.checkups.writing import written
 from sickbay.errors import UsageError, unknown
 from sickbay.problems.profiles import EVERY as PROBLEMS
 from sickbay.reports.examined import show
+from sickbay.screen import Console, Table
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
 SHAPE = re.compile(r"(\d+(?:x\d+)*)(?::(\d+))?")

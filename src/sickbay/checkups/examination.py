@@ -9,8 +9,6 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.progress import Progress
 from torch import nn
 from torch.nn.parameter import UninitializedParameter
 from torch.utils.data import DataLoader
@@ -24,6 +22,7 @@ from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
 from sickbay.errors import UsageError, unknown
+from sickbay.screen import Console, Progress
 from sickbay.tasks import TASKS, Task
 
 Test = str | Statement | type[Statement]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from rich.console import Console
 
 from sickbay.demo.patients import PATIENTS
 from sickbay.repairs import Outcome, repair
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import Terms, Training
+from sickbay.screen import Console
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from torch import Tensor, nn
 
 from sickbay.demo.circles import circles
@@ -22,6 +20,14 @@ from sickbay.findings import Finding
 from sickbay.inject import Fault
 from sickbay.problems.profiles import EVERY
 from sickbay.reports import terminal
+from sickbay.screen import (
+    BarColumn,
+    Console,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 BATCH = 128
 Batch: TypeAlias = tuple[Tensor, Tensor]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from math import isfinite
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Column
+from sickbay.screen import (
+    BarColumn,
+    Column,
+    Console,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 WIDTH = 40  # of the name of what is in training
 

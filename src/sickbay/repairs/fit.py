@@ -10,7 +10,6 @@ from hashlib import sha256
 from typing import Any, Literal
 
 import torch
-from rich.console import Console
 from torch import nn
 from torch.optim import Optimizer
 
@@ -33,6 +32,7 @@ from sickbay.repairs.sending import check_sendable
 from sickbay.repairs.training import Terms
 from sickbay.repairs.trial import check_fit, check_loss
 from sickbay.repairs.workers import Workers, check_workers, crew_of
+from sickbay.screen import Console
 
 Strategy = Literal["race", "autotrainer"]
 STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}

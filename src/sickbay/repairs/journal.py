@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.text import Text
 
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
@@ -18,6 +16,7 @@ from sickbay.remedies import Remedy
 from sickbay.repairs.bar import Bar
 from sickbay.repairs.outcome import Attempt, Outcome, plain
 from sickbay.reports import terminal
+from sickbay.screen import Console, Text
 
 ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
 

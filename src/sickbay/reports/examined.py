@@ -5,10 +5,8 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
 from sickbay.reports.terminal import SIGNS
+from sickbay.screen import Console, Text
 
 if TYPE_CHECKING:
     from sickbay.checkups.report import Report, Result

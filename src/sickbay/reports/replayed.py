@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
+from sickbay.screen import Table, Text
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod

@@ -8,13 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
-
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.reports import plots, replayed
+from sickbay.screen import Console, Progress
 from sickbay.tuning import summary
 from sickbay.tuning.calibration import calibrate
 from sickbay.tuning.reading import read

@@ -1,0 +1,21 @@
+"""rich, imported so that no random number of the user's is drawn.
+
+rich draws one from `random` when it is imported: a loop that draws from there too would go another
+way from then on. So everybody here imports rich from this module.
+"""
+
+import random
+
+_state = random.getstate()
+try:
+    from rich.console import Console as Console
+    from rich.progress import BarColumn as BarColumn
+    from rich.progress import MofNCompleteColumn as MofNCompleteColumn
+    from rich.progress import Progress as Progress
+    from rich.progress import TextColumn as TextColumn
+    from rich.progress import TimeElapsedColumn as TimeElapsedColumn
+    from rich.table import Column as Column
+    from rich.table import Table as Table
+    from rich.text import Text as Text
+finally:
+    random.setstate(_state)
