@@ -19,4 +19,4 @@ def test_what_a_terminal_obeys_becomes_visible(harm: str) -> None:
 
 
 def test_one_line_has_no_line_break() -> None:
-    assert one_line("a\n  b\r\nc\x1b[31m") == "a b c\\x1b[31m"
+    assert one_line("a\n  b\r\nc\x1b[31m") == "a   b c\\x1b[31m"

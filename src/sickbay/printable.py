@@ -26,7 +26,7 @@ def one_line(text: str) -> str:
     >>> print(one_line("a\nb\x07"))
     a b\x07
     """
-    return printable(" ".join(text.split()))
+    return printable(" ".join(text.splitlines()))
 
 
 def _shown(character: str) -> str:

@@ -4,6 +4,8 @@ rich draws one from `random` when it is imported: a loop that draws from there t
 way from then on. So everybody here imports rich from this module.
 """
 
+from __future__ import annotations
+
 import random
 
 _state = random.getstate()
@@ -19,3 +21,10 @@ try:
     from rich.text import Text as Text
 finally:
     random.setstate(_state)
+
+
+class Screen(Console):
+    """A console of our own: where nobody reads any more it falls silent; rich ends the program."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True

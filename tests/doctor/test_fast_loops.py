@@ -84,13 +84,13 @@ def test_several_steps_in_one_turn_have_the_norm_of_the_last() -> None:
 def test_two_doctors_may_watch_one_optimizer() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    doctors = [watch(model, optimizer) for _ in range(2)]
+    doctors = [watch(part, optimizer) for part in (model, nn.Sequential(model))]
     for _ in range(3):
         loss = learn(model, optimizer, features())
         for doctor in doctors:
             doctor.step(loss)
-    for doctor in doctors:
-        assert table(doctor, "weight").row("0.weight")["update_ratio"] > 0
+    for doctor, name in zip(doctors, ("0.weight", "0.0.weight"), strict=True):
+        assert table(doctor, "weight").row(name)["update_ratio"] > 0
         doctor.close()
     assert not optimizer._optimizer_step_post_hooks
 

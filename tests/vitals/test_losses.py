@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
 
 from sickbay.vitals import losses
+from sickbay.vitals.guard import Guard
 from tests.models import mlp
 
 OUT, NUMBERS = torch.zeros(6, 4, requires_grad=True), torch.ones(6, 4)
@@ -24,6 +25,7 @@ class Ear:
     heard_of: list[tuple[str, Tensor, Tensor]] = field(default_factory=list)
 
     values: list[Any] = field(default_factory=list)
+    guard: Guard = field(default_factory=lambda: Guard(print))
 
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         self.heard_of.append((loss, outputs, targets))

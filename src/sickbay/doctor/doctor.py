@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.doctor import watched
 from sickbay.doctor.desk import Desk, Mail
 from sickbay.doctor.governor import Governor
 from sickbay.doctor.numbers import numbers_of, told
-from sickbay.doctor.record import UNHEARD, UNMOVED, UNSTEPPED, WAITING, Record
+from sickbay.doctor.record import SCRIPTED, UNHEARD, UNMOVED, UNSTEPPED, WAITING, Record
 from sickbay.doctor.ward import Ward
 from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
@@ -23,6 +24,7 @@ from sickbay.problems import Problem
 from sickbay.readings import Vitals
 from sickbay.vitals.alarm import Alarm, RiseAlarm
 from sickbay.vitals.clock import Clock
+from sickbay.vitals.hooks import can_be_hooked, unwrap
 from sickbay.vitals.meter import Meter, choose_meter
 from sickbay.vitals.probe import Probe
 from sickbay.vitals.round import Reading
@@ -53,7 +55,13 @@ class Doctor:
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
         meter = Meter() if record.treats else choose_meter(model.parameters())
+        if watched.discharge(unwrap(model)):
+            record.notice(watched.TAKEN_OVER)
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
+        watched.enter(unwrap(model), self, self._probe)
+        self._scripted = not all(map(can_be_hooked, model.modules()))
+        if self._scripted:
+            record.notice(SCRIPTED)
         parts = self._probe, self._guard, history, record.notice
         self._desk = Mail(*parts) if meter.late else Desk(*parts)
         if not on_cpu and not meter.late and not record.treats:
@@ -136,8 +144,8 @@ class Doctor:
             metrics: Other numbers of the step; `accuracy` is used where it is given.
         """
         start = perf_counter()
-        if self._record.to_raise:
-            raise Diagnosed(self._record.taken())
+        if self._record.to_raise and (found := self._guard.run("stopping", self._record.taken)):
+            raise Diagnosed(found)
         try:  # not by the guard's `run`: this is the one path that every microsecond counts on
             if self._uneventful and self._pass(loss, metrics, start):
                 return []
@@ -224,6 +232,7 @@ class Doctor:
         if not self._retired:
             self._retired, self._uneventful = True, 0
             self._guard.run("end of probing", self._probe.close)
+            watched.leave(self._probe.anatomy.model)
             if self._nurse is not None:
                 self._guard.run("end of treatment", self._nurse.close)
 
@@ -255,7 +264,7 @@ class Doctor:
         self._add(Vitals(step, self._history.epoch, time(), scalars, reading.tables))
         if reading.skipped:
             self._record.event("skipped_step", "a gradient scaler dropped the step")
-        if reading.unheard:
+        if reading.unheard and not self._scripted:
             self._record.notice(UNHEARD)
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH

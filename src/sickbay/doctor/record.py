@@ -15,6 +15,7 @@ from sickbay.problems import Problem
 from sickbay.readings import Setup, Vitals
 from sickbay.reports import terminal
 from sickbay.vitals.guard import Guard
+from sickbay.vitals.processes import is_first
 
 OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[Finding], object]
 
@@ -27,6 +28,10 @@ WAITING = (
 UNHEARD = (
     "no layer's output could be read at this step: the model was not called, or is in eval mode, "
     "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."
+)
+SCRIPTED = (
+    "modules made by torch.jit.script take no hooks: their gradients and weights are read, their "
+    "outputs are not."
 )
 
 
@@ -93,7 +98,7 @@ class Record:
         if self._on_finding == "stop":
             self.to_raise.append(finding)
         else:
-            self.guard.run("voice", self._announce, finding, treated)
+            self._announce(finding, treated)
 
     def taken(self) -> list[Finding]:
         """Return what is to be raised, once."""
@@ -106,14 +111,14 @@ class Record:
         self._add(Event(kind="consequence", step=finding.step, epoch=finding.epoch, text=text))
         self._planned(finding, cause)
         if self._on_finding in ("advise", "treat"):
-            self.guard.run("voice", terminal.say, text)
+            self._speak(terminal.say, text)
 
     def treatment(self, text: str, say: bool = True) -> None:
         """Keep that something was done to the loop, and say it."""
         self.event("treatment", text)
         if say:
             step = max(self._history.step, 0)
-            self.guard.run("voice", terminal.treated, f"step {step}  {text}")
+            self._speak(terminal.treated, f"step {step}  {text}")
 
     def event(self, kind: EventKind, text: str) -> None:
         """Keep something that has happened."""
@@ -126,13 +131,13 @@ class Record:
             self._said.add(text)
             self.event("notice", text)
             if self._on_finding != "silent":
-                self.guard.run("voice", terminal.say, text)
+                self._speak(terminal.say, text)
 
     def trouble(self, part: str, error: Exception) -> None:
         """Report that a part of ours has failed and is switched off. Called by the guard."""
         text = f"{part} failed and is switched off ({type(error).__name__}: {error})."
         self.event("trouble", text)
-        terminal.say(text)
+        self._speak(terminal.say, text)
 
     def close(self) -> None:
         """Finish the chart; what comes later is not written to it."""
@@ -147,9 +152,16 @@ class Record:
 
     def _announce(self, finding: Finding, treated: bool) -> None:
         if callable(self._on_finding):
-            self._on_finding(finding)
+            self.guard.run("on_finding", self._on_finding, finding)
         elif self._on_finding in ("advise", "treat"):
-            terminal.show(finding, "" if treated else self._advice(finding.problem))
+            self._speak(self._show, finding, treated)
+
+    def _show(self, finding: Finding, treated: bool) -> None:
+        terminal.show(finding, "" if treated else self._advice(finding.problem))
+
+    def _speak(self, say: Callable[..., None], *what: object) -> None:
+        """Print something; of several processes only the first does, since all see the same."""
+        self.guard.run("voice", lambda: say(*what) if is_first() else None)
 
     def _advice(self, problem: str) -> str:
         """Return what to try: the remedy with the best odds, as words and code; else in general."""

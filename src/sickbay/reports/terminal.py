@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sickbay.findings import Finding, Severity
+from sickbay.printable import one_line, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from sickbay.screen import Console
 
 SIGNS: Mapping[Severity, tuple[str, str]] = {
     "info": ("·", "cyan"),
@@ -28,12 +29,12 @@ def lines(finding: Finding, advice: str = "") -> list[str]:
     sign, _ = SIGNS[finding.severity]
     heads = ["  try  ", *["       "] * advice.count("\n")]
     told = [head + line for head, line in zip(heads, advice.splitlines(), strict=False)]
-    return [f"{sign} {finding}", *told]
+    return [f"{sign} {one_line(str(finding))}", *map(printable, told)]
 
 
 def show(finding: Finding, advice: str = "", console: Console | None = None) -> None:
     """Print a finding in colour, to the error stream unless a console is given."""
-    from rich.text import Text
+    from sickbay.screen import Text
 
     _, style = SIGNS[finding.severity]
     first, *rest = lines(finding, advice)
@@ -47,21 +48,21 @@ def show(finding: Finding, advice: str = "", console: Console | None = None) -> 
 
 def treated(text: str) -> None:
     """Print what was done to the loop."""
-    from rich.text import Text
+    from sickbay.screen import Text
 
-    line = Text(f"✚ {text}")
+    line = Text(f"✚ {one_line(text)}")
     line.stylize("green", 0, 1)
     _console().print(line, soft_wrap=True)
 
 
 def say(text: str) -> None:
     """Print a notice of sickbay about itself."""
-    from rich.text import Text
+    from sickbay.screen import Text
 
-    _console().print(Text(f"· sickbay: {text}", style="dim"), soft_wrap=True)
+    _console().print(Text(f"· sickbay: {one_line(text)}", style="dim"), soft_wrap=True)
 
 
 def _console() -> Console:
-    from rich.console import Console  # here, so that `import sickbay` does not wait for it
+    from sickbay.screen import Screen  # here, so that `import sickbay` does not wait for it
 
-    return Console(stderr=True)
+    return Screen(stderr=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
-
-import torch
 
 Call: TypeAlias = Callable[..., Any]
 
@@ -18,14 +17,17 @@ def _nothing(*_: Any) -> None:
 class Patch:
     """A method whose calls are told: `before(instance, args)`, then `after(instance, args, value)`.
 
-    What somebody else has put in its place is called as before, and stays when this is taken off.
-    What they wrap around it later stays too. A compiled graph goes through it as if it were not
-    there.
+    `wrapper` takes the method's place and hands its calls to `call`. It has no closure, or a graph
+    that was compiled through it would be compiled anew without it. What somebody else has put in
+    that place is called as before, and stays when this is taken off. What they wrap around it later
+    stays too.
 
     >>> class Greeter:
     ...     def greet(self, name):
     ...         return f"hello {name}"
-    >>> patch = Patch(Greeter, "greet", after=lambda who, args, value: print(args, value))
+    >>> def greet(self, *args, **kwargs):
+    ...     return patch.call(self, args, kwargs)
+    >>> patch = Patch(Greeter, "greet", greet, after=lambda who, args, value: print(args, value))
     >>> patch.put_on()
     >>> greeting = Greeter().greet("you")
     ('you',) hello you
@@ -33,59 +35,65 @@ class Patch:
     >>> greeting = Greeter().greet("you")
     """
 
-    def __init__(self, owner: type, name: str, *, before: Call = _nothing, after: Call) -> None:
-        self._owner, self._name, self._first, self._last = owner, name, before, after
-        self._top: Call | None = None  # the newest wrapper
-        self._inner: Call | None = None  # what it stands for; None: what is inherited
+    def __init__(
+        self, owner: type, name: str, wrapper: Call, *, after: Call, before: Call = _nothing
+    ) -> None:
+        self._owner, self._name, self._wrapper = owner, name, wrapper
+        self._before, self._after = before, after
+        # What the wrapper stands for, once for each place it has in the chain of wrappers; None is
+        # what is inherited.
+        self._inner: list[Call | None] = []
+        self._depth: Counter[int] = Counter()  # calls under way, by instance
         self._on = False
-        self._active: set[int] = set()  # instances whose call is under way
+        self.alone = True  # nobody else has wrapped the method
 
     def put_on(self) -> None:
         """Wrap the method, unless that is done already."""
         self._on = True
         now = vars(self._owner).get(self._name)
-        if now is None or now is not self._top:
-            self._inner, self._top = now, self._wrapper(now)
-            setattr(self._owner, self._name, self._top)
+        if now is not self._wrapper:
+            self._inner.append(now)
+            self.alone = self._inner == [None]
+            setattr(self._owner, self._name, self._wrapper)
 
     def take_off(self) -> None:
         """Put back what was there, unless somebody has wrapped it since: then it only passes on."""
         self._on = False
-        if self._top is None or vars(self._owner).get(self._name) is not self._top:
+        if not self._inner or vars(self._owner).get(self._name) is not self._wrapper:
             return
-        if self._inner is None:
+        inner = self._inner.pop()
+        if inner is None:
             delattr(self._owner, self._name)
         else:
-            setattr(self._owner, self._name, self._inner)
-        self._top = self._inner = None
+            setattr(self._owner, self._name, inner)
 
-    def _wrapper(self, inner: Call | None) -> Call:
-        owner, name = self._owner, self._name
-
-        def call(instance: Any, *args: Any, **kwargs: Any) -> Any:
-            # Inherited by `super`, so that a class beside this one has its turn.
-            bound = (
-                getattr(super(owner, instance), name) if inner is None else _bind(inner, instance)
-            )
-            # A wrapper below another one of ours has nothing to tell.
-            if torch.compiler.is_compiling() or not self._on or id(instance) in self._active:
+    def call(self, instance: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call what the wrapper stands for, and tell of it."""
+        key = id(instance)
+        depth = self._depth[key]  # the wrapper may stand below another one that calls it
+        bound = self._bound(instance, depth)
+        told = self._on and not depth
+        self._depth[key] += 1
+        try:
+            if not told:
                 return bound(*args, **kwargs)
-            self._active.add(id(instance))
-            try:
-                fed = (*args, *kwargs.values())
-                with suppress(Exception):
-                    self._first(instance, fed)
-                value = bound(*args, **kwargs)
-                with suppress(Exception):
-                    self._last(instance, fed, value)
-                return value
-            finally:
-                self._active.discard(id(instance))
+            fed = (*args, *kwargs.values())
+            with suppress(Exception):
+                self._before(instance, fed)
+            value = bound(*args, **kwargs)
+            with suppress(Exception):
+                self._after(instance, fed, value)
+            return value
+        finally:
+            self._depth[key] -= 1
+            if not self._depth[key]:
+                del self._depth[key]
 
-        return call
-
-
-def _bind(function: Call, instance: Any) -> Call:
-    """Return a function as the method of an instance, as looking it up there does."""
-    bind = getattr(function, "__get__", None)
-    return function if bind is None else bind(instance, type(instance))
+    def _bound(self, instance: Any, depth: int) -> Call:
+        """Return the method that this call stands for."""
+        inner = self._inner[max(len(self._inner) - 1 - depth, 0)] if self._inner else None
+        if inner is None:  # by `super`, so that a class beside this one has its turn
+            found: Call = getattr(super(self._owner, instance), self._name)
+            return found
+        bind = getattr(inner, "__get__", None)
+        return inner if bind is None else bind(instance, type(instance))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -48,4 +49,9 @@ def _after(scaler: GradScaler, fed: Sequence[Any], _value: Any) -> None:
         listener.guard.run("probe", listener.after_scaler, fed[0])
 
 
-_patch = Patch(GradScaler, "step", before=_before, after=_after)
+@wraps(GradScaler.step)
+def _step(self: GradScaler, *args: Any, **kwargs: Any) -> Any:
+    return _patch.call(self, args, kwargs)
+
+
+_patch = Patch(GradScaler, "step", _step, before=_before, after=_after)
