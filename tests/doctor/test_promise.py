@@ -67,7 +67,8 @@ def test_parameters_may_become_complex(every: Any) -> None:
 
 def test_an_optimizer_may_lose_its_groups() -> None:
     model = mlp()
-    optimizer = torch.optim.SGD([{"params": []}, {"params": list(model.parameters())}], lr=0.1)
+    groups: list[dict[str, Any]] = [{"params": []}, {"params": list(model.parameters())}]
+    optimizer = torch.optim.SGD(groups, lr=0.1)
     doctor = watch(model, optimizer)
     for step in range(6):
         if step == 3:
