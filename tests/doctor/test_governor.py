@@ -90,13 +90,13 @@ def test_the_budget_is_kept_when_prices_and_steps_vary(seed: int) -> None:
     assert governor.own_time <= most(governor, 2e-2, dict.fromkeys(ALL, 1e-2))
 
 
-@pytest.mark.parametrize(("reading", "least"), [(1e-5, 1900), (1e-3, 100), (1e-1, 2)])
+@pytest.mark.parametrize(("reading", "least"), [(1e-5, 1900), (1e-3, 90), (1e-1, 2)])
 def test_the_budget_is_used(reading: float, least: int) -> None:
     governor = Governor("auto", 0.01, ["gradient"])
     reads = sum(bool(lap(governor, step, 0.01, {"gradient": reading})) for step in range(2000))
     assert least <= reads <= 2000
     rate = AIM * 0.01 * 0.01 * 2 / 3 / reading
-    assert reads <= max(2, 2000 * rate + START_SECONDS / reading + 2)
+    assert reads <= max(2, 2000 * rate + START_SECONDS / reading + 3)
 
 
 def test_the_running_cost_is_paid_first() -> None:
@@ -210,14 +210,14 @@ def test_closer_looks_keep_to_the_budget() -> None:
 def test_a_kind_is_read_when_its_purse_holds_the_price() -> None:
     governor = Governor("auto", 0.01, ALL)
     governor.lap(1.0, {"activation": 5.0})
-    governor.lap(1e-6, {"gradient": 0.05, "weight": 2e-3, "activation": 2e-3})
+    governor.lap(1e-6, {"gradient": 0.05, "weight": 5e-4, "activation": 5e-4})
     assert governor.due(99) == {"activation"}
 
 
 def test_no_purse_pays_for_another() -> None:
     governor = Governor("auto", 0.01, ALL)
     governor.lap(1.0, {})
-    governor.lap(1.0, {"gradient": 0.01, "activation": 4e-3})
+    governor.lap(1.0, {"gradient": 0.01, "activation": 2e-3})
     assert "activation" in governor.due(99)
 
 

@@ -13,7 +13,7 @@ SHARES: Mapping[str, float] = {
     "gradient": 0.35, "activation": 0.25, "weight": 0.15, "batch": 0.05, "judging": 0.2
 }  # fmt: skip
 # What is wrong mostly shows in the first steps, so these get more.
-START_SECONDS = 0.02  # in all purses together at the start
+START_SECONDS = 0.005  # in all purses together at the start
 START_STEPS = 50  # steps for which the budget is doubled
 # Steps that are read whatever it costs: as many as a problem must show in.
 ALWAYS_READ: Mapping[str, int] = {"gradient": 3, "activation": 3, "weight": 3, "batch": 8}
