@@ -1,12 +1,14 @@
 """Loops too fast to be booked at every step, and other turns that are easy to get wrong."""
 
 from math import nan
+from pathlib import Path
 
 import pytest
 import torch
 import torch.utils.checkpoint
 from torch import Tensor, nn
 
+from sickbay.chart import Chart
 from sickbay.doctor import Doctor
 from tests.doctor.loops import backward, learn, table, true_norm, watch
 from tests.doctor.test_harmless import hooks_of
@@ -40,6 +42,20 @@ def test_every_loss_and_the_right_norms_whatever_is_given(dtype: torch.dtype, fo
     assert 4 < len(read) < 300
     assert read == pytest.approx({step: norms[step] for step in read}, rel=1e-2)
     assert not doctor._guard.off
+
+
+def test_steps_are_on_their_way_to_the_chart_before_they_are_booked(tmp_path: Path) -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    doctor = watch(model, optimizer, every="auto", budget=1e-4, chart=tmp_path / "run")
+    losses = []
+    for _ in range(300):
+        losses.append(learn(model, optimizer, features(8)))
+        doctor.step(losses[-1])
+    assert doctor._passed
+    assert doctor._record._chart is not None
+    doctor._record._chart.flush()
+    assert Chart.open(tmp_path / "run").history().recent("loss", 999) == [x.item() for x in losses]
 
 
 def test_gradient_accumulation() -> None:

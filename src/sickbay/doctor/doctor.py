@@ -68,7 +68,7 @@ class Doctor:
             record.notice(WAITING)
         self._nurse = self._call_nurse() if record.treats else None
         self._uneventful = 0  # steps that may pass unbooked
-        self._passed: list[dict[str, float]] = []  # what was given with them
+        self._passed: list[Vitals] = []  # those that have passed, which the history has not got
         self._next_look = 0
         self._loss_alarm, self._norm_alarm = RiseAlarm(), Alarm()
         self._eval_steps = 0  # made in evaluation mode, in a row
@@ -192,7 +192,10 @@ class Doctor:
         if self._desk.waiting or self._rose or probe.in_eval or not probe.glance():
             return False
         self._rose = None
-        self._passed.append(numbers)
+        step = self._history.step + len(self._passed) + 1
+        vitals = Vitals(step, self._history.epoch, time(), numbers)
+        self._record.vitals(vitals)
+        self._passed.append(vitals)
         self._uneventful -= 1
         if not self._uneventful:
             probe.quiet = False
@@ -261,7 +264,9 @@ class Doctor:
         """Add a reading to the history, and judge if there is something to judge."""
         scalars = {**given, **reading.scalars}
         step = self._history.step + reading.steps
-        self._add(Vitals(step, self._history.epoch, time(), scalars, reading.tables))
+        vitals = Vitals(step, self._history.epoch, time(), scalars, reading.tables)
+        self._book(vitals)
+        self._record.vitals(vitals)
         if reading.skipped:
             self._record.event("skipped_step", "a gradient scaler dropped the step")
         if reading.unheard and not self._scripted:
@@ -290,13 +295,12 @@ class Doctor:
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""
         passed, self._passed = self._passed, []
-        for scalars in passed:
-            self._add(Vitals(self._history.step + 1, self._history.epoch, time(), scalars))
+        for vitals in passed:
+            self._book(vitals)
         return len(passed)
 
-    def _add(self, vitals: Vitals) -> None:
+    def _book(self, vitals: Vitals) -> None:
         self._history.append(vitals)
-        self._record.vitals(vitals)
 
     def _end_epoch(self, metrics: Mapping[str, Any]) -> list[Finding]:
         if self._closed:

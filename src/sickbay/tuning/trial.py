@@ -162,8 +162,8 @@ class TrialDoctor(Doctor):
         """Return the trial as others see it; as the checker sees it, so that they compare."""
         return Course(self._history.epochs("loss"), self._history.epochs(self._metric))
 
-    def _add(self, vitals: Vitals) -> None:
-        super()._add(vitals)
+    def _book(self, vitals: Vitals) -> None:
+        super()._book(vitals)
         self._unsent.append(vitals)
         if len(self._unsent) >= HELD:
             self._judge()
