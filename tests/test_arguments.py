@@ -46,7 +46,7 @@ def test_a_number(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [0, 1.5, nan, inf, True, "1", None, 1j, 10**400, Unspeakable()])
 def test_nothing_else_is_a_number(value: Any) -> None:
-    with pytest.raises(UsageError, match=r"^budget must be a (finite )?number above 0 and at most"):
+    with pytest.raises(UsageError, match=r"^budget must be a number above 0 and at most"):
         arguments.number("budget", value, above=0, most=1)
 
 

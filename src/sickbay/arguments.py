@@ -55,7 +55,8 @@ def number(
         raise wrong(name, f"a number{bounds}", value) from None
     fits = not isnan(plain) if infinite else isfinite(plain)
     if not fits or not _is_within(plain, above=above, least=least, most=most):
-        raise wrong(name, f"a {'' if infinite else 'finite '}number{bounds}", value)
+        kind = "number" if infinite or most is not None else "finite number"
+        raise wrong(name, f"a {kind}{bounds}", value)
     return plain
 
 

@@ -49,7 +49,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"every": {"gradients": 1}}, "gradient, weight, activation"),
     (
         {"budget": 3},
-        "budget must be a fraction of the loop's time above 0 and up to 1, got 3.",
+        "budget must be a number above 0 and at most 1, got 3.",
     ),
     ({"epochs": 0}, "epochs must be a whole number from 1 on, or None, got 0."),
     (

@@ -308,7 +308,7 @@ def test_every_of_an_unknown_kind(kind: Any) -> None:
 def test_wrong_budget(budget: Any) -> None:
     with pytest.raises(UsageError) as caught:
         Governor("auto", budget, ALL)
-    rule = "budget must be a fraction of the loop's time above 0 and up to 1"
+    rule = "budget must be a number above 0 and at most 1"
     assert str(caught.value) == f"{rule}, got {budget!r}."
     assert Governor("auto", 1, ALL).budget == 1
 

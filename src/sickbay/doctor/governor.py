@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
+from sickbay.arguments import number, whole, wrong
 from sickbay.errors import UsageError
 from sickbay.readings import Kind
 
@@ -12,6 +13,8 @@ Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int] | Callable[[int], 
 SHARES: Mapping[str, float] = {
     "gradient": 0.35, "activation": 0.25, "weight": 0.15, "batch": 0.05, "judging": 0.2
 }  # fmt: skip
+KINDS_READ = ("gradient", "weight", "activation", "batch")
+POSSIBLE = "a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
 # What is wrong mostly shows in the first steps, so these get more.
 START_SECONDS = 0.005  # in all purses together at the start
 START_STEPS = 50  # steps for which the budget is doubled
@@ -163,31 +166,24 @@ def running_mean(mean: float, value: float) -> float:
     return MEMORY * mean + (1 - MEMORY) * value if mean else value
 
 
-def check_every(every: Every) -> Every:
+def check_every(every: object) -> Every:
     """Return `every`, or say what is wrong with it."""
-    if callable(every):
-        return every
-    possible = "a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
-    values = every.values() if isinstance(every, Mapping) else [every]
-    for value in values:
-        least = 0 if isinstance(every, Mapping) else 1
-        whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        if not whole and every != "auto":
-            raise UsageError(f"every must be {possible}, got {every!r}.")
-    unknown = (
-        set(every) - set(SHARES) | {"judging"} & set(every) if isinstance(every, Mapping) else set()
-    )
-    if unknown:
-        raise UsageError(
-            f"every must be {possible} (gradient, weight, activation, batch), got {every!r}."
-        )
-    return every
+    if callable(every) or (isinstance(every, str) and every == "auto"):
+        return every  # type: ignore[return-value]
+    if not isinstance(every, Mapping):
+        return _steps(every, every, least=1)
+    if not all(isinstance(kind, str) and kind in KINDS_READ for kind in every):
+        raise wrong("every", f"{POSSIBLE} ({', '.join(KINDS_READ)})", every)
+    return {kind: _steps(value, every, least=0) for kind, value in every.items()}
 
 
-def check_budget(budget: float) -> float:
+def _steps(value: object, every: object, least: int) -> int:
+    try:
+        return whole("every", value, least=least)
+    except UsageError:
+        raise wrong("every", POSSIBLE, every) from None
+
+
+def check_budget(budget: object) -> float:
     """Return `budget`, or say what is wrong with it."""
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget <= 1:
-        raise UsageError(
-            f"budget must be a fraction of the loop's time above 0 and up to 1, got {budget!r}."
-        )
-    return float(budget)
+    return number("budget", budget, above=0, most=1)
