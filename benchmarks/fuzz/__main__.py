@@ -23,6 +23,7 @@ from rich.progress import TimeRemainingColumn
 from benchmarks.detection.options import check_file
 from benchmarks.detection.report import machine
 from benchmarks.fuzz import crew, tables
+from benchmarks.fuzz.limits import cap_memory
 from benchmarks.fuzz.verdict import Verdict
 from benchmarks.fuzz.worker import PARTS, Runner, prepare
 
@@ -57,7 +58,9 @@ def one(given: argparse.Namespace) -> int:
     home = Path(mkdtemp(prefix="sickbay-fuzz-"))
     try:
         prepare(home)
-        verdict = Runner(given.seed, given.only, home).run(given.input, show=True)
+        runner = Runner(given.seed, given.only, home)
+        cap_memory()
+        verdict = runner.run(given.input, show=True)
     finally:
         shutil.rmtree(home, ignore_errors=True)
     print(f"input {verdict.number}: {verdict.what}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-QUICK, SLOW = 20.0, 120.0  # seconds that an input may take, on a busy machine
+QUICK, SLOW = 8.0, 90.0  # seconds that an input may take, on a busy machine
 
 
 @dataclass

@@ -74,7 +74,7 @@ def command(case: Case, arguments: Sequence[str]) -> None:
 def run(case: Case, arguments: list[str]) -> None:
     """Run a command with words swapped, dropped, doubled or put in."""
     random = case.random
-    for _ in range(random.choice((0, 0, 1, 1, 2))):
+    for _ in range(random.choice((0, 0, 0, 0, 0, 1, 1, 2))):
         way, at = random.randrange(6), random.randrange(len(arguments) + 1)
         if way == 0:
             arguments.insert(at, random.choice(WORDS))

@@ -60,6 +60,7 @@ def judge(number: int, what: str, error: BaseException | None, loop: bool) -> Ve
 
     In the loop nothing may come but what a user has asked for (`Diagnosed`).
     """
+    what = plain(what)
     if error is None:
         return Verdict(number, what, "returned")
     happened: Happened = "failure"
@@ -100,7 +101,16 @@ def short(error: BaseException) -> str:
         text = str(error)
     except Exception:  # a text of somebody's own that raises
         return "(its text raises)"
-    return " ".join(text.encode("ascii", "backslashreplace").decode()[:SAID].split())
+    return plain(" ".join(text[:SAID].split()))
+
+
+def plain(text: str) -> str:
+    """Return a text that any terminal and any file can take.
+
+    >>> plain("\x1b[31m\ud800")
+    '\\x1b[31m\\ud800'
+    """
+    return "".join(each if each.isprintable() and each.isascii() else ascii(each)[1:-1] for each in text)
 
 
 def shown(error: BaseException) -> None:

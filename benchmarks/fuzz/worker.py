@@ -75,7 +75,7 @@ class Runner:
             import traceback
 
             traceback.print_exception(error)
-        verdict = judge(number, " | ".join(case.what), error, case.loop)
+        verdict = judge(number, " | ".join(case.what).replace(str(folder), "."), error, case.loop)
         if error is not None:
             error.__traceback__ = None
         return verdict
