@@ -41,10 +41,9 @@ def asked(case: Case) -> Call:
     return Call(f"History.{name}", getattr(made, name), methods[name])
 
 
-def begun(case: Case) -> Call:
-    del case
+def begun(_: Case) -> Call:
     kwargs = {"setup": None, "window": 4, "tables": 2, "loss": [1.0, 2.0]}
-    return Call("History", History, (), kwargs, lambda case, made: repr(made))
+    return Call("History", History, (), kwargs, lambda made: repr(made))
 
 
 def ended(case: Case) -> Call:
@@ -52,20 +51,17 @@ def ended(case: Case) -> Call:
     return Call("History.end_epoch", made.end_epoch, (), {"val_loss": 1.0, "accuracy": 0.5})
 
 
-def table_of(case: Case) -> Call:
-    del case
+def table_of(_: Case) -> Call:
     return Call("Table.of", Table.of, ("gradient", 0, {"0.weight": {"norm": 1.0}}), {}, read)
 
 
-def table(case: Case) -> Call:
-    del case
+def table(_: Case) -> Call:
     values = np.ones((2, len(STATISTICS)))
     return Call("Table", Table, ("gradient", 0, bases.NAMES, values), {}, read)
 
 
-def read(case: Case, made: Table) -> None:
+def read(made: Table) -> None:
     made.column("norm"), made.row(made.names[0]), made.is_finite, made.layers
-    del case
 
 
 def of_table(case: Case) -> Call:
@@ -89,33 +85,29 @@ def appended(case: Case) -> Call:
     return Call("Vitals", both, (), kwargs)
 
 
-def found(case: Case) -> Call:
+def found(_: Case) -> Call:
     """Make a finding, show it and write it down."""
     kwargs: dict[str, Any] = {"problem": "non_finite", "severity": "warning", "step": 1}
     kwargs |= {"epoch": 0, "layers": ("0",), "message": "m", "evidence": {"a": 1.0}}
 
-    def use(case: Case, made: Finding) -> None:
+    def use(made: Finding) -> None:
         str(made), made.title, made.where, copy.copy(made), pickle.loads(pickle.dumps(made))
-        del case
 
-    del case
     return Call("Finding", Finding, (), {**kwargs, "consequences": ()}, use)
 
 
-def happened(case: Case) -> Call:
-    del case
+def happened(_: Case) -> Call:
     kwargs = {"kind": "notice", "step": 1, "text": "t"}
-    return Call("Event", Event, (), kwargs, lambda case, made: str(made))
+    return Call("Event", Event, (), kwargs, lambda made: str(made))
 
 
-def setup(case: Case) -> Call:
-    del case
-    return Call("Setup.of", Setup.of, (vars(bases.SETUP),), {}, lambda case, made: repr(made))
+def setup(_: Case) -> Call:
+    return Call("Setup.of", Setup.of, (vars(bases.SETUP),), {}, lambda made: repr(made))
 
 
 def opened(case: Case) -> Call:
     write(dict(bases.chart()), case.home / "c")
-    return Call("Chart.open", Chart.open, (str(case.home / "c"),), {}, lambda case, made: made.setup)
+    return Call("Chart.open", Chart.open, (str(case.home / "c"),), {}, lambda made: made.setup)
 
 
 def of_chart(case: Case) -> Call:
@@ -124,7 +116,7 @@ def of_chart(case: Case) -> Call:
     if case.random.random() < 0.5:
         return Call("Chart.history", chart.history, (), {"window": 4})
     kwargs = {"window": 4, "tables": 2}
-    return Call("Chart.replay", chart.replay, (), kwargs, lambda case, made: list(made))
+    return Call("Chart.replay", chart.replay, (), kwargs, lambda made: list(made))
 
 
 TARGETS: dict[Make, float] = {

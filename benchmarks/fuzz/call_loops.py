@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import torch
@@ -28,7 +31,7 @@ def options(case: Case) -> dict[str, Any]:
         "problems": random.choice((None, ["non_finite"], [])),
         "epochs": random.choice((None, 2)),
         "chart": random.choice((None, str(case.home / "c"))),
-        "on_finding": random.choice(("advise", "silent", "stop", "treat", lambda finding: None)),
+        "on_finding": random.choice(("advise", "silent", "stop", "treat", lambda _: None)),
         "activations": True,
     }
 
@@ -41,34 +44,27 @@ def watch(case: Case) -> Call:
     except Exception:  # one that does not say what it holds
         optimizer = None
     kwargs = {"model": model, "optimizer": optimizer, **options(case)}
-    return Call("watch", sickbay.watch, (), kwargs, live(model, optimizer))
+    return Call("watch", sickbay.watch, (), kwargs, partial(live, case, model, optimizer))
 
 
-def live(model: nn.Module, optimizer: Optimizer | None) -> Any:
-    """Return what trains with a doctor, and has no mercy: nothing of ours may be raised."""
-
-    def train(case: Case, doctor: Doctor) -> None:
-        try:
-            x, y = models.batch(8)
-            for step in range(3):
-                loss = learn(model, optimizer, x, y if step else None)
-                told(case, lambda: doctor.step(loss))
-            told(case, lambda: doctor.epoch(val_loss=1.0))
-            told(case, lambda: (doctor.findings, doctor.events, doctor.history, doctor.overhead))
-            told(case, lambda: (repr(doctor), doctor.example, doctor.chart, doctor.treatments))
-        finally:
-            told(case, doctor.close)
-
-    return train
-
-
-def told(case: Case, call: Any) -> None:
-    """Call a method of the doctor, in the loop."""
-    case.loop = True
+def live(case: Case, model: nn.Module, optimizer: Optimizer | None, doctor: Doctor) -> None:
+    """Train with a doctor, without mercy: nothing of ours may be raised."""
     try:
-        call()
-    except Diagnosed:
-        pass
+        x, y = models.batch(8)
+        for step in range(3):
+            told(case, doctor.step, learn(model, optimizer, x, y if step else None))
+        told(case, doctor.epoch, val_loss=1.0)
+        told(case, lambda: (doctor.findings, doctor.events, doctor.history, doctor.overhead))
+        told(case, lambda: (repr(doctor), doctor.example, doctor.chart, doctor.treatments))
+    finally:
+        told(case, doctor.close)
+
+
+def told(case: Case, call: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+    """Call something of the doctor's, in the loop."""
+    case.loop = True
+    with suppress(Diagnosed):
+        call(*args, **kwargs)
     case.loop = False
 
 
@@ -113,7 +109,8 @@ def step(case: Case) -> Call:
     kwargs = {"loss": loss, "outputs": None, "targets": None, "accuracy": 0.5}
     if case.random.random() < 0.2:
         kwargs[case.random.choice(("val[/red]", "\x1b[31m", "", "step", "self_"))] = 1.0
-    return Call("Doctor.step", doctor.step, (), kwargs, live_on(doctor, model, optimizer), True)
+    on = partial(live_on, case, doctor, model, optimizer)
+    return Call("Doctor.step", doctor.step, (), kwargs, on, True)
 
 
 def epoch(case: Case) -> Call:
@@ -121,20 +118,22 @@ def epoch(case: Case) -> Call:
     x, y = models.batch(8)
     doctor.step(learn(model, optimizer, x, y))
     kwargs = {"val_loss": 1.0, "val_accuracy": torch.tensor(0.5), "val[/red]": 2}
-    return Call("Doctor.epoch", doctor.epoch, (), kwargs, live_on(doctor, model, optimizer), True)
+    on = partial(live_on, case, doctor, model, optimizer)
+    return Call("Doctor.epoch", doctor.epoch, (), kwargs, on, True)
 
 
-def live_on(doctor: Doctor, model: nn.Module, optimizer: Optimizer) -> Any:
-    def train(case: Case, _: Any) -> None:
-        live(model, optimizer)(case, doctor)
-
-    return train
+def live_on(
+    case: Case, doctor: Doctor, model: nn.Module, optimizer: Optimizer, found: object
+) -> None:
+    """Go on after a call, whatever that has returned."""
+    del found
+    live(case, model, optimizer, doctor)
 
 
 def faulty(name: str) -> Make:
     """Return what puts a fault into a loop."""
 
-    def make(case: Case) -> Call:
+    def make(_: Case) -> Call:
         model = models.sound()
         optimizer = models.optimizer_of(model)
         kwargs: dict[str, Any] = {"model": model, "optimizer": optimizer, "at": 1}
@@ -151,7 +150,7 @@ def faulty(name: str) -> Make:
         if name == "shuffle_labels":
             kwargs = {"batches": [models.batch(4)] * 3, "at": 1, "seed": 0}
 
-        def use(case: Case, made: Any) -> None:
+        def use(made: Any) -> None:
             if name == "shuffle_labels":
                 list(made)
                 return
@@ -159,7 +158,6 @@ def faulty(name: str) -> Make:
             with made:
                 for _ in range(3):
                     learn(model, optimizer, x, y)
-            del case
 
         return Call(f"inject.{name}", getattr(inject, name), (), kwargs, use)
 
@@ -171,14 +169,13 @@ def parse(case: Case) -> Call:
 
     text = case.random.choice((*FAULTS, *WORDS))
 
-    def use(case: Case, made: inject.Fault) -> None:
+    def use(made: inject.Fault) -> None:
         model = models.sound()
         optimizer = models.optimizer_of(model)
         str(made)
         with made.into(model, optimizer):
             for x, y in made.over([models.batch(8)] * 2):
                 learn(model, optimizer, x, y)
-        del case
 
     return Call("inject.parse", inject.parse, (text,), {}, use)
 
@@ -189,7 +186,7 @@ def of_fault(case: Case) -> Call:
     if case.random.random() < 0.5:
         return Call("Fault.into", fault.into, (model, models.optimizer_of(model)))
     fault = inject.parse("shuffle_labels@1")
-    return Call("Fault.over", fault.over, ([models.batch(4)] * 2,), {}, lambda case, made: list(made))
+    return Call("Fault.over", fault.over, ([models.batch(4)] * 2,), {}, list)
 
 
 def odd_model(case: Case) -> Call:
@@ -201,11 +198,9 @@ def odd_model(case: Case) -> Call:
         optimizer: Any = models.optimizer_of(model)
     except Exception:
         optimizer = None
-    call = Call("watch", sickbay.watch, (model, optimizer), options(case), live(model, optimizer))
-    call.args, call.kept = (), tuple(call.kwargs)
-    call.kwargs = {"model": model, "optimizer": optimizer, **call.kwargs}
-    call.kept = tuple(call.kwargs)
-    return call
+    kwargs = {"model": model, "optimizer": optimizer, **options(case)}
+    then = partial(live, case, model, optimizer)
+    return Call("watch", sickbay.watch, (), kwargs, then, kept=tuple(kwargs))
 
 
 FAULTS = (

@@ -51,9 +51,8 @@ def fit(case: Case) -> Call:
     return Call("fit", sickbay.fit, (), kwargs, shown, slow=True, kept=kept)
 
 
-def shown(case: Case, outcome: Any) -> None:
+def shown(outcome: Any) -> None:
     outcome.summary(), repr(outcome), outcome.diff
-    del case
 
 
 def recipe_of(**changes: Any) -> sickbay.Recipe:
@@ -141,10 +140,9 @@ def recipes(case: Case) -> Call:
 
 
 def differs(recipe: sickbay.Recipe) -> Any:
-    def show(case: Case, made: Any) -> None:
+    def show(made: Any) -> None:
         if isinstance(made, sickbay.Recipe):
             recipe.diff(made), made.lr, repr(made), made.copy()
-        del case
 
     return show
 
@@ -164,9 +162,8 @@ def checkup(case: Case) -> Call:
         "seed": 0,
     }
 
-    def show(case: Case, report: sickbay.Report) -> None:
+    def show(report: sickbay.Report) -> None:
         str(report), report.as_json(), report.as_sarif(), report.fails("warning")
-        del case
 
     return Call("checkup", sickbay.checkup, (), kwargs, show, slow=True)
 

@@ -32,16 +32,16 @@ def history(random: Any) -> History:
     wild = (0.0, 1.0, -1.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), float("-inf"))
     made = History(random.choice((bases.SETUP, Setup())))
     for step in range(random.choice((0, 1, 3, 40))):
-        names = ("loss", "grad_norm", "accuracy", "lr")
-        scalars = {name: random.choice((*wild, *[1.0] * 9)) for name in names}
+        numbers = ("loss", "grad_norm", "accuracy", "lr")
+        scalars = {name: random.choice((*wild, *[1.0] * 9)) for name in numbers}
         tables: list[Table] = []
         for kind in ("gradient", "raw_gradient", "weight", "activation", "batch"):
             rows = {"activation": ("0", "1"), "batch": ("input", "output", "target")}
             names = rows.get(kind, bases.NAMES)
-            numbers = ("norm", "count", "mean", "zeros", "nonfinite", "dead_units", "absmax")
-            table = {row: {each: random.choice(wild) for each in numbers} for row in names}
+            columns = ("norm", "count", "mean", "zeros", "nonfinite", "dead_units", "absmax")
+            table = {row: {each: random.choice(wild) for each in columns} for row in names}
             if random.random() < 0.5:
-                tables.append(Table.of(kind, step, table))  # type: ignore[arg-type]
+                tables.append(Table.of(kind, step, table))
         made.append(Vitals(step, step // 4, float(step), scalars, tables))
         if step % 4 == 3:
             made.end_epoch(val_loss=random.choice(wild), val_accuracy=random.choice(wild))
@@ -53,7 +53,7 @@ def problem(case: Case) -> Call:
     kind = EVERY[case.random.choice(list(EVERY))]
     kwargs = {each.name: each.default for each in fields(kind)}  # type: ignore[arg-type]
 
-    def ask(case: Case, made: Problem) -> None:
+    def ask(made: Problem) -> None:
         repr(made), made.name()
         made.check(history(case.random))
 
@@ -89,9 +89,9 @@ def recipe(case: Case) -> sickbay.Recipe:
 def remedy(case: Case) -> Call:
     """Make a remedy with odd settings, and let it prescribe."""
     kind = case.random.choice(REMEDIES)
-    kwargs = {each.name: each.default for each in fields(kind)}
+    kwargs = {each.name: each.default for each in fields(kind)}  # type: ignore[arg-type]
 
-    def ask(case: Case, made: Remedy) -> None:
+    def ask(made: Remedy) -> None:
         str(made), made.key, made.code
         given = recipe(case)
         prescribed = made.prescribe(finding(case), given)
@@ -110,7 +110,7 @@ def prescribe(case: Case) -> Call:
     return Call(f"{kind.__name__}.prescribe", made.prescribe, (finding(case), recipe(case)))
 
 
-def regimen(case: Case) -> Call:
+def regimen(_: Case) -> Call:
     """Make a recipe with odd settings."""
     model = models.sound()
     kwargs: dict[str, Any] = {
@@ -134,9 +134,8 @@ def regimen(case: Case) -> Call:
         "setup": Setup(),
     }
 
-    def use(case: Case, made: sickbay.Recipe) -> None:
+    def use(made: sickbay.Recipe) -> None:
         made.lr, repr(made), made.diff(made.with_lr(0.2)), made.on("cpu"), made.copy()
-        del case
 
     return Call("Recipe", sickbay.Recipe, (), kwargs, use)
 

@@ -55,12 +55,12 @@ def watch_optuna(case: Case) -> Call:
     kwargs = {"trial": trial, "model": model, "optimizer": optimizer, **tuned(case)}
     kwargs |= {"direction": None, "learns": "last", "penalty": None}
 
-    def train(case: Case, doctor: with_optuna.OptunaDoctor) -> None:
+    def train(doctor: with_optuna.OptunaDoctor) -> None:
         x, y = models.batch(8)
         try:
             for _ in range(2):
                 loss = learn(model, optimizer, x, y)
-                told(case, lambda: doctor.step(loss))
+                told(case, doctor.step, loss)
                 doctor.epoch(val_accuracy=0.5)
             doctor.result()
         except optuna.TrialPruned:
@@ -83,7 +83,7 @@ def epoch_optuna(case: Case) -> Call:
         except optuna.TrialPruned:
             return None
 
-    def end(case: Case, _: Any) -> None:
+    def end(_: Any) -> None:
         told(case, doctor.close)
 
     kwargs = {"val_accuracy": 0.5, "val_loss": torch.tensor(1.0)}
@@ -98,13 +98,9 @@ def watch_ray(case: Case) -> Call:
     return Call("tuning.ray.watch", with_ray.watch, (), kwargs)  # outside of a trial: refused
 
 
-def pruner(case: Case) -> Call:
-    del case
-
-    def prune(case: Case, made: with_optuna.DiagnosisPruner) -> None:
-        trial = optuna.trial.create_trial(value=1.0)
-        made.prune(study(), trial)
-        del case
+def pruner(_: Case) -> Call:
+    def prune(made: with_optuna.DiagnosisPruner) -> None:
+        made.prune(study(), optuna.trial.create_trial(value=1.0))
 
     return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
 
@@ -116,7 +112,7 @@ def course(case: Case) -> Course:
 
 def judge(case: Case) -> Call:
     def both(problems: Any, metric: Any, maximize: Any, past: Any, others: Any) -> Any:
-        guard = Guard(lambda part, error: None)
+        guard = Guard(lambda *_: None)
         return Judge(problems, metric, maximize, guard).judge(past, others)
 
     args = (choose("tuning", None), "val_accuracy", True, history(case.random))

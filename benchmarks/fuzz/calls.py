@@ -21,7 +21,7 @@ class Call:
         function: It.
         args: Its arguments by position.
         kwargs: Its arguments by name.
-        then: What is done with what it returns; the user's loop where `loop` is true.
+        then: What is done with what it returns.
         loop: Whether the call itself is in the user's loop.
         slow: Whether it may take long.
         kept: Arguments that stay as they are.
@@ -31,7 +31,7 @@ class Call:
     function: Callable[..., Any]
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    then: Callable[[Case, Any], object] | None = None
+    then: Callable[[Any], object] | None = None
     loop: bool = False
     slow: bool = False
     kept: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def run(case: Case, make: Make) -> None:
         made = call.function(*args, **kwargs)
         case.loop = False
         if call.then is not None:
-            call.then(case, made)
+            call.then(made)
 
 
 def replaced(case: Case, call: Call) -> tuple[list[Any], dict[str, Any]]:

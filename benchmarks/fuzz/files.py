@@ -69,7 +69,6 @@ def wild_table(tree: Tree, random: Random) -> str:
     step = random.choice((7, -1, 2**63 - 1, -(2**63)))
     size = random.choice((None, None, 0, 2**31, 2**32 - 1))
     before = tree["tables.bin"]
-    assert isinstance(before, bytes) or True
     added = bases.record(step, rows, values, names=names, size=size)
     first = before if isinstance(before, bytes) else b""
     tree["tables.bin"] = random.choice((first + added, added + first))
@@ -85,14 +84,14 @@ def searches(case: Case) -> None:
 
 
 def replay(case: Case, source: Path) -> None:
-    choices = (
+    choices: tuple[list[str], ...] = (
         [], [], ["--trials"], ["--json", str(case.home / "o.json")], ["--metric", "loss"],
         ["--profile", "default"], ["--profile", "bttackler", "--direction", "minimize"],
         ["--calibrate"],
     )  # fmt: skip
     options = case.random.choice(choices)
     case.note(*options)
-    command(case, ["replay", str(source), *options])
+    command(["replay", str(source), *options])
 
 
 def pools(case: Case) -> None:

@@ -48,7 +48,7 @@ class Raises:
     def __iter__(self) -> Iterator[Any]:
         raise Mine("iter")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *_: Any, **__: Any) -> Any:
         raise Mine("call")
 
     def __fspath__(self) -> str:

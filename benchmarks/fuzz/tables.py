@@ -20,15 +20,16 @@ MEANING: Mapping[str, str] = {
 }
 PAGE = """# What wrong input comes to
 
-Made by `{command}` (sickbay {sickbay}, torch {torch}, python {python}): {inputs} inputs of seed {seed},
-{failures} failures, in {minutes:.0f} minutes.
+Made by `{command}` (sickbay {sickbay}, torch {torch}, python {python}):
+{inputs} inputs of seed {seed}, {failures} failures, in {minutes:.0f} minutes.
 
-Inputs are damaged files (charts of today and of schema 1, searches, pools, Optuna journals, folders of
-repairs that are resumed: bytes, JSON, and pipes, links and devices in the place of files), command
-lines with something wrong in them, and calls of everything public with arguments that are something else
-(`None`, NaN, huge numbers, odd tensors, models and optimizers, objects that raise whatever they are
-asked). Each must end with a result, or with one `SickbayError`; nothing may reach the user's loop. Each
-has limits of time and memory, in a process of its own kind, so that a crash counts too.
+Inputs are damaged files (charts of today and of schema 1, searches, pools, Optuna journals,
+folders of repairs that are resumed: bytes, JSON, and pipes, links and devices in the place of
+files), command lines with something wrong in them, and calls of everything public with arguments
+that are something else (`None`, NaN, huge numbers, odd tensors, models and optimizers, objects that
+raise whatever they are asked). Each must end with a result or with one `SickbayError`, and what is
+printed must leave the terminal alone. From the user's loop nothing may come at all. Each input has
+limits of time and memory; one that crashes its process counts as a failure too.
 
 `--input N` runs one input of a seed again, alone, and prints its traceback.
 """
@@ -47,7 +48,7 @@ def kind_of(verdict: Verdict) -> str:
 
 
 def failures(done: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return the failures that differ, the most frequent first, each with an input that shows it."""
+    """Return the failures that differ, the most frequent first, with an input that shows each."""
     groups: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for each in done:
         if each.happened == "failure":

@@ -22,7 +22,7 @@ class Mine(Exception):  # noqa: N818 - said of what the user's own objects raise
     """Raised by objects of the user; fine where it reaches the user, but never from the loop."""
 
 
-class TooLong(BaseException):  # noqa: N818 - not an Exception: no guard is to swallow it
+class TooLong(BaseException):  # not an Exception: no guard is to swallow it
     """An input has taken longer than it may."""
 
 
@@ -92,7 +92,7 @@ def outside(trace: TracebackType | None) -> str:
 
 
 def short(error: BaseException) -> str:
-    """Return an exception in words, however large its text is.
+    r"""Return an exception in words, however large its text is.
 
     >>> short(ValueError("a\\nb"))
     'a b'
@@ -105,12 +105,12 @@ def short(error: BaseException) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text that any terminal and any file can take.
+    r"""Return a text that any terminal and any file can take.
 
     >>> plain("\x1b[31m\ud800")
     '\\x1b[31m\\ud800'
     """
-    return "".join(each if each.isprintable() and each.isascii() else ascii(each)[1:-1] for each in text)
+    return "".join(each if " " <= each <= "~" else ascii(each)[1:-1] for each in text)
 
 
 def shown(error: BaseException) -> None:

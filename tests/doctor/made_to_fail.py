@@ -18,7 +18,7 @@ INSIDE = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")  # parts of the 
 NEEDS_MORE = ("sickbay.tuning.ray", "sickbay.tuning.optuna", "sickbay.__main__")
 
 
-class MadeToFail(RuntimeError):
+class MadeToFail(RuntimeError):  # noqa: N818 - said of the part
     """Raised by the part that is made to fail."""
 
 

@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -17,9 +17,12 @@ from torch import Tensor, nn
 
 import sickbay
 from sickbay.doctor import Doctor
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import Problem
+from sickbay.problems.profiles import PROFILES
 from tests.doctor.made_to_fail import MadeToFail, called, failing, functions, load, name_of
 
-STEPS, SPIKE, BAD = 7, 3, 5  # steps of a loop, where its loss jumps, and where it is NaN
 FEWEST = 150  # parts that each loop must reach, so that nothing is tested by reaching nothing
 
 # What may raise, and why. All else may not.
@@ -48,6 +51,10 @@ class Loop:
         reached: The calls of the loop that one of our exceptions came out of.
     """
 
+    steps: ClassVar[int] = 6
+    spike: ClassVar[int] = 3  # where the loss jumps
+    bad: ClassVar[int] = 4  # where it is NaN
+
     watch: dict[str, Any] | None = None
     home: Path | None = None
     losses: list[float] = field(default_factory=list)
@@ -70,8 +77,9 @@ class Loop:
     def run(self) -> Loop:
         """Watch, and only then let the part fail."""
         if self.watch is not None:
-            chart = self.home / "chart" if self.home is not None else None
-            self.doctor = sickbay.watch(self.model, self.optimizer, chart=chart, **self.watch)
+            options = dict(self.watch)
+            options["chart"] = self.home if options.get("chart") else None
+            self.doctor = sickbay.watch(self.model, self.optimizer, **options)
         try:
             with redirect_stderr(io.StringIO()):
                 self.armed(self.train)
@@ -81,18 +89,18 @@ class Loop:
         return self
 
     def train(self) -> None:
-        for step in range(STEPS):
+        for step in range(self.steps):
             inputs = self.inputs.clone()
-            if step == BAD:
+            if step == self.bad:
                 inputs[0, 0] = float("nan")
-            loss = self.learn(inputs, 1e4 if step == SPIKE else 1.0)
+            loss = self.learn(inputs, 1e4 if step == self.spike else 1.0)
             if loss is None:
                 return
             self.losses.append(loss.item())
             self.tell("step", loss)
-            if step in (2, STEPS - 1):
+            if step in (2, self.steps - 1):
                 self.tell("epoch")
-            if step == BAD:
+            if step == self.bad:
                 self.ask()
         self.ask()
         self.tell("close")
@@ -156,6 +164,12 @@ class Scaled(Loop):
         return loss
 
 
+class Hurried(Loop):
+    """The same with more steps than are looked at: most of them pass."""
+
+    steps, bad = 24, 21
+
+
 class Closed(Loop):
     """The same with an optimizer that runs backward itself."""
 
@@ -180,12 +194,24 @@ class Closed(Loop):
         return losses[-1]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Broken(Problem):
+    """Raises, so that parts that report this are reached too."""
+
+    advice = "none"
+
+    def check(self, history: History) -> Finding | None:
+        raise ZeroDivisionError(f"at step {history.step}")
+
+
+SOME = ["non_finite", "exploding_gradient", "loss_spike", "dead_units", "improper_loss"]
+# The first is charted and says all, with the usual problems; others have what differs, quickly.
 LOOPS: dict[str, tuple[type[Loop], dict[str, Any]]] = {
-    "every step": (Loop, {"every": 1}),
-    "auto": (Loop, {"every": "auto"}),
-    "scaler": (Scaled, {"every": 1}),
-    "LBFGS": (Closed, {"every": 1}),
-    "treated": (Loop, {"every": 1, "on_finding": "treat"}),
+    "every step": (Loop, {"every": 1, "chart": True, "problems": [*PROFILES["default"], Broken()]}),
+    "in a hurry": (Hurried, {"budget": 1e-6, "on_finding": "silent", "problems": SOME}),
+    "scaler": (Scaled, {"every": 1, "on_finding": "silent", "problems": SOME}),
+    "LBFGS": (Closed, {"every": 1, "on_finding": "silent", "problems": SOME}),
+    "treated": (Loop, {"every": 1, "on_finding": "treat", "problems": SOME}),
 }
 
 
