@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from struct import Struct
 from tempfile import TemporaryDirectory
 from zlib import crc32
 
@@ -21,13 +20,13 @@ from torch import nn
 import sickbay
 from benchmarks.fuzz import models
 from benchmarks.fuzz.damage import Tree
+from benchmarks.fuzz.sealed import OLD_TABLE
 from sickbay.chart import ChartWriter
 from sickbay.findings import Event, Finding
 from sickbay.readings import STATISTICS, Setup, Table, Vitals
 from sickbay.tuning import charted, pool
 from sickbay.tuning.recorded import Epoch, Recorded
 
-HEADER = Struct("<4s16sqqIIII")  # of a table of schema 1; its last number is a checksum
 NAMES = ("0.weight", "0.bias")
 SETUP = Setup(
     layers={"0": "Linear", "1": "ReLU"},
@@ -126,13 +125,11 @@ def old_chart() -> Tree:
     }
 
 
-def record(
-    step: int, rows: int, values: np.ndarray, *, names: int = 0, size: int | None = None
-) -> bytes:
-    """Return a table of schema 1 with a checksum that is right, whatever else is in it."""
+def record(step: int, rows: int, values: np.ndarray) -> bytes:
+    """Return a table of schema 1."""
     data = values.astype("<f4").tobytes()
-    said = len(data) if size is None else size
-    head = HEADER.pack(b"SBT1", b"gradient".ljust(16, b"\0"), step, 0, names, rows, said, 0)[:-4]
+    kind = b"gradient".ljust(16, b"\0")
+    head = OLD_TABLE.pack(b"SBT1", kind, step, 0, 0, rows, len(data), 0)[:-4]
     return head + crc32(data, crc32(head)).to_bytes(4, "little") + data
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -91,7 +89,7 @@ def found(_: Case) -> Call:
     kwargs |= {"epoch": 0, "layers": ("0",), "message": "m", "evidence": {"a": 1.0}}
 
     def use(made: Finding) -> None:
-        str(made), made.title, made.where, copy.copy(made), pickle.loads(pickle.dumps(made))
+        str(made), made.title, made.where
 
     return Call("Finding", Finding, (), {**kwargs, "consequences": ()}, use)
 

@@ -142,7 +142,7 @@ def recipes(case: Case) -> Call:
 def differs(recipe: sickbay.Recipe) -> Any:
     def show(made: Any) -> None:
         if isinstance(made, sickbay.Recipe):
-            recipe.diff(made), made.lr, repr(made), made.copy()
+            recipe.diff(made), made.lr, made.copy()
 
     return show
 

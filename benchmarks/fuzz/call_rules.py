@@ -135,7 +135,7 @@ def regimen(_: Case) -> Call:
     }
 
     def use(made: sickbay.Recipe) -> None:
-        made.lr, repr(made), made.diff(made.with_lr(0.2)), made.on("cpu"), made.copy()
+        made.lr, made.diff(made.with_lr(0.2)), made.on("cpu"), made.copy()
 
     return Call("Recipe", sickbay.Recipe, (), kwargs, use)
 

@@ -173,4 +173,4 @@ def write(tree: Tree, folder: Path) -> None:
             path.write_bytes(b"{}")
             path.chmod(0)
         else:
-            path.symlink_to(folder.parent.parent / OUTSIDE)
+            path.symlink_to(next(up / OUTSIDE for up in folder.parents if (up / OUTSIDE).exists()))
