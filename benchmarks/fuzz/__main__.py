@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,6 +81,7 @@ def many(given: argparse.Namespace) -> list[Verdict]:
         TextColumn("{task.description}"), *columns, console=Console(stderr=True), transient=True
     )
     done: list[Verdict] = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # tidies up as after Ctrl-C
     with bar:
         task = bar.add_task("inputs", total=given.inputs)
         try:

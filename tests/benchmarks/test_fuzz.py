@@ -15,7 +15,7 @@ from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.limits import seconds
 from benchmarks.fuzz.sealed import BLOCK, OLD_TABLE, seal
-from benchmarks.fuzz.verdict import Mine, TooLong, Verdict, judge
+from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
 from benchmarks.fuzz.worker import PARTS, Runner
 from sickbay.arguments import whole
 from sickbay.errors import UsageError
@@ -62,7 +62,7 @@ def test_a_call_that_does_not_fit_the_signature_is_pythons_affair() -> None:
 
 def test_a_type_error_from_inside_is_not() -> None:
     def inside() -> None:
-        exec(compile("None + 1", bases.sickbay.__file__, "exec"))
+        exec(compile("None + 1", SOURCES + "/made_up.py", "exec"))
 
     assert judge(1, "x", raised(inside), loop=False).happened == "failure"
 
@@ -171,7 +171,7 @@ def test_a_link_that_was_followed_and_memory_that_ran_away_are_failures(runner: 
         case.note(len(bytearray(600 << 20)))
 
     for kind, error in ((follow, "Followed"), (swell, "OutOfMemory")):
-        runner._kinds = dict.fromkeys(PARTS, {kind: 1.0})
+        runner._kinds = {part: {kind: 1.0} for part in PARTS}
         verdict = runner.run(0)
         assert (verdict.happened, verdict.error) == ("failure", error)
 
