@@ -1,0 +1,1 @@
+"""Wrong input of every kind: files, command lines and calls."""

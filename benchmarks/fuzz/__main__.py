@@ -1,0 +1,130 @@
+"""Wrong input of every kind: damaged files, nonsense command lines, calls with odd arguments.
+
+Everything must end as it should: with a result, or with one clear `SickbayError`. A bare exception,
+a hang, or memory that runs away is a failure. Input number N of a seed is always the same one:
+`--input N` runs it alone and prints its traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from benchmarks.detection.options import check_file
+from benchmarks.detection.report import machine
+from benchmarks.fuzz import crew, tables
+from benchmarks.fuzz.limits import cap_memory
+from benchmarks.fuzz.verdict import Verdict
+from benchmarks.fuzz.worker import PARTS, Runner, prepare
+
+WORKERS = 2
+WIDE = 150  # columns where there is no terminal to ask
+
+
+def arguments(args: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.fuzz",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--inputs", metavar="N", type=int, default=100_000, help="how many")
+    parser.add_argument("--seed", metavar="N", type=int, default=0)
+    parser.add_argument("--only", choices=tuple(PARTS), help="inputs of this kind alone")
+    parser.add_argument("--input", metavar="N", type=int, help="run this one, and show it in full")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="everything there is to tell")
+    parser.add_argument("--docs", metavar="FILE", type=Path, help="the tables as a page")
+    parser.add_argument("--workers", metavar="N", type=int, default=WORKERS)
+    given = parser.parse_args(args)
+    for name in ("json", "docs"):
+        check_file(parser, name, getattr(given, name))
+    for name in ("inputs", "workers"):
+        if getattr(given, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(given, name)}.")
+    return given
+
+
+def one(given: argparse.Namespace) -> int:
+    """Run a single input here, and print all about it."""
+    home = Path(mkdtemp(prefix="sickbay-fuzz-"))
+    try:
+        prepare(home)
+        runner = Runner(given.seed, given.only, home)
+        cap_memory()
+        verdict = runner.run(given.input, show=True)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    print(f"input {verdict.number}: {verdict.what}")
+    print(f"{verdict.happened} {verdict.error} {verdict.place}\n{verdict.said}")
+    return int(verdict.happened == "failure")
+
+
+def many(given: argparse.Namespace) -> list[Verdict]:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(
+        TextColumn("{task.description}"), *columns, console=Console(stderr=True), transient=True
+    )
+    done: list[Verdict] = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # tidies up as after Ctrl-C
+    with bar:
+        task = bar.add_task("inputs", total=given.inputs)
+        try:
+            for verdict in crew.run(given.seed, given.inputs, given.only, given.workers):
+                done.append(verdict)
+                bar.advance(task)
+        except KeyboardInterrupt:
+            bar.console.print(f"Interrupted; this is about {len(done)} of {given.inputs} inputs.")
+    return done
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    given = arguments(args)
+    if given.input is not None:
+        return one(given)
+    start = monotonic()
+    done = many(given)
+    about = {
+        "command": command(given),
+        "inputs": len(done),
+        "seed": given.seed,
+        "failures": sum(each.happened == "failure" for each in done),
+        "seconds": round(monotonic() - start),
+        "made": machine(),
+    }
+    sheets = tables.sheets(done)
+    out = Console(width=None if sys.stdout.isatty() else WIDE)
+    for sheet in sheets:
+        sheet.show(out)
+    out.print(f"{about['inputs']:,} inputs of seed {given.seed}, {about['failures']:,} failures.")
+    if given.json is not None:
+        report = {"about": about, "counts": tables.counts(done), "failures": tables.failures(done)}
+        given.json.write_text(json.dumps(report, indent=1) + "\n")
+    if given.docs is not None:
+        given.docs.write_text(tables.page(sheets, about))
+    return int(about["failures"] > 0)
+
+
+def command(given: argparse.Namespace) -> str:
+    """Return how this was made, without where things lie on this machine."""
+    only = f" --only {given.only}" if given.only else ""
+    return f"python -m benchmarks.fuzz --inputs {given.inputs} --seed {given.seed}{only}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Calls around a loop: watching it, telling it, breaking it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+import sickbay
+from benchmarks.fuzz import models
+from benchmarks.fuzz.calls import Call, Make
+from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.verdict import SOURCES, Mine, inside
+from sickbay import inject
+from sickbay.doctor import Doctor
+from sickbay.errors import Diagnosed
+
+
+def options(case: Case) -> dict[str, Any]:
+    """Return sound options of `watch`."""
+    random = case.random
+    return {
+        "every": random.choice(("auto", 1, 2, {"gradient": 1}, lambda step: step % 2 == 0)),
+        "budget": 0.01,
+        "profile": "default",
+        "problems": random.choice((None, ["non_finite"], [])),
+        "epochs": random.choice((None, 2)),
+        "chart": random.choice((None, str(case.home / "c"))),
+        "on_finding": random.choice(("advise", "silent", "stop", "treat", lambda _: None)),
+        "activations": True,
+    }
+
+
+def watch(case: Case) -> Call:
+    model = models.MODELS[case.random.choice(list(models.MODELS))]()
+    model = models.sound() if case.random.random() < 0.5 else model
+    try:
+        optimizer: Any = models.optimizer_of(model)
+    except Exception:  # one that does not say what it holds
+        optimizer = None
+    kwargs = {"model": model, "optimizer": optimizer, **options(case)}
+    return Call("watch", sickbay.watch, (), kwargs, partial(live, case, model, optimizer))
+
+
+def live(case: Case, model: nn.Module, optimizer: Optimizer | None, doctor: Doctor) -> None:
+    """Train with a doctor, without mercy: nothing of ours may be raised."""
+    try:
+        x, y = models.batch(8)
+        for step in range(3):
+            told(case, doctor.step, learn(model, optimizer, x, y if step else None))
+        told(case, doctor.epoch, val_loss=1.0)
+        told(case, lambda: (doctor.findings, doctor.events, doctor.history, doctor.overhead))
+        told(case, lambda: (repr(doctor), doctor.example, doctor.chart, doctor.treatments))
+    finally:
+        told(case, doctor.close)
+
+
+def told(case: Case, call: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+    """Call something of the doctor's, in the loop."""
+    case.loop = True
+    with suppress(Diagnosed):
+        call(*args, **kwargs)
+    case.loop = False
+
+
+def learn(model: nn.Module, optimizer: Optimizer | None, x: Tensor, y: Tensor | None) -> Any:
+    """Make a step as a user would; what fails without us too is no fault of ours."""
+    loss: Any = 1.0
+    try:
+        if optimizer is not None:
+            optimizer.zero_grad()
+        out = model(x)
+        loss = out.float().mean() if y is None else nn.functional.cross_entropy(out, y)
+        loss.backward()
+        if optimizer is not None:
+            optimizer.step()
+    except Exception as error:
+        if any(inside(error.__traceback__)) and not isinstance(error, Mine) and not theirs(error):
+            raise
+    return loss
+
+
+def theirs(error: BaseException) -> bool:
+    """Tell whether an exception only passed through us: its innermost line is not ours."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and not trace.tb_frame.f_code.co_filename.startswith(SOURCES)
+
+
+def in_loop(case: Case) -> tuple[Doctor, nn.Module, Optimizer]:
+    model = models.sound()
+    optimizer = models.optimizer_of(model)
+    given = {**options(case), "on_finding": case.random.choice(("silent", "advise", "treat"))}
+    return sickbay.watch(model, optimizer, **given), model, optimizer
+
+
+def step(case: Case) -> Call:
+    doctor, model, optimizer = in_loop(case)
+    x, y = models.batch(8)
+    for _ in range(case.random.choice((0, 1, 4))):
+        doctor.step(learn(model, optimizer, x, y))
+    loss = learn(model, optimizer, x, y)
+    kwargs = {"loss": loss, "outputs": None, "targets": None, "accuracy": 0.5}
+    if case.random.random() < 0.2:
+        kwargs[case.random.choice(("val[/red]", "\x1b[31m", "", "step", "self_"))] = 1.0
+    on = partial(live_on, case, doctor, model, optimizer)
+    return Call("Doctor.step", doctor.step, (), kwargs, on, True)
+
+
+def epoch(case: Case) -> Call:
+    doctor, model, optimizer = in_loop(case)
+    x, y = models.batch(8)
+    doctor.step(learn(model, optimizer, x, y))
+    kwargs = {"val_loss": 1.0, "val_accuracy": torch.tensor(0.5), "val[/red]": 2}
+    on = partial(live_on, case, doctor, model, optimizer)
+    return Call("Doctor.epoch", doctor.epoch, (), kwargs, on, True)
+
+
+def live_on(
+    case: Case, doctor: Doctor, model: nn.Module, optimizer: Optimizer, found: object
+) -> None:
+    """Go on after a call, whatever that has returned."""
+    del found
+    live(case, model, optimizer, doctor)
+
+
+def faulty(name: str) -> Make:
+    """Return what puts a fault into a loop."""
+
+    def make(_: Case) -> Call:
+        model = models.sound()
+        optimizer = models.optimizer_of(model)
+        kwargs: dict[str, Any] = {"model": model, "optimizer": optimizer, "at": 1}
+        if name in ("scale_gradients", "scale_inputs", "raise_learning_rate"):
+            kwargs["factor"] = 2.0
+        if name in ("freeze_layer", "dead_layer", "nan_gradient", "nan_weight"):
+            kwargs["layer"] = "0"
+        if name in ("nan_gradient", "nan_weight", "nan_batch"):
+            kwargs |= {"value": float("nan"), "every": None}
+        if name == "scale_gradients":
+            kwargs |= {"layers": None, "every": 2}
+        if name == "raise_learning_rate":
+            del kwargs["model"]
+        if name == "shuffle_labels":
+            kwargs = {"batches": [models.batch(4)] * 3, "at": 1, "seed": 0}
+
+        def use(made: Any) -> None:
+            if name == "shuffle_labels":
+                list(made)
+                return
+            x, y = models.batch(8)
+            with made:
+                for _ in range(3):
+                    learn(model, optimizer, x, y)
+
+        return Call(f"inject.{name}", getattr(inject, name), (), kwargs, use)
+
+    return make
+
+
+def parse(case: Case) -> Call:
+    from benchmarks.fuzz.commands import FAULTS, WORDS
+
+    text = case.random.choice((*FAULTS, *WORDS))
+
+    def use(made: inject.Fault) -> None:
+        model = models.sound()
+        optimizer = models.optimizer_of(model)
+        str(made)
+        with made.into(model, optimizer):
+            for x, y in made.over([models.batch(8)] * 2):
+                learn(model, optimizer, x, y)
+
+    return Call("inject.parse", inject.parse, (text,), {}, use)
+
+
+def of_fault(case: Case) -> Call:
+    fault = inject.parse("nan_gradient@1")
+    model = models.sound()
+    if case.random.random() < 0.5:
+        return Call("Fault.into", fault.into, (model, models.optimizer_of(model)))
+    fault = inject.parse("shuffle_labels@1")
+    return Call("Fault.over", fault.over, ([models.batch(4)] * 2,), {}, list)
+
+
+def odd_model(case: Case) -> Call:
+    """Watch an odd model with everything else in order."""
+    label = case.random.choice(list(models.MODELS))
+    model = models.MODELS[label]()
+    case.note(label)
+    try:
+        optimizer: Any = models.optimizer_of(model)
+    except Exception:
+        optimizer = None
+    kwargs = {"model": model, "optimizer": optimizer, **options(case)}
+    then = partial(live, case, model, optimizer)
+    return Call("watch", sickbay.watch, (), kwargs, then, kept=tuple(kwargs))
+
+
+FAULTS = (
+    "dead_layer", "freeze_layer", "nan_batch", "nan_gradient", "nan_weight", "raise_learning_rate",
+    "scale_gradients", "scale_inputs", "shuffle_labels",
+)  # fmt: skip
+TARGETS: dict[Make, float] = {
+    watch: 20,
+    odd_model: 4,
+    step: 12,
+    epoch: 6,
+    parse: 2,
+    of_fault: 1,
+    **{faulty(name): 1.2 for name in FAULTS},
+}

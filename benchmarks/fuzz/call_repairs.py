@@ -1,0 +1,198 @@
+"""Calls that train, examine or change a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from rich.console import Console
+from torch import nn
+
+import sickbay
+from benchmarks.fuzz import models
+from benchmarks.fuzz.calls import Call, Make
+from benchmarks.fuzz.case import Case
+from sickbay import surgery
+
+CHEAP = ["parameters_are_sane", "inputs_are_sane", "targets_are_sane", "runs_on_the_batch"]
+
+
+def common(case: Case) -> dict[str, Any]:
+    """Return the options that `fit` and `repair` share."""
+    return {
+        "validation": None,
+        "target": None,
+        "device": None,
+        "remedies": None,
+        "budget": None,
+        "profile": None,
+        "strategy": "race",
+        "workers": None,
+        "chart": case.random.choice((None, str(case.home / "r"))),
+        "resume": False,
+        "seed": 0,
+        "progress": False,
+        "console": None,
+    }
+
+
+def fit(case: Case) -> Call:
+    model = models.sound()
+    kwargs = {
+        "model": model,
+        "data": models.batch(),
+        "loss": nn.CrossEntropyLoss(),
+        "optimizer": models.optimizer_of(model),
+        "batch_size": 6,
+        "epochs": 1,
+        **common(case),
+    }
+    kept = ("epochs",) if case.random.random() < 0.7 else ()
+    return Call("fit", sickbay.fit, (), kwargs, shown, slow=True, kept=kept)
+
+
+def shown(outcome: Any) -> None:
+    outcome.summary(), repr(outcome), outcome.diff
+
+
+def recipe_of(**changes: Any) -> sickbay.Recipe:
+    model = models.sound()
+    loss, optimizer = nn.CrossEntropyLoss(), models.optimizer_of(model)
+    x, _ = models.batch()
+    given: dict[str, Any] = {"batch_size": 6, "epochs": 1, "example": (x,), **changes}
+    return sickbay.Recipe(model, loss, optimizer, **given)
+
+
+def repair(case: Case) -> Call:
+    own = case.random.random() < 0.4
+    kwargs = {
+        "recipe": recipe_of(),
+        "data": None if own else models.batch(),
+        "train": train if own else None,
+        **common(case),
+        "learn": False,
+    }
+    return Call("repair", sickbay.repair, (), kwargs, shown, slow=True)
+
+
+def train(recipe: sickbay.Recipe, doctor: sickbay.Doctor) -> None:
+    x, y = models.batch()
+    for _ in range(2):
+        recipe.optimizer.zero_grad()
+        loss = recipe.loss(recipe.model(x), y)
+        loss.backward()  # type: ignore[no-untyped-call]
+        recipe.optimizer.step()
+        doctor.step(loss)
+    doctor.epoch(val_loss=1.0)
+
+
+def odd_recipe(case: Case) -> Call:
+    """Repair a recipe whose parts are odd."""
+    model = models.MODELS[case.random.choice(list(models.MODELS))]()
+    case.note(type(model).__name__)
+
+    def both(**given: Any) -> Any:
+        made = sickbay.Recipe(**given)
+        return sickbay.repair(
+            made, models.batch(), progress=False, learn=False, console=Console(quiet=True)
+        )
+
+    try:
+        optimizer: Any = models.optimizer_of(model)
+    except Exception:  # it does not say what it holds
+        optimizer = torch.optim.SGD(models.sound().parameters(), lr=0.1)
+    kwargs = {
+        "model": model,
+        "loss": nn.CrossEntropyLoss(),
+        "optimizer": optimizer,
+        "batch_size": 6,
+        "epochs": 1,
+        "clip_norm": None,
+        "clip_value": None,
+        "warmup": 0,
+        "patience": 0,
+        "cooldown": 0,
+        "skip_bad_batches": False,
+        "rollbacks": 0,
+        "clean_data": False,
+    }
+    kept = ("epochs", "cooldown") if case.random.random() < 0.8 else ()
+    return Call("repair(Recipe)", both, (), kwargs, shown, slow=True, kept=kept)
+
+
+def recipes(case: Case) -> Call:
+    """Call what a recipe can do."""
+    recipe = recipe_of()
+    model = models.sound()
+    methods: dict[str, tuple[Any, ...]] = {
+        "with_lr": (0.1,),
+        "with_model": (model, "model = 1"),
+        "with_settings": ("code",),
+        "with_optimizer": (torch.optim.Adam,),
+        "but": ("code",),
+        "diff": (recipe.with_lr(0.5),),
+        "on": ("cpu",),
+    }
+    name = case.random.choice(list(methods))
+    kwargs: dict[str, Any] = {"with_settings": {"lr": 0.2}, "with_optimizer": {"lr": 0.1}}
+    keywords = kwargs.get(name, {"epochs": 3} if name == "but" else {})
+    return Call(f"Recipe.{name}", getattr(recipe, name), methods[name], keywords, differs(recipe))
+
+
+def differs(recipe: sickbay.Recipe) -> Any:
+    def show(made: Any) -> None:
+        if isinstance(made, sickbay.Recipe):
+            recipe.diff(made), made.lr, made.copy()
+
+    return show
+
+
+def checkup(case: Case) -> Call:
+    model = models.MODELS[case.random.choice(list(models.MODELS))]()
+    model = models.sound() if case.random.random() < 0.6 else model
+    kwargs = {
+        "model": model,
+        "batch": models.batch(6),
+        "loss": nn.CrossEntropyLoss(),
+        "optimizer": models.optimizer_of(models.sound()),
+        "task": None,
+        "tests": case.random.choice((CHEAP[:1], CHEAP, ["output_fits_the_loss"], "modes_differ")),
+        "validation": case.random.choice((None, models.batch(3))),
+        "progress": False,
+        "seed": 0,
+    }
+
+    def show(report: sickbay.Report) -> None:
+        str(report), report.as_json(), report.as_sarif(), report.fails("warning")
+
+    return Call("checkup", sickbay.checkup, (), kwargs, show, slow=True)
+
+
+def operation(case: Case) -> Call:
+    """Change a model."""
+    x, _ = models.batch(6)
+    model = models.MODELS[case.random.choice(list(models.MODELS))]()
+    model = models.sound() if case.random.random() < 0.6 else model
+    given: dict[str, dict[str, Any]] = {
+        "replace_activations": {"example": (x,), "to": "selu", "layers": None},
+        "hidden_activations": {"example": (x,)},
+        "add_dropout": {"example": (x,), "p": 0.1},
+        "initialise": {"scheme": "he_normal", "seed": 0},
+        "insert_normalisation": {"example": (x,)},
+        "output_activation": {"example": (x,)},
+        "replace_output": {"example": (x,), "to": "softmax"},
+        "resize_output": {"example": (x,), "width": 3, "seed": 0},
+        "standardise_inputs": {"mean": torch.zeros(3), "std": torch.ones(3), "clip": 10.0},
+    }
+    name = case.random.choice(list(given))
+    return Call(f"surgery.{name}", getattr(surgery, name), (), {"model": model, **given[name]})
+
+
+TARGETS: dict[Make, float] = {
+    fit: 6,
+    repair: 5,
+    odd_recipe: 3,
+    recipes: 6,
+    checkup: 10,
+    operation: 16,
+}

@@ -1,0 +1,174 @@
+"""Calls of what serves a search."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import optuna
+import torch
+
+import sickbay.tuning.optuna as with_optuna
+from benchmarks.fuzz import bases, models
+from benchmarks.fuzz.call_loops import learn, told
+from benchmarks.fuzz.call_rules import history
+from benchmarks.fuzz.calls import Call, Make
+from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.damage import write
+from sickbay.problems.compared import Course
+from sickbay.problems.profiles import choose
+from sickbay.tuning import charted, measures
+from sickbay.tuning.calibration import calibrate
+from sickbay.tuning.judge import Judge
+from sickbay.tuning.reading import read
+from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.replay import replay
+from sickbay.tuning.search import Search
+from sickbay.vitals.guard import Guard
+
+optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+
+
+@cache
+def study() -> optuna.Study:
+    return optuna.create_study(direction="maximize")
+
+
+def tuned(case: Case) -> dict[str, Any]:
+    """Return the options that both kinds of `watch` share."""
+    return {
+        "epochs": 2,
+        "metric": "val_accuracy",
+        "profile": "tuning",
+        "problems": None,
+        "chart": case.random.choice((None, str(case.home / "t"))),
+        "every": "auto",
+        "budget": 0.01,
+        "activations": True,
+    }
+
+
+def watch_optuna(case: Case) -> Call:
+    model = models.sound()
+    optimizer = models.optimizer_of(model)
+    trial = optuna.create_study(direction="maximize").ask()
+    kwargs = {"trial": trial, "model": model, "optimizer": optimizer, **tuned(case)}
+    kwargs |= {"direction": None, "learns": "last", "penalty": None}
+
+    def train(doctor: with_optuna.OptunaDoctor) -> None:
+        x, y = models.batch(8)
+        try:
+            for _ in range(2):
+                loss = learn(model, optimizer, x, y)
+                told(case, doctor.step, loss)
+                doctor.epoch(val_accuracy=0.5)
+            doctor.result()
+        except optuna.TrialPruned:
+            pass
+        finally:
+            told(case, doctor.close)
+
+    return Call("tuning.optuna.watch", with_optuna.watch, (), kwargs, train)
+
+
+def epoch_optuna(case: Case) -> Call:
+    """Tell a trial's doctor odd numbers."""
+    model = models.sound()
+    trial = optuna.create_study(direction="maximize").ask()
+    doctor = with_optuna.watch(trial, model, models.optimizer_of(model), epochs=2)
+
+    def epoch(**given: Any) -> Any:
+        try:
+            return doctor.epoch(**given)
+        except optuna.TrialPruned:
+            return None
+
+    def end(_: Any) -> None:
+        told(case, doctor.close)
+
+    kwargs = {"val_accuracy": 0.5, "val_loss": torch.tensor(1.0)}
+    return Call("OptunaDoctor.epoch", epoch, (), kwargs, end)
+
+
+def watch_ray(case: Case) -> Call:
+    from sickbay.tuning import ray as with_ray
+
+    model = models.sound()
+    kwargs = {"model": model, "optimizer": models.optimizer_of(model), "mode": "max", **tuned(case)}
+    return Call("tuning.ray.watch", with_ray.watch, (), kwargs)  # outside of a trial: refused
+
+
+def pruner(_: Case) -> Call:
+    def prune(made: with_optuna.DiagnosisPruner) -> None:
+        made.prune(study(), optuna.trial.create_trial(value=1.0))
+
+    return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
+
+
+def course(case: Case) -> Course:
+    values = [case.random.choice((0.1, 0.5, float("nan"), float("inf"))) for _ in range(3)]
+    return Course(values, values)
+
+
+def judge(case: Case) -> Call:
+    def both(problems: Any, metric: Any, maximize: Any, past: Any, others: Any) -> Any:
+        guard = Guard(lambda *_: None)
+        return Judge(problems, metric, maximize, guard).judge(past, others)
+
+    args = (choose("tuning", None), "val_accuracy", True, history(case.random))
+    return Call("Judge.judge", both, (*args, [course(case), course(case)]))
+
+
+def search(case: Case) -> Search:
+    trials = []
+    for number in range(3):
+        numbers = {"loss": 1.0, "val_accuracy": case.random.choice((0.1, 0.5, float("nan")))}
+        trials.append(Recorded(f"t{number}", bases.SETUP, [Epoch(numbers)] * 3))
+    return Search("s", trials, "val_accuracy", True)
+
+
+def replayed(case: Case) -> Call:
+    return Call("tuning.replay.replay", replay, (search(case), choose("tuning", None)))
+
+
+def calibrated(case: Case) -> Call:
+    return Call("tuning.calibration.calibrate", calibrate, ([search(case)], choose("tuning", None)))
+
+
+def reading(case: Case) -> Call:
+    write(dict(bases.search()), case.home / "s")
+    kwargs = {"source": str(case.home / "s"), "metric": None, "direction": None, "study": None}
+    return Call("tuning.reading.read", read, (), kwargs)
+
+
+def noting(case: Case) -> Call:
+    write(dict(bases.chart()), case.home / "c")
+    kwargs = {"chart": str(case.home / "c"), "metric": "val_loss", "direction": "minimize"}
+    return Call("tuning.charted.note", charted.note, (), {**kwargs, "number": 1})
+
+
+def measure(case: Case) -> Call:
+    name = case.random.choice(
+        ("top10_hit_ratio", "time_saving_for_baseline_accuracy", "seconds_to_reach")
+    )
+    curve = [(1.0, 0.5), (2.0, 0.7)]
+    args: dict[str, tuple[Any, ...]] = {
+        "top10_hit_ratio": ([0.1, 0.5], [0.2, 0.3]),
+        "seconds_to_reach": (curve, 0.6),
+    }
+    given = args.get(name, (curve, curve))
+    return Call(f"measures.{name}", getattr(measures, name), (*given, True))
+
+
+TARGETS: dict[Make, float] = {
+    watch_optuna: 6,
+    epoch_optuna: 3,
+    watch_ray: 2,
+    pruner: 1,
+    judge: 3,
+    replayed: 2,
+    calibrated: 1,
+    reading: 3,
+    noting: 1,
+    measure: 3,
+}

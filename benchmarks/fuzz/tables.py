@@ -1,0 +1,95 @@
+"""What came of all inputs, as tables."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from benchmarks.detection.report import Sheet
+from benchmarks.fuzz.verdict import Happened, Verdict
+
+LONG = 110
+MEANING: Mapping[str, str] = {
+    "returned": "it returned",
+    "refused": "one clear `SickbayError`",
+    "signature": "Python's own `TypeError` for a call that does not fit the signature",
+    "mine": "what an object of the user raised when it was asked, handed on to the user",
+    "exit": "the parser of the command line, with exit code 0 or 2",
+    "failure": "a bare exception, a hang, a crash, or memory that ran away",
+}
+PAGE = """# What wrong input comes to
+
+Made by `{command}` (sickbay {sickbay}, torch {torch}, python {python}):
+{inputs} inputs of seed {seed}, {failures} failures, in {minutes:.0f} minutes.
+
+Inputs are damaged files (charts of today and of schema 1, searches, pools, Optuna journals,
+folders of repairs that are resumed: bytes, JSON, and pipes, links and devices in the place of
+files), command lines with something wrong in them, and calls of everything public with arguments
+that are something else (`None`, NaN, huge numbers, odd tensors, models and optimizers, objects that
+raise whatever they are asked). Each must end with a result or with one `SickbayError`, and what is
+printed must leave the terminal alone. From the user's loop nothing may come at all. Each input has
+limits of time and memory; one that crashes its process counts as a failure too.
+
+`--input N` runs one input of a seed again, alone, and prints its traceback.
+"""
+
+
+def counts(done: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+    """Return how often what happened, by kind of input."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in done:
+        found[kind_of(each)][each.happened] += 1
+    return {kind: dict(found[kind]) for kind in sorted(found)}
+
+
+def kind_of(verdict: Verdict) -> str:
+    return verdict.what.partition(" | ")[0] or "crashed"
+
+
+def failures(done: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return the failures that differ, the most frequent first, with an input that shows each."""
+    groups: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for each in done:
+        if each.happened == "failure":
+            groups[each.error, each.place].append(each)
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [
+        {
+            "error": error,
+            "place": place,
+            "count": len(group),
+            "input": (first := min(group, key=lambda each: each.number)).number,
+            "what": first.what,
+            "said": first.said,
+        }
+        for (error, place), group in ordered
+    ]
+
+
+def sheets(done: Sequence[Verdict]) -> list[Sheet]:
+    found = counts(done)
+    names = [name for name in get_args(Happened) if any(name in each for each in found.values())]
+    rows = [[kind, *(f"{each.get(name, 0):,}" for name in names)] for kind, each in found.items()]
+    note = "; ".join(f"{name}: {MEANING[name]}" for name in names) + "."
+    made = [Sheet("What happened", note, ("input", *names), rows)]
+    failed = [
+        [each["place"] or "-", each["error"], f"{each['count']:,}", str(each["input"]), brief(each)]
+        for each in failures(done)
+    ]
+    if failed:
+        columns = ("innermost line", "error", "count", "input", "what, and what was said")
+        made.append(Sheet("Failures", "`--input N` shows one in full.", columns, failed))
+    return made
+
+
+def brief(failure: Mapping[str, Any]) -> str:
+    text = f"{failure['what'][-LONG:]}: {failure['said'][:LONG]}".replace("|", "/")
+    return text.encode("ascii", "backslashreplace").decode()
+
+
+def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
+    """Return the tables as a page."""
+    said = {**about, **about["made"], "inputs": f"{about['inputs']:,}"}
+    head = PAGE.format(**said, minutes=max(1, about["seconds"] / 60))
+    return "\n".join([head, *(sheet.markdown() for sheet in sheets)])

@@ -1,0 +1,211 @@
+"""The attackers themselves: what they count as right, how they damage, and that none is lost."""
+
+import json
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from time import sleep
+
+import pytest
+
+from benchmarks.fuzz import bases, crew, tables
+from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.damage import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
+from benchmarks.fuzz.limits import seconds
+from benchmarks.fuzz.sealed import BLOCK, OLD_TABLE, seal
+from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
+from benchmarks.fuzz.worker import PARTS, Runner
+from sickbay.arguments import whole
+from sickbay.errors import UsageError
+from sickbay.readings import Table
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    monkeypatch.chdir(tmp_path)  # which is undone at the end
+    monkeypatch.syspath_prepend(str(tmp_path))
+    home = tmp_path / "home"
+    home.mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield Runner(0, None, home)
+
+
+def raised(call: object, *args: object, **kwargs: object) -> BaseException:
+    assert callable(call)
+    try:
+        call(*args, **kwargs)
+    except BaseException as error:
+        return error
+    raise AssertionError("it has not raised")
+
+
+def test_one_clear_error_is_right() -> None:
+    error = raised(whole, "epochs", None)
+    assert judge(1, "x", error, loop=False).happened == "refused"
+
+
+def test_a_bare_exception_is_a_failure_at_its_innermost_line_of_ours() -> None:
+    table = Table.of("gradient", 0, {})
+    verdict = judge(1, "x", raised(Table.column, table, []), loop=False)
+    bare = judge(1, "x", raised(table.names.index, "x"), loop=False)
+    assert bare.happened == "failure"
+    if verdict.happened == "failure":  # nobody has mended it yet
+        assert verdict.place.startswith("readings.py:")
+
+
+def test_a_call_that_does_not_fit_the_signature_is_pythons_affair() -> None:
+    assert judge(1, "x", raised(whole, "epochs"), loop=False).happened == "signature"
+
+
+def test_a_type_error_from_inside_is_not() -> None:
+    def inside() -> None:
+        exec(compile("None + 1", SOURCES + "/made_up.py", "exec"))
+
+    assert judge(1, "x", raised(inside), loop=False).happened == "failure"
+
+
+def test_what_the_users_objects_raise_is_right_but_not_in_the_loop() -> None:
+    assert judge(1, "x", Mine("asked"), loop=False).happened == "mine"
+    assert judge(1, "x", Mine("asked"), loop=True).happened == "failure"
+
+
+@pytest.mark.parametrize(("code", "happened"), [(0, "exit"), (2, "exit"), (1, "failure")])
+def test_exit_codes(code: int, happened: str) -> None:
+    assert judge(1, "x", SystemExit(code), loop=False).happened == happened
+
+
+def test_a_text_that_would_change_the_terminal_is_told_harmlessly() -> None:
+    verdict = judge(1, "\x1b[31m", ValueError("\ud800"), loop=False)
+    assert verdict.what + verdict.said == "\\x1b[31m\\ud800"
+
+
+def test_what_takes_too_long_is_ended_even_if_it_catches_everything() -> None:
+    def stubborn() -> None:
+        try:
+            sleep(60)
+        except BaseException:
+            return
+
+    with pytest.raises(TooLong), seconds(0.05):
+        stubborn()
+
+
+def test_damage_is_the_same_for_the_same_seed_and_does_something() -> None:
+    trees: list[Tree] = []
+    for seed in (1, 1, 2):
+        trees.append(dict(bases.old_chart()))
+        assert damage(trees[-1], Random(seed))
+    assert trees[0] == trees[1] != bases.old_chart()
+    assert trees[2] != trees[1]
+
+
+def test_bytes_and_json_change_at_any_place() -> None:
+    data, value = b'{"a": [1, {"b": 2}]}', {"a": [1, {"b": 2}]}
+    assert len({in_bytes(data, Random(seed)) for seed in range(200)}) > 100
+    found = {changed(json.loads(json.dumps(value)), Random(seed)) for seed in range(300)}
+    assert {'{"a": [1, {"b": null}]}', '{"a": [{"b": 2}]}', '{"a": [1, {"x": 2}]}'} <= found
+
+
+def test_what_lies_in_the_place_of_a_file_is_written_and_leads_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / OUTSIDE).write_bytes(b"x")
+    tree: Tree = {f"{place}": special for place, special in enumerate(SPECIAL)}
+    write(tree, tmp_path / "a" / "c")
+    made = {special: tmp_path / "a" / "c" / f"{place}" for place, special in enumerate(SPECIAL)}
+    assert made["folder"].is_dir()
+    assert made["pipe"].is_fifo()
+    assert made["device"].is_char_device()
+    assert made["outside"].read_bytes() == b"x"
+    assert not made["dangling"].exists()
+
+
+def test_sealed_tables_have_checksums_that_fit() -> None:
+    for seed in range(20):
+        tree: Tree = {"tables.bin": bases.old_chart()["tables.bin"]}
+        assert seal(tree, Random(seed)) == ["sealed tables of tables.bin"]
+        data = tree["tables.bin"]
+        assert isinstance(data, bytes)
+        *_, size, checksum = OLD_TABLE.unpack(data[: OLD_TABLE.size])
+        values = data[OLD_TABLE.size : OLD_TABLE.size + size]
+        head = zlib.crc32(data[: OLD_TABLE.size - 4])
+        assert len(values) < size or zlib.crc32(values, head) == checksum
+
+
+def test_sealed_blocks_have_checksums_that_fit() -> None:
+    column = zlib.compress(bytes(8))
+    told = zlib.compress(json.dumps({"columns": [{"size": len(column)}], "ends": []}).encode())
+    body = len(told).to_bytes(4, "little") + told + column
+    digest = zlib.compress(b'{"row": 0}')
+    head = BLOCK.pack(b"SBB2", len(digest), len(body), zlib.crc32(digest), zlib.crc32(body), 0)
+    before = head + digest + body
+    seen = set()
+    for seed in range(30):
+        tree: Tree = {"scalars.bin": before}
+        assert seal(tree, Random(seed)) == ["sealed blocks of scalars.bin"]
+        data = tree["scalars.bin"]
+        assert isinstance(data, bytes)
+        _, first, second, *sums, whole_sum = BLOCK.unpack(data[: BLOCK.size])
+        parts = data[BLOCK.size :][:first], data[BLOCK.size + first :][:second]
+        assert [*map(zlib.crc32, parts)] == sums
+        assert zlib.crc32(data[: BLOCK.size - 4]) == whole_sum
+        seen.add(data)
+    assert len(seen) > 5
+
+
+def test_an_input_is_the_same_whenever_it_is_run(runner: Runner) -> None:
+    first = [runner.run(number) for number in range(60)]
+    again = [runner.run(number) for number in reversed(range(60))][::-1]
+    assert [(each.what, each.happened) for each in first] == [
+        (each.what, each.happened) for each in again
+    ]
+    assert {tables.kind_of(each) for each in first} == set(PARTS)
+
+
+def test_a_link_that_was_followed_and_memory_that_ran_away_are_failures(runner: Runner) -> None:
+    def follow(case: Case) -> None:
+        (case.home.parent / OUTSIDE).write_bytes(b"overwritten")
+
+    def swell(case: Case) -> None:
+        case.note(len(bytearray(600 << 20)))
+
+    for kind, error in ((follow, "Followed"), (swell, "OutOfMemory")):
+        runner._kinds = {part: {kind: 1.0} for part in PARTS}
+        verdict = runner.run(0)
+        assert (verdict.happened, verdict.error) == ("failure", error)
+
+
+def test_a_worker_that_dies_costs_the_input_it_was_at_and_no_other(tmp_path: Path) -> None:
+    worker = crew.Worker(0, "commands", tmp_path / "w")
+    worker.start()
+    worker.give((0, 4))
+    worker.process.kill()
+    done: list[Verdict] = []
+    while worker.span:
+        done += crew.attend(worker, [], worker.line.poll(60))
+    worker.stop()
+    assert sorted(each.number for each in done) == [0, 1, 2, 3]
+    assert [each.error for each in done if each.number == 0] == ["Died"]
+
+
+def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> None:
+    done = [
+        Verdict(7, "files | a", "failure", "KeyError", "chart.py:1 read", "'x'"),
+        Verdict(3, "files | b", "failure", "KeyError", "chart.py:1 read", "'y'"),
+        Verdict(1, "calls | c", "refused", "UsageError"),
+    ]
+    (only,) = tables.failures(done)
+    assert (only["count"], only["input"], only["said"]) == (2, 3, "'y'")
+    assert tables.counts(done) == {"calls": {"refused": 1}, "files": {"failure": 2}}
+    about = {"command": "c", "inputs": 3, "seed": 0, "failures": 2, "seconds": 1}
+    made = {"sickbay": "0", "torch": "0", "python": "0"}
+    page = tables.page(tables.sheets(done), {**about, "made": made})
+    assert "3 inputs of seed 0, 2 failures" in page
+    assert "chart.py:1 read" in page
+
+
+def test_a_refusal_is_no_failure() -> None:
+    assert issubclass(UsageError, ValueError)
+    sheets = tables.sheets([Verdict(1, "calls | c", "refused", "UsageError")])
+    assert [sheet.title for sheet in sheets] == ["What happened"]
