@@ -1,7 +1,7 @@
 """Nothing of ours may stop a loop: what fails is reported once and switched off."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 Args = ParamSpec("Args")
 Result = TypeVar("Result")
@@ -9,6 +9,9 @@ Result = TypeVar("Result")
 
 class Guard:
     """Runs our parts by name, catching what they raise.
+
+    Everything that torch or the loop calls goes through `run` or `shell` first; nothing of ours
+    runs outside of them.
 
     >>> guard = Guard(lambda part, error: print(f"{part} is off: {error!r}"))
     >>> guard.run("chart", lambda: 1 / 0)
@@ -32,6 +35,14 @@ class Guard:
         except Exception as error:
             self.fail(part, error)
             return None
+
+    def shell(self, part: str, function: Callable[..., object]) -> Callable[..., None]:
+        """Return a function for torch to call, which `run`s this one and returns nothing."""
+
+        def shelled(*args: Any, **kwargs: Any) -> None:
+            self.run(part, function, *args, **kwargs)
+
+        return shelled
 
     def fail(self, part: str, error: Exception) -> None:
         """Report that a part has failed, and switch it off."""
