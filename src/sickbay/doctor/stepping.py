@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from sickbay.doctor.snapshot import copied, written
 from sickbay.vitals.guard import Guard
 
-PUTTING_BACK = "putting back"  # goes on if treatment is switched off
+PUTTING_BACK = "putting back"  # a part of its own, since it goes on if treatment is off
 PLAIN = (bool, int, float, str, tuple, type(None), Tensor)  # settings that a step may change
 
 
@@ -40,8 +40,9 @@ class Stepping:
         self._grads: list[tuple[Tensor, Tensor | None]] = []
         self._unmade: Unmade | None = None
         before = optimizer.register_step_pre_hook(guard.shell("treatment", self._before))
-        after = optimizer.register_step_post_hook(guard.shell(PUTTING_BACK, self._after))
-        after.hooks_dict_ref().move_to_end(after.id, last=False)
+        after = optimizer.register_step_post_hook(guard.shell("end of a step", self._after))
+        hooks: Any = optimizer._optimizer_step_post_hooks
+        hooks.move_to_end(after.id, last=False)
         self._handles = [before, after]
         self._own = vars(optimizer).get("step")  # a schedule may have put one there
         self._shell = self._wrapped(optimizer.step)
@@ -105,16 +106,16 @@ class Stepping:
 
     def _put_back(self) -> None:
         """Give the loop everything back."""
-        rates, self._rates = self._rates, []
-        grads, self._grads = self._grads, []
-        unmade, self._unmade = self._unmade, None
-        for group, rate, given in rates:
+        for group, rate, given in self._rates:
             if group["lr"] is given:  # else the loop has set another one since
                 group["lr"] = rate
-        for parameter, grad in grads:
+        self._rates = []
+        for parameter, grad in self._grads:
             parameter.grad = grad
-        if unmade is not None:
-            unmade.restore()
+        self._grads = []
+        if self._unmade is not None:
+            self._unmade.restore()
+        self._unmade = None
 
 
 class Unmade:
