@@ -39,8 +39,7 @@ def one_of_two(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     model = regression()
     optimizer = SGD(model.parameters(), lr=0.02)
-    said = StringIO()
-    with redirect_stderr(said):
+    with redirect_stderr(StringIO()):
         doctor = treated(model, optimizer, every=1)
         learn(model, optimizer, doctor, steps=25)
         join(folder, rank, 2)
@@ -52,7 +51,7 @@ def one_of_two(rank: int, folder: Path) -> None:
             loss.backward()
             optimizer.step()
             doctor.step(loss)
-    assert said.getvalue().count(PARTED) == 1
+    assert [event.text for event in doctor.events].count(PARTED) == 1
     assert doctor.treatments == []
     assert undisturbed(doctor)
     assert not all_finite(model.parameters())  # as without treatment
@@ -82,9 +81,10 @@ def alone(tmp_path: Path) -> Iterator[None]:
 @pytest.mark.usefixtures("alone")
 def test_parameters_that_are_spread_over_processes() -> None:
     mesh = init_device_mesh("cpu", (1,))
-    model = nn.Sequential(nn.Linear(8, 4), nn.Linear(4, 1))
-    for layer in (model[0], model[1]):
+    layers = [nn.Linear(8, 4), nn.Linear(4, 1)]
+    for layer in layers:
         layer.weight = nn.Parameter(distribute_tensor(layer.weight.detach(), mesh))
+    model = nn.Sequential(*layers)
     optimizer = SGD(model.parameters(), lr=0.1)
     with pytest.raises(UsageError, match=r"where parameters are DTensors, got one in '0\.weight';"):
         treated(model, optimizer)

@@ -138,7 +138,7 @@ class Nurse:
     def act(self, standing: Sequence[str]) -> float:
         """Do what is to be done after a step, where these problems stand; return the seconds."""
         start = perf_counter()
-        if self._is_over():
+        if self._guard.run("treatment", self._is_over):
             return 0.0
         ill = any(problem not in HARMLESS for problem in standing) or self._dosing.alarmed
         calm = not (ill or self._jumps or self._planned)
