@@ -46,7 +46,7 @@ def one_of_two(rank: int, folder: Path) -> None:
         spread = DistributedDataParallel(model)
         for step in range(4):
             optimizer.zero_grad()
-            x = torch.full((4, 8), nan if (step, rank) == (2, 1) else 1.0)
+            x = torch.full((4, 8), nan if (step, rank) == (0, 1) else 1.0)
             loss = spread(x).square().mean()
             loss.backward()
             optimizer.step()

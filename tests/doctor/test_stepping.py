@@ -14,8 +14,10 @@ from torch.optim import SGD, Adam, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from sickbay.doctor import Doctor
+from sickbay.doctor.dosing import Dose
 from sickbay.doctor.stepping import Stepping
 from sickbay.remedies import HalveLearningRate
+from sickbay.vitals.finite import all_finite
 from tests.doctor.loops import undisturbed
 from tests.doctor.test_dosing import find, nurse, update
 from tests.doctor.test_treatment import learn, regression, remedies, state_of, treated
@@ -252,8 +254,23 @@ def test_whoever_goes_around_the_shell_is_treated_too(monkeypatch: pytest.Monkey
     model(torch.ones(2, 8)).sum().backward()
     SGD.step(optimizer)
     assert not same(state_of(model), before)
+    assert all_finite(model.parameters())
     assert optimizer.param_groups[0]["lr"] == 0.1
     assert undisturbed(doctor)
+
+
+def test_a_step_within_a_step_is_treated_once() -> None:
+    model = regression()
+    optimizer = Mending(model.parameters(), lr=0.02)
+    SGD([nn.Parameter(torch.zeros(1))])  # now both kinds call the hooks of an optimizer
+    doctor = treated(model, optimizer)
+    start = state_of(model)
+    full = update(model, optimizer)
+    assert doctor._nurse is not None
+    doctor._nurse._dosing.doses.append(Dose(0.5))
+    model.load_state_dict(start)
+    assert torch.allclose(update(model, optimizer), full / 2, atol=1e-7)
+    assert optimizer.param_groups[0]["lr"] == 0.02
 
 
 @pytest.mark.parametrize("part", ["_before", "_after", "_put_back", "lend", "pass_over"])

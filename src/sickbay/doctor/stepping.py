@@ -86,7 +86,8 @@ class Stepping:
             finally:
                 if outermost:
                     self._inside, self._depth = False, 0
-                    self._guard.run(PUTTING_BACK, self._put_back)
+                    if self._rates or self._grads:  # it has raised
+                        self._guard.run(PUTTING_BACK, self._put_back)
 
         return MethodType(step, self.optimizer)  # what a schedule wraps must be a method
 
@@ -101,7 +102,7 @@ class Stepping:
 
     def _after(self, *_: Any) -> None:
         self._depth -= 1
-        if self._depth <= 0:
+        if self._depth <= 0 and (self._rates or self._grads):
             self._put_back()
 
     def _put_back(self) -> None:
