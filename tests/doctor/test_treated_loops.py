@@ -6,19 +6,18 @@ import sys
 from collections.abc import Callable
 from math import nan
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.optim import SGD, Adam, Optimizer
 
 from sickbay.doctor import Doctor, dispensary, treatment
-from sickbay.remedies import ClipNorm, HalveLearningRate
+from sickbay.remedies import ClipNorm
 from sickbay.vitals.finite import all_finite
-from tests.doctor.test_dosing import find, nurse, update
-from tests.doctor.test_treatment import learn, nan_at, regression, remedies, state_of, treated
+from tests.doctor.test_dosing import find
+from tests.doctor.test_treatment import regression, remedies, state_of, treated
 from tests.models import mlp
 
 
@@ -98,39 +97,6 @@ def test_an_optimizer_with_a_closure_is_left_alone(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.count(treatment.ALONE) == 1
 
 
-def test_a_step_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, _, its_nurse = nurse(monkeypatch, HalveLearningRate())
-    assert find(its_nurse, 10)
-    used: list[float] = []
-
-    def fail(optimizer: Optimizer, *_: Any) -> None:
-        used.append(optimizer.param_groups[0]["lr"])
-        raise RuntimeError("out of memory")
-
-    failing = optimizer.register_step_pre_hook(fail)
-    for _ in range(3):
-        with pytest.raises(RuntimeError, match="out of memory"):
-            update(model, optimizer)
-    failing.remove()
-    assert used == 3 * [0.05]
-    update(model, optimizer)
-    assert optimizer.param_groups[0]["lr"] == 0.1
-
-
-def test_of_several_processes_none_goes_its_own_way(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, HalveLearningRate())
-    monkeypatch.setattr(distributed, "is_initialized", lambda: True)
-    monkeypatch.setattr(distributed, "get_world_size", lambda: 2)
-    assert not find(its_nurse, 10)
-    assert not find(its_nurse, 100)
-    assert capsys.readouterr().err.count(dispensary.PARTING) == 1
-    monkeypatch.undo()
-    learn(model, optimizer, doctor, nan_at(3), steps=5)
-    assert remedies(doctor) == ["skip_bad_batches"]
-
-
 @pytest.mark.parametrize("fused", [False, True])
 def test_what_a_dropped_batch_has_written_to_buffers_is_put_back(fused: bool) -> None:
     model = regression(norm=True)
@@ -148,24 +114,6 @@ def test_what_a_dropped_batch_has_written_to_buffers_is_put_back(fused: bool) ->
     assert [each.step for each in doctor.treatments] == [25, 30]
     assert all("put back the buffers" in each.text for each in doctor.treatments)
     assert all_finite(model.state_dict().values())
-
-
-def test_gradients_of_a_skipped_step_that_failed_do_not_come_back() -> None:
-    model = regression()
-    optimizer = SGD(model.parameters(), lr=0.02)
-    treated(model, optimizer)
-
-    def fail(*_: Any) -> None:
-        raise RuntimeError("out of memory")
-
-    failing = optimizer.register_step_pre_hook(fail)
-    model(torch.full((2, 8), nan)).sum().backward()
-    with pytest.raises(RuntimeError, match="out of memory"):
-        optimizer.step()
-    failing.remove()
-    before = state_of(model)
-    update(model, optimizer)
-    assert any(not torch.equal(value, before[name]) for name, value in state_of(model).items())
 
 
 def test_the_page_shows_what_the_example_does() -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, optim
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 import sickbay
 from sickbay.doctor import Doctor
 from sickbay.doctor.dosing import IN_A_ROW
+from sickbay.findings import Finding
 from sickbay.vitals.finite import all_finite
 from tests.models import FAMILIES, train
 
@@ -177,6 +178,19 @@ def test_more_than_half_of_the_last_20_is_too_much_as_well(
     assert remedies(doctor) == 30 * ["skip_bad_batches"]
 
 
+def test_what_is_said_of_skipping_holds() -> None:
+    model = regression()
+    optimizer = SGD(model.parameters(), lr=0.02)
+    doctor = treated(model, optimizer)
+    learn(model, optimizer, doctor, nan_at(*range(60, 85), 150), steps=160)
+    done = [event for event in doctor.events if event.kind in ("treatment", "notice")]
+    said = [event.kind for event in done].index("notice")
+    assert "none is skipped until the weights have gone back" in done[said].text
+    skipped = IN_A_ROW * ["skip_bad_batches"]
+    assert remedies(doctor)[:said] == [*skipped, "roll_back", *skipped]
+    assert remedies(doctor)[said:] == ["roll_back", "skip_bad_batches"]
+
+
 def jump(step: int, optimizer: Optimizer, _x: Tensor) -> None:
     if step == 150:
         optimizer.param_groups[0]["lr"] *= 300
@@ -201,6 +215,61 @@ def test_after_a_jump_of_the_learning_rate_the_weights_go_back(kind: Any, every:
     untreated = regression()
     alone = learn(untreated, kind(untreated.parameters(), lr=0.02), None, jump, steps=300)
     assert not alone[-1] < 100 * losses[-1]
+
+
+KINDS: dict[str, Callable[[Any], Optimizer]] = {
+    "sgd": lambda held: SGD(held, lr=0.02),
+    "momentum": lambda held: SGD(held, lr=0.02, momentum=0.9),
+    "adam": lambda held: Adam(held, lr=0.01),
+    "adamw": lambda held: AdamW(held, lr=0.01),
+    "rmsprop": lambda held: optim.RMSprop(held, lr=0.005),
+    "adagrad": lambda held: optim.Adagrad(held, lr=0.05),
+    "adadelta": lambda held: optim.Adadelta(held, lr=1.0),
+    "nadam": lambda held: optim.NAdam(held, lr=0.01),
+    "radam": lambda held: optim.RAdam(held, lr=0.01),
+    "adamax": lambda held: optim.Adamax(held, lr=0.02),
+    "asgd": lambda held: optim.ASGD(held, lr=0.02),
+    "rprop": lambda held: optim.Rprop(held, lr=0.001),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_that_is_found_with_its_cause_leads_back(kind: str) -> None:
+    def damage(step: int, optimizer: Optimizer, _x: Tensor) -> None:
+        if step == 130:
+            with torch.no_grad():
+                for each in optimizer.param_groups[0]["params"]:
+                    each.mul_(30)
+
+    def run(every: Any) -> tuple[Doctor, float]:
+        model = regression()
+        optimizer = KINDS[kind](model.parameters())
+        doctor = treated(model, optimizer, every=every)
+        losses = learn(model, optimizer, doctor, damage, steps=180)
+        assert max(losses[130:140]) > 1000 * losses[129]
+        return doctor, sum(losses[-10:])
+
+    doctor, end = run(1)
+    assert [f.problem for f in doctor.findings if "loss_spike" in f.consequences]
+    assert remedies(doctor).count("roll_back") == 1
+    assert end == pytest.approx(run("auto")[1], rel=0.2)
+
+
+def test_going_back_answers_every_jump() -> None:
+    model = regression()
+    optimizer = SGD(model.parameters(), lr=0.02)
+    doctor = treated(model, optimizer, problems=[])
+    nurse = doctor._nurse
+    assert nurse is not None
+    losses = learn(model, optimizer, doctor, steps=60)
+    damage = ("loss_spike", "loss_explosion")
+    doctor.step(9 * max(losses))
+    assert nurse.plan(Finding(problem="exploding_gradient", step=60, consequences=damage))
+    for _ in range(5):
+        learn(model, optimizer, None, steps=1)
+        doctor.step(9 * max(losses))
+    assert remedies(doctor).count("roll_back") == 1
+    assert next(each for each in doctor.treatments if each.remedy == "roll_back").undo()
 
 
 def test_a_spike_that_passes_needs_nothing() -> None:

@@ -95,7 +95,7 @@ def admit(
     """Check what was given, and return what a doctor is made of."""
     check_model(model)
     optimizers = check_optimizers(optimizer, model)
-    check_on_finding(on_finding, optimizers)
+    check_on_finding(on_finding, optimizers, model)
     check_epochs(epochs)
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
     governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)

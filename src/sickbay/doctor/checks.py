@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
-from torch import nn
+from torch import distributed, nn
 from torch.optim import Optimizer
 
+from sickbay.arguments import quoted
 from sickbay.errors import UsageError
+from sickbay.vitals.processes import is_one_of_several
 
 
 def check_model(model: object) -> None:
@@ -36,13 +38,31 @@ def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
     return optimizers
 
 
-def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer]) -> None:
+def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer], model: nn.Module) -> None:
     """Say so if this is nothing that can be done with a finding."""
     if not callable(on_finding) and on_finding not in ("advise", "silent", "stop", "treat"):
         possible = "'advise', 'silent', 'stop', 'treat' or a function"
         raise UsageError(f"on_finding must be {possible}, got {on_finding!r}.")
-    if on_finding == "treat" and not optimizers:
+    if on_finding == "treat":
+        check_treatable(optimizers, model)
+
+
+def check_treatable(optimizers: Sequence[Optimizer], model: nn.Module) -> None:
+    """Say so if a loop with these cannot be treated while it runs."""
+    if not optimizers:
         raise UsageError("on_finding must not be 'treat' without an optimizer, got no optimizer.")
+    if is_one_of_several():
+        count = distributed.get_world_size()
+        raise UsageError(
+            "on_finding must not be 'treat' where several processes train together, got "
+            f"{count} processes; 'advise', 'silent', 'stop' or a function is possible."
+        )
+    spread = [name for name, each in model.named_parameters() if hasattr(each, "to_local")]
+    if spread:
+        raise UsageError(
+            "on_finding must not be 'treat' where parameters are DTensors, got one in "
+            f"{quoted(spread[0])}; 'advise', 'silent', 'stop' or a function is possible."
+        )
 
 
 def check_epochs(epochs: object) -> None:

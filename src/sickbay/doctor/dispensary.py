@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from sickbay.doctor.dosing import Dosing
-from sickbay.doctor.record import Record
 from sickbay.doctor.snapshot import Keeper, rates
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -18,15 +17,12 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy, RollBack
 from sickbay.remedies.choices import CHOICES
 from sickbay.remedies.odds import ranked
+from sickbay.vitals.guard import Guard
 
 APART = 50  # steps between two treatments of the same problem
 MOST = 5  # treatments of the same problem in a run
 FLOOR = 0.01  # of the learning rate at the start: it is not made lower than that
 LIVE = ("clip_norm", "clip_value", "train_mode", "rollbacks")  # of a recipe, beside the rate
-PARTING = (
-    "several processes train together: bad batches are skipped, but nothing else is treated, since "
-    "each process would go its own way."
-)
 
 
 class Dispensary:
@@ -37,12 +33,12 @@ class Dispensary:
         model: nn.Module,
         optimizers: Sequence[Optimizer],
         history: History,
-        record: Record,
+        guard: Guard,
         dosing: Dosing,
         keeper: Keeper,
     ) -> None:
         self._model, self._optimizers, self._history = model, optimizers, history
-        self._record, self._dosing, self._keeper = record, dosing, keeper
+        self._guard, self._dosing, self._keeper = guard, dosing, keeper
         self._start = max(rates(optimizers[0]), default=0.0)
         self._counts: Counter[str] = Counter()  # treatments, by problem
         self._last: dict[str, int] = {}  # the step of the last one, by problem
@@ -66,7 +62,7 @@ class Dispensary:
         now = self.recipe()
         for remedy in remedies:
             part = f"remedy {remedy.name()}"
-            new = self._record.guard.run(part, remedy.prescribe, finding, now)
+            new = self._guard.run(part, remedy.prescribe, finding, now)
             if new is not None and self._is_bearable(now, new):
                 return remedy, new
         return None
@@ -87,7 +83,7 @@ class Dispensary:
         return Recipe(
             self._model,
             _no_loss,
-            SGD(groups),  # stands in: a remedy makes a new one, and not every kind can be made so
+            StandIn(groups),
             clip_norm=self._dosing.clip_norm,
             clip_value=self._dosing.clip_value,
             skip_bad_batches=True,
@@ -97,9 +93,6 @@ class Dispensary:
         )
 
     def _may_treat(self, problem: str) -> bool:
-        if is_one_of_several():
-            self._record.notice(PARTING)
-            return False
         alone = len(self._dosing.left_alone) == len(self._optimizers)
         apart = self._history.step - self._last.get(problem, -APART) >= APART
         return not alone and apart and self._counts[problem] < MOST
@@ -111,15 +104,16 @@ class Dispensary:
         return self._dosing.factor * new.lr >= FLOOR * max(now.lr, self._start)
 
 
+class StandIn(SGD):
+    """An optimizer for a recipe: a remedy makes a new one, and not every kind can be made so.
+
+    Torch changes the class of an optimizer that is made; SGD itself is the user's.
+    """
+
+
 def is_live(remedy: Remedy) -> bool:
     """Tell whether a running loop may take a remedy."""
     return remedy.safety == "live"
-
-
-def is_one_of_several() -> bool:
-    """Tell whether other processes train the same model."""
-    there = distributed.is_available() and distributed.is_initialized()
-    return there and distributed.get_world_size() > 1
 
 
 def _no_loss(*_: Any) -> Tensor:

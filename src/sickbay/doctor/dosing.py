@@ -13,9 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.doctor.stepping import Stepping
 from sickbay.recipe import Recipe
 from sickbay.vitals.finite import all_finite
 from sickbay.vitals.guard import Guard
+from sickbay.vitals.processes import is_one_of_several
 
 IN_A_ROW = 10  # bad batches in a row that are skipped; then it is not the batch
 LATELY = 20  # batches of which no more than half may be bad
@@ -79,7 +81,8 @@ class Dosing:
     """Looks at every gradient before it reaches the weights; skips, clips and scales the rate.
 
     Learning rates and gradients are as the loop has set them again after every step, so a schedule
-    goes on undisturbed. An optimizer that is stepped with a closure is left alone.
+    goes on undisturbed. An optimizer that is stepped with a closure is left alone, and all of them
+    are once other processes train with this one.
 
     Attributes:
         doses: What is in force.
@@ -88,6 +91,7 @@ class Dosing:
         alarmed: Whether a gradient was not finite since `seen`.
         sick: Optimizers that had too many bad batches, for which none is skipped any more.
         left_alone: Optimizers that are stepped with a closure.
+        over: Whether treatment has ended, because this has become one of several processes.
         seconds: Spent in hooks, since it was last set to 0.
         on_device: Whether that is mostly waiting for a device.
     """
@@ -100,20 +104,16 @@ class Dosing:
         wake: Callable[[], object],
     ) -> None:
         self.doses: list[Dose] = []
-        self.skipping, self.alarmed, self.on_device = True, False, False
+        self.skipping, self.alarmed, self.on_device, self.over = True, False, False, False
         self.skipped: list[str] = []
         self.sick: set[Optimizer] = set()
         self.left_alone: set[Optimizer] = set()
         self.seconds = 0.0
-        self._model, self._guard, self._wake = model, guard, wake
+        self._model, self._wake = model, wake
         self._streaks = {each: Streak() for each in optimizers}
-        # Groups with the rate that the loop has set, and the one that they have for a step.
-        self._rates: dict[Optimizer, list[tuple[dict[str, Any], Any, Any]]] = {}
-        self._grads: dict[Optimizer, list[tuple[Tensor, Tensor | None]]] = {}
         self._buffers: list[tuple[Tensor, Tensor]] = []  # with what they held at a good step
         self._good_steps = 0
-        self._handles = [each.register_step_pre_hook(self._before) for each in optimizers]
-        self._handles += [each.register_step_post_hook(self._after) for each in optimizers]
+        self._steppings = [Stepping(each, self._prepare, guard) for each in optimizers]
 
     @property
     def factor(self) -> float:
@@ -149,38 +149,25 @@ class Dosing:
 
     def close(self) -> None:
         """Leave the optimizers as they were."""
-        while self._handles:
-            self._handles.pop().remove()
-        for optimizer in self._streaks:
-            self._put_back(optimizer)
+        for stepping in self._steppings:
+            stepping.close()
 
-    def _before(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        start = perf_counter()
-        self._grads.pop(optimizer, None)  # should the last step have failed halfway
-        if self._rates:
-            self._put_back(optimizer)
-        closure = args[1] if len(args) > 1 else kwargs.get("closure")  # the first is the optimizer
-        if closure is not None:  # its gradients come into being inside the step
-            if optimizer not in self.left_alone:
-                self.left_alone.add(optimizer)
-                self._wake()
-        else:
-            self._guard.run("treatment", self._prepare, optimizer)
+    def _prepare(self, stepping: Stepping, closure: bool) -> None:
+        start, optimizer = perf_counter(), stepping.optimizer
+        if not self.over and is_one_of_several():
+            self.over = True
+            self._wake()
+        if self.over:
+            return
+        if not closure:
+            self._look(stepping)
+        elif optimizer not in self.left_alone:  # its gradients come into being inside the step
+            self.left_alone.add(optimizer)
+            self._wake()
         self.seconds += perf_counter() - start
 
-    def _after(self, optimizer: Optimizer, *_: Any) -> None:
-        if self._rates or self._grads:
-            self._put_back(optimizer)
-
-    def _put_back(self, optimizer: Optimizer) -> None:
-        """Give the loop its learning rates and gradients back, even if a part of ours is off."""
-        for group, rate, given in self._rates.pop(optimizer, ()):
-            if group["lr"] is given:  # else the loop has set another one since
-                group["lr"] = rate
-        for parameter, grad in self._grads.pop(optimizer, ()):
-            parameter.grad = grad
-
-    def _prepare(self, optimizer: Optimizer) -> None:
+    def _look(self, stepping: Stepping) -> None:
+        optimizer = stepping.optimizer
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None and float(found_inf) > 0:
             return  # a fused optimizer under a gradient scaler, which skips by itself
@@ -192,7 +179,7 @@ class Dosing:
             self.alarmed = True
             self._wake()
             if self.skipping and optimizer not in self.sick:
-                self._skip(optimizer, held)
+                self._skip(stepping, held)
             if lasting:
                 self.sick.add(optimizer)
             return
@@ -202,16 +189,14 @@ class Dosing:
         if self.doses:
             self._clip(held, getattr(optimizer, "grad_scale", None))
             for index, group in enumerate(optimizer.param_groups):
-                self._scale_rate(optimizer, index, group)
+                self._scale_rate(stepping, index, group)
 
-    def _skip(self, optimizer: Optimizer, held: list[Tensor]) -> None:
+    def _skip(self, stepping: Stepping, held: list[Tensor]) -> None:
         names = {id(each): name for name, each in self._model.named_parameters()}
         culprit = next(each for each in held if not all_finite([each.grad]))  # type: ignore[list-item]
         name = names.get(id(culprit), "a parameter")
         self.skipped.append(f"the gradient of {name} was not finite")
-        self._grads[optimizer] = [(each, each.grad) for each in held]
-        for each in held:
-            each.grad = None  # a parameter without one is passed over
+        stepping.pass_over(held)
         if self.mend_buffers():
             self.skipped[-1] += " (buffers put back)"
 
@@ -223,14 +208,12 @@ class Dosing:
         if (norm := self.clip_norm) is not None:
             nn.utils.clip_grad_norm_(dense, norm * scale)
 
-    def _scale_rate(self, optimizer: Optimizer, index: int, group: dict[str, Any]) -> None:
+    def _scale_rate(self, stepping: Stepping, index: int, group: dict[str, Any]) -> None:
         rate = float(group.get("lr", 0.0))
-        caps = [dose.caps[optimizer][index:] for dose in self.doses if optimizer in dose.caps]
-        wanted = min([self.factor * rate, *(cap[0] for cap in caps if cap)])
+        held = [dose.caps.get(stepping.optimizer, ())[index:] for dose in self.doses]
+        wanted = min([self.factor * rate, *(caps[0] for caps in held if caps)])
         if wanted != rate:
-            given = group["lr"] * (wanted / rate)  # a tensor stays one
-            self._rates.setdefault(optimizer, []).append((group, group["lr"], given))
-            group["lr"] = given
+            stepping.lend(group, group["lr"] * (wanted / rate))  # a tensor stays one
 
 
 def with_gradients(optimizer: Optimizer) -> tuple[list[Tensor], list[Tensor]]:

@@ -36,10 +36,7 @@ class Snapshot:
         self.rates = {each: rates(each) for each in optimizers}
         self._model = model
         self._tensors = [(each, each.detach().clone()) for each in tensors(model)]
-        self._states = {
-            optimizer: {held: copied(state) for held, state in optimizer.state.items()}
-            for optimizer in optimizers
-        }
+        self._states = {each: copied(each.state) for each in optimizers}
 
     @property
     def fits(self) -> bool:
@@ -58,12 +55,8 @@ class Snapshot:
         with torch.no_grad():
             for tensor, kept in self._tensors:
                 tensor.copy_(kept)
-            for optimizer, states in self._states.items():
-                for held in list(optimizer.state):
-                    if held in states:
-                        write(states[held], optimizer.state[held])
-                    else:  # it had none yet
-                        del optimizer.state[held]
+            for optimizer, state in self._states.items():
+                written(state, optimizer.state)
 
 
 class Keeper:
@@ -159,21 +152,27 @@ def rates(optimizer: Optimizer) -> list[float]:
     return [float(group.get("lr", 0.0)) for group in optimizer.param_groups]
 
 
-def copied(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of what an optimizer keeps for one parameter."""
-    return {
-        name: value.detach().clone() if isinstance(value, Tensor) else copy.deepcopy(value)
-        for name, value in state.items()
-    }
+def copied(value: Any) -> Any:
+    """Return a copy of what an optimizer keeps."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, dict):
+        return {name: copied(each) for name, each in value.items()}
+    return copy.deepcopy(value)
 
 
-def write(kept: dict[str, Any], state: dict[str, Any]) -> None:
-    """Make a state what it was, in place where there are tensors."""
-    for name in state.keys() - kept.keys():
-        del state[name]
-    for name, value in copied(kept).items():
-        now = state.get(name)
-        if isinstance(now, Tensor) and isinstance(value, Tensor) and now.shape == value.shape:
-            now.copy_(value)
-        else:
-            state[name] = value
+def written(kept: Any, now: Any) -> Any:
+    """Return what was kept: the tensors and dicts that are there now, with the old values in them.
+
+    >>> now = {"step": 3, "new": 1}
+    >>> written({"step": 2}, now) is now, now
+    (True, {'step': 2})
+    """
+    if isinstance(kept, Tensor) and isinstance(now, Tensor) and kept.shape == now.shape:
+        return now.copy_(kept)
+    if isinstance(kept, dict) and isinstance(now, dict):
+        for name in now.keys() - kept.keys():
+            del now[name]
+        now.update({name: written(value, now.get(name)) for name, value in kept.items()})
+        return now
+    return copied(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from time import perf_counter
 
@@ -19,6 +19,7 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.vitals.finite import all_finite
 from sickbay.vitals.probe import Probe
+from sickbay.vitals.processes import is_one_of_several
 
 JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along
 PATIENCE = 3  # losses after a jump that tell whether it lasts
@@ -29,7 +30,12 @@ SKIP = "skip_bad_batches"
 ALONE = "an optimizer that is stepped with a closure is not treated."
 SICK = (
     f"{IN_A_ROW} batches in a row, or more than half of the last {LATELY}, had a gradient that is "
-    "not finite: this is no bad batch but a sick run; no more are skipped."
+    "not finite: this is no bad batch but a sick run; none is skipped until the weights have gone "
+    "back to healthy ones."
+)
+PARTED = (
+    "several processes train together now, and each would treat its own copy of the model: nothing "
+    "is treated any more."
 )
 
 
@@ -77,10 +83,11 @@ class Nurse:
         self._dosing = Dosing(model, optimizers, self._guard, wake)
         self._keeper = Keeper(model, optimizers, history, budget)
         parts = self._dosing, self._keeper
-        self._dispensary = Dispensary(model, optimizers, history, record, *parts)
+        self._dispensary = Dispensary(model, optimizers, history, self._guard, *parts)
         self._planned: list[Finding] = []
         self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before
         self._mended = False  # buffers were put back
+        self._over = False
         self._seconds = 0.0
 
     @property
@@ -102,9 +109,18 @@ class Nurse:
     def plan(self, finding: Finding, cause: str = "") -> bool:
         """Take a finding in; tell whether something is, or may be, done about it.
 
-        Of what another finding explains, only damage to the weights is treated on its own. A batch
-        that was skipped explains nothing: it did not reach them.
+        Of what another finding explains, now or earlier, only damage to the weights is treated on
+        its own. A batch that was skipped explains nothing: it did not reach them.
         """
+        if self._is_over():
+            return False
+        planned = self._plan(finding, cause)
+        for problem in finding.consequences:
+            damage = replace(finding, problem=problem, consequences=())
+            planned |= problem in PASSING and self._plan(damage, finding.problem)
+        return planned
+
+    def _plan(self, finding: Finding, cause: str) -> bool:
         if cause not in ("", "non_finite") and finding.problem not in PASSING:
             return False
         if finding.problem == "non_finite" and not self._are_weights_spoilt():
@@ -122,6 +138,8 @@ class Nurse:
     def act(self, standing: Sequence[str]) -> float:
         """Do what is to be done after a step, where these problems stand; return the seconds."""
         start = perf_counter()
+        if self._guard.run("treatment", self._is_over):
+            return 0.0
         ill = any(problem not in HARMLESS for problem in standing) or self._dosing.alarmed
         calm = not (ill or self._jumps or self._planned)
         self._guard.run("treatment", self._act)
@@ -135,6 +153,14 @@ class Nurse:
         self._dosing.close()
         self._keeper.close()
 
+    def _is_over(self) -> bool:
+        """Tell whether treatment has ended, which it does where processes must agree on it."""
+        if not self._over and (self._dosing.over or is_one_of_several()):
+            self._over = self._dosing.over = True
+            self._keeper.close()
+            self._record.notice(PARTED)
+        return self._over
+
     def _act(self) -> None:
         if self._dosing.left_alone:
             self._record.notice(ALONE)
@@ -146,7 +172,8 @@ class Nurse:
         if self._dosing.alarmed or not isfinite(self._loss):
             self._treat_not_finite()
         for jump in list(self._jumps):
-            self._treat_jump(*jump)
+            if jump in self._jumps:  # going back answers them all
+                self._treat_jump(*jump)
         self._dosing.seen()
 
     def _treat(self, finding: Finding, lasting: bool = False) -> bool:
@@ -206,6 +233,7 @@ class Nurse:
         dose = Dose(caps={each: snapshot.rates[each] for each in risen})
         replaced = self._keeper.go_back(snapshot)
         self._dosing.resume()
+        self._jumps.clear()
         text = f"went back to the weights of step {snapshot.step}"
         if risen:
             self._dosing.doses.append(dose)
