@@ -51,7 +51,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
         {"budget": 3},
         "budget must be a number above 0 and at most 1, got 3.",
     ),
-    ({"epochs": 0}, "epochs must be a whole number from 1 on, or None, got 0."),
+    ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0."),
     (
         {"on_finding": "shout"},
         "on_finding must be 'advise', 'silent', 'stop', 'treat' or a function, got 'shout'.",
@@ -59,6 +59,12 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         {"on_finding": "treat", "optimizer": None},
         "on_finding must not be 'treat' without an optimizer, got no optimizer.",
+    ),
+    ({"on_finding": torch.ones(2)}, "or a function, got tensor([1., 1.])."),
+    ({"activations": torch.ones(2)}, "activations must be True or False, got tensor([1., 1.])."),
+    (
+        {"every": lambda: True},
+        "every must be a function of a step's number; it raised TypeError at step 0: ",
     ),
     ({"chart": 7}, "got 7."),
     ({"chart": Path(__file__)}, "chart must be a folder that can be made or written to"),

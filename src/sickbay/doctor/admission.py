@@ -9,6 +9,7 @@ from typing import TypeAlias
 from torch import nn
 from torch.optim import Optimizer
 
+from sickbay.arguments import flag
 from sickbay.doctor.checks import check_epochs, check_model, check_on_finding, check_optimizers
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Every, Governor
@@ -96,7 +97,7 @@ def admit(
     check_model(model)
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding, optimizers, model)
-    check_epochs(epochs)
+    epochs, activations = check_epochs(epochs), flag("activations", activations)
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
     governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)
     history = History(Setup(epochs=epochs))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import distributed, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import quoted
+from sickbay.arguments import quoted, whole, wrong
 from sickbay.errors import UsageError
 from sickbay.vitals.processes import is_one_of_several
 
@@ -40,10 +40,10 @@ def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
 
 def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer], model: nn.Module) -> None:
     """Say so if this is nothing that can be done with a finding."""
-    if not callable(on_finding) and on_finding not in ("advise", "silent", "stop", "treat"):
-        possible = "'advise', 'silent', 'stop', 'treat' or a function"
-        raise UsageError(f"on_finding must be {possible}, got {on_finding!r}.")
-    if on_finding == "treat":
+    named = isinstance(on_finding, str) and on_finding in ("advise", "silent", "stop", "treat")
+    if not named and not callable(on_finding):
+        raise wrong("on_finding", "'advise', 'silent', 'stop', 'treat' or a function", on_finding)
+    if named and on_finding == "treat":
         check_treatable(optimizers, model)
 
 
@@ -65,9 +65,6 @@ def check_treatable(optimizers: Sequence[Optimizer], model: nn.Module) -> None:
         )
 
 
-def check_epochs(epochs: object) -> None:
-    """Say so if this is not a number of epochs."""
-    if epochs is not None and (
-        isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1
-    ):
-        raise UsageError(f"epochs must be a whole number from 1 on, or None, got {epochs!r}.")
+def check_epochs(epochs: object) -> int | None:
+    """Return a number of epochs, or say so if it is none."""
+    return None if epochs is None else whole("epochs", epochs, least=1)

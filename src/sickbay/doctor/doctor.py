@@ -75,7 +75,11 @@ class Doctor:
         self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
         self._untold: list[Finding] = []  # found while somebody looked
         self._closed = self._retired = False
-        self._plan()
+        try:
+            self._plan()
+        except Exception:  # a function for `every` that fails
+            self.close()
+            raise
         self._last = perf_counter()
 
     def __repr__(self) -> str:

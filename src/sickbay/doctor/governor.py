@@ -91,8 +91,15 @@ class Governor:
         if isinstance(self.every, Mapping):
             every = self.every
             return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
-        read = self.every(step) if callable(self.every) else step % self.every == 0
+        read = self._says_yes(step) if callable(self.every) else step % self.every == 0
         return set(self.kinds) if read else set()
+
+    def _says_yes(self, step: int) -> bool:
+        try:
+            return bool(self.every(step))  # type: ignore[operator]
+        except Exception as error:
+            why = f"it raised {type(error).__name__} at step {step}: {error}"
+            raise UsageError(f"every must be a function of a step's number; {why}") from error
 
     def _affords(self, each: str) -> bool:
         known = self._eager or self._prices[each] > 0
@@ -107,7 +114,7 @@ class Governor:
     def judging_due(self, step: int) -> bool:
         """Tell whether the problems may be asked at `step`."""
         if callable(self.every):
-            return self.every(step)
+            return self._says_yes(step)
         affordable = self._purses["judging"] >= self._prices["judging"]
         always = max(ALWAYS_JUDGED, self._closer_until["judging"])
         return self.every != "auto" or step < always or affordable
