@@ -40,7 +40,7 @@ def revived(cls: type[Made], values: object) -> Made:
     """
     given = mapping(cls.__name__, values)
     made: dict[str, Any] = {}
-    for name, (check, is_needed) in _fields(cls).items():
+    for name, (check, is_needed) in _fields(cast(Any, cls)).items():
         if name in given:
             made[name] = check(name, given[name])
         elif is_needed:
@@ -78,7 +78,7 @@ def _fields(cls: Any) -> Mapping[str, tuple[Check, bool]]:
 def _check(hint: Any) -> Check:
     """Return what makes a value of JSON the type that a hint asks for."""
     if is_dataclass(hint):
-        return lambda name, value: revived(cast(type[Any], hint), value)
+        return lambda _, value: revived(cast(type[Any], hint), value)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
         return partial(_one_of, inner)

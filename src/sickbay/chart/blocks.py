@@ -10,13 +10,12 @@ Who wants the newest steps only can so go past a block without looking into its 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from struct import Struct
 from typing import Any
-from zlib import compress, crc32, decompressobj
-from zlib import error as ZlibError
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Block:
     def columns(self, data: bytes) -> Columns:
         """Return what is in it, out of the whole file; a `UsageError` if it is damaged."""
         body = data[self.start : self.stop]
-        if crc32(body) != self.checksum:
+        if zlib.crc32(body) != self.checksum:
             raise UsageError("The checksum does not fit.")
         size = int.from_bytes(body[:4], "little")
         told = mapping("list", parsed(_inflated(body[4 : 4 + size], MOST_BYTES), "list"))
@@ -63,9 +62,9 @@ class Block:
 
 def pack(digest: Line, columns: Columns) -> bytes:
     """Return a block."""
-    head, body = compress(encode(digest), 1), _packed(columns)
-    header = HEADER.pack(MAGIC, len(head), len(body), crc32(head), crc32(body), 0)[:-4]
-    return header + crc32(header).to_bytes(4, "little") + head + body
+    head, body = zlib.compress(encode(digest), 1), _packed(columns)
+    header = HEADER.pack(MAGIC, len(head), len(body), zlib.crc32(head), zlib.crc32(body), 0)[:-4]
+    return header + zlib.crc32(header).to_bytes(4, "little") + head + body
 
 
 def scan(data: bytes) -> Iterator[Block | None]:
@@ -86,7 +85,7 @@ class _Frame:
 
     def block(self, data: bytes) -> Block:
         head = data[self.start : self.body]
-        if crc32(head) != self.checksums[0]:
+        if zlib.crc32(head) != self.checksums[0]:
             raise UsageError("The checksum does not fit.")
         digest = Digest.read(parsed(_inflated(head, MOST_BYTES), "digest"))
         return Block(digest, self.body, self.stop, self.checksums[1])
@@ -95,7 +94,7 @@ class _Frame:
 def _header(data: bytes, place: int) -> _Frame | None:
     start = place + HEADER.size
     magic, digest, body, *checksums, whole = HEADER.unpack(data[place:start])
-    if magic != MAGIC or whole != crc32(data[place : start - 4]):
+    if magic != MAGIC or whole != zlib.crc32(data[place : start - 4]):
         return None
     return _Frame(start, start + digest, start + digest + body, (checksums[0], checksums[1]))
 
@@ -125,14 +124,14 @@ def _packed(columns: Columns) -> bytes:
     listed, parts = [], []
     for (what, name), array in _named(columns):
         order, data = squeeze(array)
-        parts.append(compress(data, 1))
+        parts.append(zlib.compress(data, 1))
         sizes = {"order": order, "count": len(array), "size": len(parts[-1])}
         listed.append({"what": what, "name": name, "kind": array.dtype.str, **sizes})
     ends = [
         {"after": after, "epoch": end.epoch, "metrics": to_json(end.metrics)}
         for after, end in columns.ends
     ]
-    told = compress(encode({"columns": listed, "ends": ends}), 1)
+    told = zlib.compress(encode({"columns": listed, "ends": ends}), 1)
     return len(told).to_bytes(4, "little") + told + b"".join(parts)
 
 
@@ -210,10 +209,10 @@ def _ends(told: Any, count: int) -> list[tuple[int, EpochEnd]]:
 
 
 def _inflated(data: bytes, most: int, exactly: bool = False) -> bytes:
-    unpacking = decompressobj()
+    unpacking = zlib.decompressobj()
     try:
         plain = unpacking.decompress(data, most + 1)
-    except ZlibError as error:
+    except zlib.error as error:
         raise UsageError(f"It cannot be unpacked ({error}).") from None
     if not unpacking.eof or len(plain) > most or (exactly and len(plain) < most):
         raise UsageError("It has another size than it says.")

@@ -68,7 +68,8 @@ class Columns:
 
     def rows(self, table: int) -> Iterator[Row]:
         """Turn columns into rows; `table` is the number of the first table."""
-        steps = zip(*(each.tolist() for each in (self.steps, self.epochs, self.times, self.tables)))
+        fixed = (self.steps, self.epochs, self.times, self.tables)
+        steps = zip(*(each.tolist() for each in fixed), strict=True)
         readings = zip(steps, self._by_row(), strict=True)
         done = 0
         for before, end in [*self.ends, (len(self.steps), None)]:

@@ -14,7 +14,7 @@ from sickbay.chart.format import BLOCKS, EVENTS, LINES, TABLES, Line, Names
 from sickbay.chart.rows import Row
 from sickbay.errors import UsageError
 from sickbay.fields import revived
-from sickbay.files import MOST, piece, read
+from sickbay.files import piece, read
 from sickbay.findings import Event, Finding
 from sickbay.readings import Setup
 
@@ -76,15 +76,14 @@ class Contents:
 
     def events(self) -> Events:
         """Return findings, events, setups and names of rows."""
-        found, damaged, count = Events(), 0, 0
-        for count, line in enumerate(lines.lines(self._all(EVENTS)), 1):
-            try:
-                if line is None:
-                    raise UsageError("It is no JSON.")
-                found.add(line)
-            except UsageError:
-                damaged += 1
-        self.note(EVENTS, "line", damaged, count)
+        found, told = Events(), list(lines.lines(self._all(EVENTS)))
+        sound = 0
+        for line in told:
+            with suppress(UsageError):
+                if line is not None:
+                    found.add(line)
+                    sound += 1
+        self.note(EVENTS, "line", len(told) - sound, len(told))
         return found
 
     def scalars(self) -> Scalars:

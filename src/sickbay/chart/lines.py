@@ -41,7 +41,7 @@ def line_of(number: int, row: Row) -> bytes:
         end = {"row": number, "epoch_end": row.epoch, "metrics": to_json(row.metrics)}
         return encode(end)
     vitals = row.vitals
-    fields = {"step": vitals.step, "epoch": vitals.epoch, "time": listed([vitals.time])[0]}
+    fields: Line = {"step": vitals.step, "epoch": vitals.epoch, "time": listed([vitals.time])[0]}
     fields |= {"scalars": vitals.scalars, "tables": row.tables, "table": row.table}
     try:
         return encode({"row": number, **fields})

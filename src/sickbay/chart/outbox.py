@@ -7,11 +7,14 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from threading import RLock, Timer, current_thread, get_ident
+from typing import TypeVar
 from weakref import WeakSet
 
 from sickbay.chart.ledger import Ledger, Waiting
 from sickbay.chart.place import whereabouts
 from sickbay.errors import UsageError
+
+Item = TypeVar("Item")
 
 FLUSH_SECONDS = 1.0  # what a kill can cost
 
@@ -19,9 +22,9 @@ FLUSH_SECONDS = 1.0  # what a kill can cost
 class Outbox:
     """Readings and lines of events on their way to the files of a chart.
 
-    Whoever adds to `readings` calls `post` unless the outbox `is_timed`: then a timer is running that
-    writes them. Nothing here raises: what went wrong is the `error`, and what there is to tell is
-    `news`, for the next call of the loop. After an error, and after `close`, it `is_over`.
+    Whoever adds to `readings` calls `post`, unless the outbox `is_timed`: then a timer that writes
+    them is running. Nothing here raises: what went wrong is the `error`, and what there is to tell
+    is `news`, for the next call of the loop. After an error, and after `close`, it `is_over`.
     """
 
     def __init__(self, path: Path, files: dict[str, FileIO]) -> None:
@@ -80,7 +83,7 @@ class Outbox:
         self.flush()
 
     def silence(self) -> None:
-        """Write nothing any more: the process was forked, and the chart belongs to the other one."""
+        """Write nothing any more: this process is a fork, and the chart belongs to the other."""
         self.is_silent = True
         self._lock, self._timer, self._writer = RLock(), None, 0
         self.error = None
@@ -98,9 +101,7 @@ class Outbox:
         """Notice that the folder is gone or has another name."""
         place = whereabouts(self.path, self._ledger.files)
         if place is None:
-            raise UsageError(
-                f"the chart's folder {str(self.path)!r} is gone; recording has stopped."
-            )
+            raise UsageError(f"The chart's folder {str(self.path)!r} is gone; recording stops.")
         if place != self.path:
             moved = f"is now {str(place)!r}; recording goes on there."
             self.news.append(f"The chart's folder {str(self.path)!r} {moved}")
@@ -117,7 +118,7 @@ class Outbox:
 OPEN: WeakSet[Outbox] = WeakSet()
 
 
-def _taken(waiting: list[Waiting] | list[bytes]) -> list:
+def _taken(waiting: list[Item]) -> list[Item]:
     """Take what there is; other threads may add to it meanwhile."""
     taken = waiting[:]
     del waiting[: len(taken)]

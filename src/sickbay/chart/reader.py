@@ -72,7 +72,7 @@ class Chart:
 
     @property
     def damage(self) -> list[str]:
-        """What was left out of what was read so far: a sentence for each file, none if it is sound."""
+        """What was left out of what was read so far, a sentence for each file that is damaged."""
         return list(self._contents.damage.values())
 
     @property

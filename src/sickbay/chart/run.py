@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from sickbay.chart.blocks import Block
 from sickbay.chart.columns import Columns
 from sickbay.chart.contents import Contents
-from sickbay.chart.format import BLOCKS, TABLES, Names
+from sickbay.chart.format import BLOCKS, TABLES
 from sickbay.chart.rows import EpochEnd, Row, Step
 from sickbay.chart.tables import Reader
 from sickbay.errors import UsageError
 from sickbay.history import History
-from sickbay.readings import Table, Vitals
+from sickbay.readings import Table
 
 Moment = tuple[float | None, bool]  # time of the newest reading if there is one; is an epoch over?
 
@@ -109,9 +109,8 @@ class Run:
         needed: set[int] = set()
         known: Counter[tuple[str, str]] = Counter()
         for row in self._scalars.rows:
-            known.update(("scalar", name) for name in row.vitals.scalars) if isinstance(
-                row, Step
-            ) else None
+            if isinstance(row, Step):
+                known.update(("scalar", name) for name in row.vitals.scalars)
         for index, block in reversed(list(enumerate(self._scalars.blocks))):
             here = {("scalar", name): count for name, count in block.digest.counts.items()}
             here |= {("table", kind): count for kind, count in block.digest.kinds.items()}

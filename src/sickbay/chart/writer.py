@@ -25,16 +25,16 @@ class ChartWriter:
 
     `path` is the folder. Readings wait in memory for about a second, then a timer writes them,
     whatever the loop does meanwhile. Findings, events and setups go out at once and take along what
-    waits. If the disk fails or the folder is deleted, the next call raises that, once, and the chart
-    is closed; what was written stays readable. If the folder is renamed, writing goes on there, and
-    `notice` is told so. In a forked process it does nothing.
+    waits. If the disk fails or the folder is deleted, the next call raises that, once, and the
+    chart is closed; what was written stays readable. If the folder is renamed, writing goes on
+    there, and `notice` is told so. In a forked process it does nothing.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         setup: Setup,
-        notice: Callable[[str], object] = lambda text: None,
+        notice: Callable[[str], object] = lambda _: None,
     ) -> None:
         head = {"schema": SCHEMA, "started": time.time(), "setup": vars(setup)}
         place, files = claim(path, encode({**head, "statistics": list(STATISTICS)}))
