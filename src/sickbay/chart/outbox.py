@@ -43,14 +43,14 @@ class Outbox:
     def post(self) -> None:
         """See to it that what waits is written within about a second."""
         self.is_timed = True
-        self._timer = Timer(FLUSH_SECONDS, self.flush)
+        self._timer = Timer(FLUSH_SECONDS, self._ring)
         self._timer.daemon = True  # a process that ends does not wait for it
         self._timer.name = "sickbay chart"
         try:
             self._timer.start()
         except RuntimeError:  # no more threads, or Python is ending
             self._timer = None
-            self.flush()
+            self._ring()
 
     def flush(self) -> None:
         """Write everything that waits."""
@@ -75,7 +75,7 @@ class Outbox:
 
     def rest(self) -> None:
         """Write everything that waits, and leave no thread behind."""
-        timer, self._timer = self._timer, None
+        timer, self._timer, self.is_timed = self._timer, None, False
         if timer is not None:
             timer.cancel()
             if timer is not current_thread():
@@ -90,8 +90,11 @@ class Outbox:
         self.news.clear()
         self._release()
 
-    def _write(self) -> None:
+    def _ring(self) -> None:
         self.is_timed = False  # first: what is added from now on needs another timer
+        self.flush()
+
+    def _write(self) -> None:
         while self._ledger.files and (self.readings or self.events):
             self._look()
             readings, events = _taken(self.readings), _taken(self.events)
