@@ -1,4 +1,4 @@
-"""What waits is written by time, whatever the loop does; forks, deletions and renames are noticed."""
+"""What waits is written by time, whatever the loop does, and where it belongs."""
 
 import os
 import shutil
@@ -43,7 +43,7 @@ def test_a_pause_after_the_last_step_loses_nothing(writer: ChartWriter) -> None:
     for start in (0, 100):
         for step in range(start, start + 100):
             writer.append(Vitals(step=step, tables=[table(0, "a")] if step % 10 == 0 else ()))
-        until(lambda last=start + 99: chart.history().step == last)
+        until(lambda: chart.history().step == step)  # noqa: B023 - it is waited for here
     assert len(chart.history().tables("gradient", 99)) == 20
     writer.end_epoch(0, {"val_loss": 1.0})
     until(lambda: chart.history().epochs("val_loss") == [1.0])
@@ -87,7 +87,7 @@ def test_an_error_of_the_timer_is_raised_by_the_next_call_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Full(FileIO):
-        def write(self, data: Any, /) -> int:
+        def write(self, _: Any, /) -> int:
             raise OSError(ENOSPC, "No space left on device")
 
     monkeypatch.setattr(place, "create", lambda path: Full(path, "ab"))
@@ -101,9 +101,7 @@ def test_an_error_of_the_timer_is_raised_by_the_next_call_once(
     writer.close()
 
 
-def test_an_error_that_no_call_follows_is_raised_by_close(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_that_no_call_follows_is_raised_by_close(tmp_path: Path) -> None:
     writer = ChartWriter(tmp_path / "run", SETUP)
     shutil.rmtree(writer.path)
     writer.append(Vitals(step=0))
