@@ -20,7 +20,7 @@ from sickbay.readings import KINDS, Setup, Table, Vitals
 
 FLOATS = st.floats() | st.floats(width=32) | st.sampled_from([0.1, nan, inf, -inf, -0.0])
 SCALARS = st.dictionaries(st.sampled_from(["loss", "lr", "ü\ud800", "val"]), FLOATS, max_size=3)
-WHOLE = st.integers(-(2**63) + 1, 2**63 - 1)
+WHOLE = st.integers(-(2**62), 2**62)
 STEPS = st.builds(
     Step, st.builds(Vitals, WHOLE, WHOLE, st.just(1.25), SCALARS), st.just(0), st.just(0)
 )
@@ -49,7 +49,8 @@ def all_of(history: History) -> str:
     tables = {kind: [each.step for each in history.tables(kind, 10**6)] for kind in KINDS}
     first = {name: values for name, values in history.totals.first.items() if values}
     sums = dict(sorted(history.totals.sums.items()))
-    totals = replace(history.totals, first=first, sums=sums, by_step=set())
+    best = dict(sorted(history.totals.best.items()))
+    totals = replace(history.totals, first=first, best=best, sums=sums, by_step=set())
     series = {name: history.timed(name, 10**6) for name in history.scalars()}
     return repr((history.step, history.epoch, series, totals, tables))
 
