@@ -66,7 +66,7 @@ def test_the_first_values(count: int, expected: float) -> None:
 
 def test_the_first_values_are_bounded() -> None:
     history = History(loss=range(100))
-    assert len(history._first["loss"]) == 32
+    assert len(history.totals.first["loss"]) == 32
     assert history.first("loss", 99) == 15.5
 
 

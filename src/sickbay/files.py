@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO
@@ -46,6 +47,16 @@ def read(path: Path, most: int = MOST) -> bytes:
             raise unreadable(path, error.strerror or error) from None
 
 
+def piece(path: Path, start: int, stop: int) -> bytes:
+    """Return the bytes of a regular file from `start` to `stop`; fewer if it has fewer."""
+    with opened(path) as file:
+        stop = min(stop, os.fstat(file.fileno()).st_size)
+        try:
+            return os.pread(file.fileno(), max(0, stop - start), start)
+        except OSError as error:
+            raise unreadable(path, error.strerror or error) from None
+
+
 def parsed(data: bytes | str, path: Path | str) -> Any:
     """Return what a text of JSON holds; a `UsageError` that names its file if it is none."""
     try:
@@ -54,6 +65,11 @@ def parsed(data: bytes | str, path: Path | str) -> Any:
         raise unreadable(path, "its JSON is nested too deeply") from None
     except ValueError as error:
         raise unreadable(path, f"it is no JSON ({error})") from None
+
+
+def create(path: Path) -> FileIO:
+    """Make a new file to append to, where there must be nothing yet, not even a link."""
+    return FileIO(os.open(path, NEW | os.O_APPEND, 0o666), "ab")
 
 
 def write(path: Path, data: bytes) -> None:

@@ -1,17 +1,17 @@
 """What has been measured so far, in bounded windows: what every problem is judged by."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from math import inf, isfinite, nan
+from math import inf, nan
 from statistics import median
 from typing import TypeAlias
 
 from sickbay.readings import Kind, Setup, Table, Vitals
+from sickbay.totals import Totals
 
 Series: TypeAlias = "deque[tuple[int, float]]"
-FIRST = 32  # values of a scalar that are kept from the start
 
 
 class History:
@@ -41,11 +41,8 @@ class History:
         self.step = -1
         self.epoch = 0
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
-        self._epochs: dict[str, list[float]] = defaultdict(list)
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
-        self._first: dict[str, list[float]] = defaultdict(list)
-        self._best: dict[str, float] = {}
-        self._sums: dict[str, tuple[float, int]] = {}
+        self.totals = Totals()
         self._known_rows: dict[object, tuple[Setup | None, tuple[str, ...], list[int]]] = {}
         for name, values in scalars.items():
             for step, value in enumerate(values):
@@ -63,21 +60,41 @@ class History:
         self.epoch = vitals.epoch
         for name, value in vitals.scalars.items():
             self._steps[name].append((step, value))
-            total, count = self._sums.get(name, (0.0, 0))
-            self._sums[name] = total + value, count + 1
-            self._note(name, value)
+            self.totals.add(name, value)
         for table in vitals.tables:
             self._tables[table.kind].append(table)
 
-    def end_epoch(self, **metrics: float) -> None:
+    def extend(
+        self,
+        step: int,
+        epoch: int,
+        scalars: Mapping[str, tuple[Sequence[int], Sequence[float]]],
+        tables: Iterable[Table] = (),
+    ) -> None:
+        """Add many readings of one epoch: for each scalar its steps and its values.
+
+        `step` is their newest, `epoch` that of the last of them.
+
+        >>> history = History()
+        >>> history.extend(2, 0, {"loss": ([0, 1, 2], [0.3, 0.2, 0.1]), "lr": ([2], [0.5])})
+        >>> history.timed("loss", 2), history.latest("lr"), history.step
+        ([(1, 0.2), (2, 0.1)], 0.5, 2)
+        """
+        self.step, self.epoch = max(self.step, step), epoch
+        for name, (steps, values) in scalars.items():
+            self._steps[name].extend(zip(steps, values, strict=True))
+            self.totals.extend(name, values)
+        for table in tables:
+            self._tables[table.kind].append(table)
+
+    def skip(self, step: int, epoch: int, new: Totals) -> None:
+        """Go past readings that no window reaches back to; `new` is what is kept of them."""
+        self.step, self.epoch = max(self.step, step), epoch
+        self.totals.skip(new)
+
+    def end_epoch(self, /, **metrics: float) -> None:
         """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""
-        for name, (total, count) in self._sums.items():
-            if name not in metrics:
-                self._epochs[name].append(total / count)
-        for name, value in metrics.items():
-            self._epochs[name].append(value)
-            self._note(name, value, first=name not in self._steps)
-        self._sums.clear()
+        self.totals.end_epoch(metrics)
         self.epoch += 1
 
     def recent(self, name: str, count: int) -> list[float]:
@@ -100,20 +117,20 @@ class History:
         By step, or by epoch where it has none by step. NaN if there is none; of fewer if there are
         fewer, and of 32 at most.
         """
-        values = self._first.get(name, ())[:count]
+        values = self.totals.first.get(name, ())[:count]
         return median(values) if values else nan
 
     def best(self, name: str) -> float:
         """Return the highest value a scalar ever had on either clock, -inf if there is none."""
-        return self._best.get(name, -inf)
+        return self.totals.best.get(name, -inf)
 
     def epochs(self, name: str) -> list[float]:
         """Return the value of a scalar for every epoch, oldest first."""
-        return list(self._epochs.get(name, ()))
+        return list(self.totals.epochs.get(name, ()))
 
     def epoch_names(self) -> list[str]:
         """Return the names of the scalars that some epoch has a value of."""
-        return list(self._epochs)
+        return list(self.totals.epochs)
 
     def table(self, kind: Kind) -> Table | None:
         """Return the newest table of a kind."""
@@ -147,12 +164,6 @@ class History:
     def scalars(self) -> Mapping[str, float]:
         """Return the newest value of every scalar by step."""
         return {name: pairs[-1][1] for name, pairs in self._steps.items()}
-
-    def _note(self, name: str, value: float, first: bool = True) -> None:
-        if first and len(self._first[name]) < FIRST and isfinite(value):
-            self._first[name].append(value)
-        if value > self._best.get(name, -inf):
-            self._best[name] = value
 
     def _rows(self, what: object, table: Table, wanted: Callable[[str], bool]) -> list[int]:
         """Return the rows whose names are wanted; kept, since mostly nothing has changed."""

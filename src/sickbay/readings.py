@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sickbay.fields import revived
 
 Kind = Literal["gradient", "raw_gradient", "weight", "activation", "batch"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -149,11 +151,6 @@ class Setup:
     labels: int = 0
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> "Setup":
-        """Make a setup from JSON, where tuples are lists."""
-        plain: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in fields.items()
-        }
-        plain["shapes"] = {name: tuple(shape) for name, shape in plain["shapes"].items()}
-        return cls(**plain)
+    def of(cls, fields: object) -> "Setup":
+        """Make a setup from JSON, where tuples are lists; a `UsageError` if it cannot be one."""
+        return revived(cls, fields)

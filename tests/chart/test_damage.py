@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, reader
+from sickbay.chart import Chart, ChartWriter, ledger, place, tables
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.history import History
@@ -38,7 +38,10 @@ def fail(*_: object) -> NoReturn:
 
 
 def record(monkeypatch: pytest.MonkeyPatch, most: int) -> list[tuple[str, bytes]]:
-    """Note every write, and let at most so many bytes of it through; 0 is a full disk."""
+    """Note every write, and let at most so many bytes of it through; 0 is a full disk.
+
+    A file that is emptied is noted as a write of no bytes.
+    """
     log: list[tuple[str, bytes]] = []
 
     class Recorded(FileIO):
@@ -48,28 +51,38 @@ def record(monkeypatch: pytest.MonkeyPatch, most: int) -> list[tuple[str, bytes]
             log.append((Path(str(self.name)).name, bytes(data[:most])))
             return super().write(data[:most]) or 0
 
-    monkeypatch.setattr(module, "open", lambda path, mode, **_: Recorded(path, mode), raising=False)
+        def truncate(self, size: int | None = None, /) -> int:
+            log.append((Path(str(self.name)).name, b""))
+            return super().truncate(size)
+
+    monkeypatch.setattr(place, "create", lambda path: Recorded(path, "ab"))
     return log
 
 
-@pytest.mark.parametrize(("seconds", "most"), [(999.0, 1 << 30), (0.0, 7)])
+@pytest.mark.parametrize(
+    ("waiting", "most", "enough"), [(999, 1 << 30, 1), (1, 7, 3), (1, 7, 1000)]
+)
 def test_a_kill_at_any_byte_leaves_whole_readings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, most: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: int, most: int, enough: int
 ) -> None:
     log = record(monkeypatch, most)
-    monkeypatch.setattr(module, "FLUSH_SECONDS", seconds)
+    monkeypatch.setattr(module, "MOST_ROWS", waiting)
+    monkeypatch.setattr(ledger, "ENOUGH", enough)
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         true = series(write(writer))
     killed = Chart.open(shutil.copytree(writer.path, tmp_path / "killed"))
     names = list(dict.fromkeys(name for name, _ in log))
-    assert names == ["events.jsonl", "tables.bin", "scalars.jsonl"]
+    assert names[:2] == ["events.jsonl", "tables.bin"]
     for name in names:
         (killed.path / name).write_bytes(b"")
     for name, data in log:
+        if not data:
+            (killed.path / name).write_bytes(b"")
         for byte in data:
             with (killed.path / name).open("ab") as file:
                 file.write(bytes([byte]))
             read = killed.history()
+            assert killed.damage == []
             assert begins(read, true)
             steps = len(read.timed("loss", 9)) + (read.step == 6)
             assert count(read) == sum(len(each.tables) for each in READINGS[:steps])
@@ -77,10 +90,11 @@ def test_a_kill_at_any_byte_leaves_whole_readings(
 
 
 @pytest.mark.parametrize("garbage", [b"", b'0\n\0\xff"\n{"step":1}\n' * 9])
-@pytest.mark.parametrize("name", ["scalars.jsonl", "events.jsonl", "tables.bin"])
+@pytest.mark.parametrize("name", ["scalars.bin", "scalars.jsonl", "events.jsonl", "tables.bin"])
 def test_a_file_torn_at_any_byte_is_read_up_to_there(
-    writer: ChartWriter, name: str, garbage: bytes
+    writer: ChartWriter, monkeypatch: pytest.MonkeyPatch, name: str, garbage: bytes
 ) -> None:
+    monkeypatch.setattr(ledger, "ENOUGH", 2 if name == "scalars.bin" else 1000)
     true = series(write(writer))
     chart, path = Chart.open(writer.path), writer.path / name
     whole = path.read_bytes()
@@ -95,9 +109,9 @@ def test_a_file_torn_at_any_byte_is_read_up_to_there(
 
 LOOP = """
 import itertools, sys
-from sickbay.chart import writer as module
+from sickbay.chart import ledger, writer as module
 from sickbay.readings import Setup, Table, Vitals
-module.FLUSH_SECONDS = 0.0
+module.MOST_ROWS, ledger.ENOUGH = 1, 10
 writer = module.ChartWriter(sys.argv[1], Setup())
 for step in itertools.count():
     table = Table.of("gradient", step, {f"{step // 9}.weight": {"norm": step}})
@@ -150,19 +164,23 @@ def test_a_table_that_could_not_be_read_is_refused_or_left_out(
     with pytest.raises(UsageError, match=r"values must have the shape \(1, 18\), got \(2, 18\)"):
         writer.append(Vitals(step=0, tables=[wrong]))
     write(writer)
-    monkeypatch.setattr(reader, "KIND_OF", {})
-    assert count(Chart.open(writer.path).history()) == 0
+    monkeypatch.setattr(tables, "KIND_OF", {})
+    chart = Chart.open(writer.path)
+    assert count(chart.history()) == 0
+    assert chart.damage == ["tables.bin: 5 tables of 5 are damaged and left out"]
 
 
 def test_no_window_a_newer_schema_and_a_broken_head_are_refused(writer: ChartWriter) -> None:
-    with pytest.raises(UsageError, match=r"window must be at least 1, or None for all, got 0\."):
-        Chart.open(writer.path).history(window=0)
-    (writer.path / "chart.json").write_text(json.dumps({"schema": 2}))
-    with pytest.raises(UsageError, match="has schema 2, this sickbay reads up to 1; get a newer"):
+    chart, wrong = Chart.open(writer.path), "window must be a whole number of at least 1"
+    for window in (0, 1.5, "2", True, 1 << 70):
+        with pytest.raises(UsageError, match=wrong):
+            chart.history(window=window)  # type: ignore[arg-type]
+    (writer.path / "chart.json").write_text(json.dumps({"schema": 3}))
+    with pytest.raises(UsageError, match="has schema 3, this sickbay reads up to 2; get a newer"):
         Chart.open(writer.path)
-    for text in ("", '{"schema"', "[]", "{}", '{"schema": null}'):
+    for text in ("", '{"schema"', "[]", "{}", '{"schema": null}', '{"schema": 1}', "[" * 99999):
         (writer.path / "chart.json").write_text(text)
-        with pytest.raises(UsageError, match="There is no chart in"):
+        with pytest.raises(UsageError, match=r"chart\.json' cannot be read: "):
             Chart.open(writer.path)
 
 

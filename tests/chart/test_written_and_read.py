@@ -1,14 +1,12 @@
 """What is written is what is read, and every run has a folder of its own."""
 
 import json
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from math import inf, nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sickbay.chart import Chart, ChartWriter
+from sickbay.chart import Chart, ChartWriter, outbox
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.readings import STATISTICS, Setup, Table, Vitals
@@ -33,7 +31,8 @@ def test_what_was_written_is_read(writer: ChartWriter) -> None:
     assert (read.step, read.epoch, read.setup) == (history.step, history.epoch, history.setup)
     assert (list(read.setup.layers), chart.setup) == (["b", "a"], history.setup)
     assert (repr(chart.findings()), chart.events()) == (repr([FINDING]), [EVENT])
-    assert (chart.path, len(list(writer.path.iterdir()))) == (writer.path, 4)
+    assert (chart.path, len(list(writer.path.iterdir()))) == (writer.path, 5)
+    assert chart.damage == []
     for name in ("scalars.jsonl", "events.jsonl"):
         text = (writer.path / name).read_text().splitlines()
         lines = [json.loads(line, parse_constant=pytest.fail) for line in text]
@@ -62,9 +61,9 @@ def test_a_replay_forgets_as_a_loop_does(writer: ChartWriter) -> None:
         for each in chart.replay(window=2, tables=3)
     ]
     assert kept == [([0], [0]), ([0, 1], [0, 1]), ([1, 2], [0, 1, 2]), ([2, 3], [1, 2, 3])]
-    with pytest.raises(UsageError, match=r"tables must be at least 1, got 0\."):
+    with pytest.raises(UsageError, match=r"tables must be a whole number of at least 1.*, got 0"):
         chart.replay(tables=0)
-    with pytest.raises(UsageError, match=r"window must be at least 1, got -1\."):
+    with pytest.raises(UsageError, match=r"window must be a whole number of at least 1.*, got -1"):
         chart.replay(window=-1)
 
 
@@ -82,11 +81,10 @@ def test_any_scalars_are_read_as_written(steps: list[dict[str, Any]]) -> None:
         assert repr(short.timed(name, 9)) == repr(true[-2:])
 
 
-def test_readings_wait_a_second_or_a_megabyte_and_findings_do_not(
+def test_readings_wait_for_a_timer_or_a_megabyte_and_findings_do_not(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = time.monotonic()
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(outbox, "FLUSH_SECONDS", 999.0)
     chart = Chart.open(writer.path)
     large = Table("weight", 0, ("a",) * 4000, np.zeros((4000, len(STATISTICS))))
 
@@ -94,21 +92,29 @@ def test_readings_wait_a_second_or_a_megabyte_and_findings_do_not(
         writer.append(Vitals(step=step, tables=tables))
         return chart.history().step
 
-    assert append(0) == -1
-    now += 1.01
-    assert (append(1), append(2)) == (1, 1)
+    assert (append(0), append(1)) == (-1, -1)
     writer.flush()
-    assert (chart.history().step, append(3)) == (2, 2)
+    assert (chart.history().step, append(2)) == (1, 1)
     writer.finding(FINDING)
-    assert (len(chart.findings()), chart.history().step, append(4)) == (1, 3, 3)
+    assert (len(chart.findings()), chart.history().step, append(3)) == (1, 2, 2)
     writer.event(EVENT)
-    assert (chart.events(), chart.history().step) == ([EVENT], 4)
-    assert [append(step, large) for step in range(5, 11)] == [4, 4, 4, 8, 8, 8]
+    assert (chart.events(), chart.history().step) == ([EVENT], 3)
+    assert [append(step, large) for step in range(4, 9)] == [3, 5, 5, 7, 7]
     lines = (writer.path / "events.jsonl").read_text().splitlines()
     assert sum(json.loads(line)["type"] == "rows" for line in lines) == 1
 
 
-@pytest.mark.parametrize("path", ["file", "file/run", f"{'x' * 300}/run", f"a/{'x' * 300}", "\0"])
+def test_no_more_than_some_thousand_steps_wait(
+    writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "FLUSH_SECONDS", 999.0)
+    monkeypatch.setattr(module, "MOST_ROWS", 10)
+    for step in range(25):
+        writer.append(Vitals(step=step))
+    assert Chart.open(writer.path).history().step == 19
+
+
+@pytest.mark.parametrize("path", ["file", "file/run", f"{'x' * 300}/run", f"a/{'x' * 300}"])
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, path: str) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(UsageError, match="chart must be a folder that can be made or written to, "):
@@ -118,10 +124,10 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, path: str) -> N
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "mine")]
 
 
-@pytest.mark.parametrize("path", [None, 3, "", b"run"])
+@pytest.mark.parametrize("path", [None, 3, "", b"run", "a\0"])
 @pytest.mark.parametrize("use", [Chart.open, lambda path: ChartWriter(path, SETUP)])
 def test_only_a_path_is_a_path(use: Callable[[object], object], path: object) -> None:
-    with pytest.raises(UsageError, match=r"chart must be a folder, as str or os.PathLike, got"):
+    with pytest.raises(UsageError, match=r"chart must be a path, as str or os.PathLike, got"):
         use(path)
 
 
@@ -141,7 +147,7 @@ def test_every_run_gets_a_folder_of_its_own(tmp_path: Path) -> None:
     assert [Chart.open(path).history().step for path in paths] == list(range(8))
     with pytest.raises(UsageError, match=r"There is no chart in .*; there is one in '.*run'\."):
         Chart.open(tmp_path)
-    for name in ("events.jsonl", "tables.bin", "scalars.jsonl"):
+    for name in ("events.jsonl", "tables.bin", "scalars.bin", "scalars.jsonl"):
         (tmp_path / "run" / name).unlink()
     assert start(0).name == "run-10"
 

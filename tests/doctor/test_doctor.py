@@ -1,5 +1,6 @@
 """What using a doctor is like."""
 
+import shutil
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -187,3 +188,23 @@ def test_the_chart_has_what_was_found(tmp_path: Path) -> None:
     assert ours is not None
     assert table.names == ours.names
     assert table.column("norm") == pytest.approx(ours.column("norm"), rel=1e-6)
+
+
+def test_a_chart_whose_folder_is_deleted_or_renamed_is_mentioned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("deleted", "renamed"):
+        optimizer, doctor = watched(model := mlp(), chart=tmp_path / name)
+        doctor.step(learn(model, optimizer, features()))
+        if name == "deleted":
+            shutil.rmtree(tmp_path / name)
+        else:
+            (tmp_path / name).rename(tmp_path / "other")
+        for _ in range(3):
+            doctor.epoch(val_loss=1.0)
+            doctor._record.event("notice", "something")
+        doctor.close()
+    text = capsys.readouterr().err.replace("\n", "")
+    assert text.count("chart failed and is switched off (UsageError: The chart's folder") == 1
+    assert text.count("other'; recording goes on there.") == 1
+    assert len(sickbay.Chart.open(tmp_path / "other").history().epochs("val_loss")) == 3

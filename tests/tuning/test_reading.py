@@ -80,6 +80,33 @@ def test_what_is_noted_beside_a_chart(folder: Path) -> None:
     assert read(folder).metric == "val_accuracy"
 
 
+def test_a_bad_chart_is_left_out_and_said(folder: Path) -> None:
+    said: list[str] = []
+    (folder / "trial-2").mkdir()
+    (folder / "trial-2" / "chart.json").write_text('{"schema": 1}')
+    events = folder / "trial-1" / "events.jsonl"
+    events.write_bytes(b"[]\n" + events.read_bytes())
+    assert [each.name for each in read(folder, notice=said.append).trials] == ["trial-0", "trial-1"]
+    damage, left_out = said
+    assert damage.endswith("trial-1: events.jsonl: 1 line of 2 is damaged and left out.")
+    assert left_out.startswith("a chart is left out: '")
+    assert left_out.endswith("trial-2/chart.json' cannot be read: started is missing.")
+
+
+def test_nothing_but_bad_charts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("trial-0", "trial-1"):
+        (folder / name / "chart.json").write_text("{")
+    with pytest.raises(UsageError, match=r"no charts in .*; none can be read: '.*trial-0"):
+        read(folder)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("text", ["[]", '{"metric": [1], "direction": {}}', "[" * 99999])
+def test_a_note_that_makes_no_sense(folder: Path, text: str) -> None:
+    (folder / "trial-0" / "trial.json").write_text(text)
+    assert (read(folder).metric, read(folder).maximize) == ("val_accuracy", True)
+
+
 def test_readings_without_time_make_epochs_of_one_second(tmp_path: Path) -> None:
     writer = ChartWriter(tmp_path / "run", Setup())
     for step in range(2):
@@ -269,4 +296,4 @@ def test_trials_that_never_ended_an_epoch(tmp_path: Path) -> None:
     ChartWriter(tmp_path / "trial-0", Setup()).close()
     with pytest.raises(UsageError, match="no trial has got to the end of an epoch"):
         read(tmp_path)
-    assert json.loads((tmp_path / "trial-0" / "chart.json").read_text())["schema"] == 1
+    assert json.loads((tmp_path / "trial-0" / "chart.json").read_text())["schema"] == 2

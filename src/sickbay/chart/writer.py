@@ -1,173 +1,121 @@
 """Writing a chart."""
 
-import io
+from __future__ import annotations
+
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from weakref import finalize
-from zlib import crc32
 
-import numpy as np
-
-from sickbay.chart.format import (
-    EVENTS,
-    HEAD,
-    HEADER,
-    MAGIC,
-    SCALARS,
-    SCHEMA,
-    TABLES,
-    Names,
-    encode,
-    folder_of,
-    to_json,
-)
+from sickbay.chart.format import SCHEMA, Line, encode, to_json
+from sickbay.chart.outbox import Outbox
+from sickbay.chart.place import claim
+from sickbay.chart.rows import EpochEnd
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.readings import STATISTICS, Setup, Table, Vitals
 
-FLUSH_SECONDS = 1.0  # what a kill can cost
-FLUSH_BYTES = 1 << 20  # keeps the buffer small however fast readings come
-# Flushed in this order: a table finds its row names on disk, and a step its tables.
-STREAMS = (EVENTS, TABLES, SCALARS)
+MOST_ROWS = 1 << 15  # that wait, however fast readings come
+MOST_BYTES = 1 << 20  # of tables that wait
 
 
 class ChartWriter:
     """Writes a run to a folder, or to a sibling (`NAME-2`, ...) if that holds a chart already.
 
-    `path` is the folder it got. Readings wait in memory for about a second; findings, events and
-    setups go out at once and take along what waits. If the disk fails, the `OSError` is raised
-    once and the chart is closed; what was written stays readable.
+    `path` is the folder. Readings wait in memory for about a second, then a timer writes them,
+    whatever the loop does meanwhile. Findings, events and setups go out at once and take along what
+    waits. If the disk fails or the folder is deleted, the next call raises that, once, and the
+    chart is closed; what was written stays readable. If the folder is renamed, writing goes on
+    there, and `notice` is told so. In a forked process it does nothing.
     """
 
-    def __init__(self, path: str | os.PathLike[str], setup: Setup) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        setup: Setup,
+        notice: Callable[[str], object] = lambda _: None,
+    ) -> None:
         head = {"schema": SCHEMA, "started": time.time(), "setup": vars(setup)}
-        self.path, self._files = _claim(path, encode({**head, "statistics": list(STATISTICS)}))
-        self._buffers = {name: bytearray() for name in STREAMS}
-        self._ids: dict[Names, int] = {}
-        self._flushed = time.monotonic()
+        place, files = claim(path, encode({**head, "statistics": list(STATISTICS)}))
+        self._outbox = Outbox(place, files)
+        self._readings = self._outbox.readings
+        self._bytes = 0  # of the tables that wait, at most
+        self._notice = notice
         # Many a loop ends without closing: then this is done when the writer, or Python, goes.
-        finalize(self, _write_out, self._files, self._buffers)
+        finalize(self, self._outbox.close)
+
+    @property
+    def path(self) -> Path:
+        """The folder that the chart is in."""
+        return self._outbox.path
 
     def append(self, vitals: Vitals) -> None:
-        records = [self._record(table, vitals.epoch) for table in vitals.tables]
-        line = {**vars(vitals), "scalars": to_json(vitals.scalars), "tables": len(records)}
-        self._add((TABLES, b"".join(records)), (SCALARS, encode(line)))
+        """Add a reading; it is encoded later, so a reading without tables takes next to no time."""
+        if vitals.tables:
+            self._weigh(vitals.tables)
+        self._readings.append(vitals)
+        waits_long = len(self._readings) >= MOST_ROWS or self._bytes >= MOST_BYTES
+        if waits_long or not self._outbox.is_timed:
+            self._attend()
 
     def end_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Close an epoch, with what was measured over all of it."""
-        self._add((SCALARS, encode({"epoch_end": epoch, "metrics": to_json(metrics)})))
+        self._readings.append(EpochEnd(epoch, metrics))
+        if not self._outbox.is_timed:
+            self._attend()
 
     def finding(self, finding: Finding) -> None:
-        line = {"type": "finding", **vars(finding), "evidence": to_json(finding.evidence)}
-        self._add((EVENTS, encode(line)), now=True)
+        self._tell({"type": "finding", **vars(finding), "evidence": to_json(finding.evidence)})
 
     def event(self, event: Event) -> None:
-        self._add((EVENTS, encode({"type": "event", **vars(event)})), now=True)
+        self._tell({"type": "event", **vars(event)})
 
     def setup(self, setup: Setup) -> None:
         """Put a better known setup in the place of the one before."""
-        self._add((EVENTS, encode({"type": "setup", **vars(setup)})), now=True)
+        self._tell({"type": "setup", **vars(setup)})
 
     def flush(self) -> None:
         """Write out everything that waits."""
-        try:
-            _write(self._files, self._buffers)
-        except OSError:
-            _release(self._files)
-            raise
-        self._flushed = time.monotonic()
+        self._outbox.flush()
+        self._bytes = 0
+        self._report()
 
     def close(self) -> None:
         """Write out everything that waits and close the files; closing twice does no harm."""
-        self.flush()
-        _release(self._files)
+        self._outbox.close()
+        self._report()
 
-    def _add(self, *parts: tuple[str, bytes], now: bool = False) -> None:
-        if not self._files:
+    def _tell(self, line: Line) -> None:
+        self._outbox.events.append(encode(line))
+        self._attend(now=True)
+
+    def _attend(self, now: bool = False) -> None:
+        """See to it that what waits is written, now or soon."""
+        self._report()
+        outbox = self._outbox
+        if outbox.is_silent:
+            outbox.silence()
+        elif outbox.is_over:
+            outbox.close()  # what was just added waits for nothing
             raise UsageError(f"The chart in {str(self.path)!r} is closed; start a new one.")
-        for name, data in parts:
-            self._buffers[name] += data
-        late = time.monotonic() - self._flushed >= FLUSH_SECONDS
-        if now or late or sum(map(len, self._buffers.values())) >= FLUSH_BYTES:
+        elif now or self._bytes >= MOST_BYTES or len(self._readings) >= MOST_ROWS:
             self.flush()
+        else:
+            outbox.post()
 
-    def _record(self, table: Table, epoch: int) -> bytes:
-        shape = len(table.names), len(STATISTICS)
-        if table.values.shape != shape:  # else every later table would be lost to the reader
-            raise UsageError(f"values must have the shape {shape}, got {table.values.shape}.")
-        number = self._ids.get(table.names)
-        if number is None:
-            number = len(self._ids)
-            self._add((EVENTS, encode({"type": "rows", "id": number, "names": table.names})))
-            self._ids[table.names] = number
-        with np.errstate(over="ignore"):
-            data = table.values.astype("<f4").tobytes()
-        fields = table.kind.encode(), table.step, epoch, number, len(table.names), len(data)
-        header = HEADER.pack(MAGIC, *fields, 0)[:-4]
-        return header + crc32(data, crc32(header)).to_bytes(4, "little") + data
+    def _weigh(self, tables: Sequence[Table]) -> None:
+        for table in tables:
+            shape = len(table.names), len(STATISTICS)
+            if table.values.shape != shape:
+                raise UsageError(f"values must have the shape {shape}, got {table.values.shape}.")
+            self._bytes += table.values.nbytes
 
-
-def _claim(path: object, head: bytes) -> tuple[Path, dict[str, io.FileIO]]:
-    """Start a chart in the folder, or in the first sibling that does not exist yet."""
-    folder = folder_of(path)
-    siblings = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
-    try:
-        place, files = folder, _start(folder, head)
-        while files is None:
-            place = next(sibling for sibling in siblings if not os.path.lexists(sibling))
-            files = _start(place, head)
-    except (OSError, ValueError) as error:
-        why = f"got {str(folder)!r} ({getattr(error, 'strerror', error)})"
-        raise UsageError(f"chart must be a folder that can be made or written to, {why}.") from None
-    return place, files
-
-
-def _start(folder: Path, head: bytes) -> dict[str, io.FileIO] | None:
-    """Make the folder and its files, all or nothing; None if a file of a chart is there."""
-    files, draft = {}, folder / f"{HEAD}.tmp"
-    with ExitStack() as undo:
-        for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
-            missing.mkdir(exist_ok=True)
-            undo.callback(_undo, missing.rmdir)
-        if (folder / HEAD).exists():
-            return None
-        for name in STREAMS:
-            try:  # of two processes that start at once, one gets the folder, the other a sibling
-                (folder / name).touch(exist_ok=False)
-            except FileExistsError:
-                return None
-            undo.callback(_undo, (folder / name).unlink)
-            files[name] = undo.enter_context(open(folder / name, "ab", buffering=0))
-        undo.callback(_undo, draft.unlink)
-        draft.write_bytes(head)
-        os.replace(draft, folder / HEAD)  # last: who sees it sees a whole chart
-        undo.pop_all()
-    return files
-
-
-def _write(files: Mapping[str, io.FileIO], buffers: dict[str, bytearray]) -> None:
-    for name, file in files.items():
-        # Taken out first: a Ctrl-C right after the write must not make it happen twice.
-        waiting, buffers[name] = buffers[name], bytearray()
-        while waiting:
-            waiting = waiting[file.write(waiting) :]
-
-
-def _release(files: dict[str, io.FileIO]) -> None:
-    while files:
-        files.popitem()[1].close()
-
-
-def _write_out(files: dict[str, io.FileIO], buffers: dict[str, bytearray]) -> None:
-    with suppress(OSError):
-        _write(files, buffers)
-    _release(files)
-
-
-def _undo(action: Callable[[], None]) -> None:
-    with suppress(OSError):  # another process may have put something there meanwhile
-        action()
+    def _report(self) -> None:
+        """Say what has happened since the last call."""
+        outbox = self._outbox
+        error, outbox.error = outbox.error, None
+        if error is not None:
+            raise error
+        while outbox.news:
+            self._notice(outbox.news.pop(0))

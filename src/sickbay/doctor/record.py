@@ -52,7 +52,7 @@ class Record:
         self.plan: Callable[[Finding, str], bool] | None = None  # tells whether it is treated
         self._history, self._problems, self._on_finding = history, problems, on_finding
         self._said: set[str] = set()
-        self._chart = None if chart is None else ChartWriter(chart, history.setup)
+        self._chart = None if chart is None else ChartWriter(chart, history.setup, self.notice)
         self.path = None if self._chart is None else self._chart.path  # the folder of the chart
         if chart is not None and self.path != Path(chart).absolute():
             self.notice(f"{chart} holds a run already; this one is recorded in {self.path}.")

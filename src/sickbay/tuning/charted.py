@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sickbay import files
+from sickbay.arguments import folder
 from sickbay.chart import Chart
+from sickbay.chart.format import HEAD
 from sickbay.errors import UsageError
+from sickbay.fields import mapping
 from sickbay.history import History
 from sickbay.tuning.recorded import Epoch, Recorded
 
 NOTE = "trial.json"  # beside the chart: metric, direction, and what else there is to say
+MOST_NOTE = 1 << 20  # bytes of it
 
 
 class Charted(Recorded):
@@ -35,33 +41,57 @@ def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: An
     {'metric': 'val_loss', 'direction': 'minimize', 'number': 3}
     """
     text = json.dumps({"metric": metric, "direction": direction, **about}, default=str)
-    Path(chart, NOTE).write_text(text)
+    files.write(folder("chart", chart) / NOTE, text.encode())
 
 
 def noted(chart: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `note` was given, {} if there is nothing that can be read."""
-    try:
-        return dict(json.loads(Path(chart, NOTE).read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return {}
+    path = folder("chart", chart) / NOTE
+    about: dict[str, Any] = {}
+    with suppress(UsageError):
+        about = mapping("note", files.parsed(files.read(path, MOST_NOTE), path))
+    texts = {name: about.pop(name, None) for name in ("metric", "direction")}
+    return {name: text for name, text in texts.items() if isinstance(text, str)} | about
 
 
 def charted(path: str | os.PathLike[str]) -> Charted:
     """Return the trial that is charted in a folder."""
-    chart = Chart.open(path)
-    about = {**noted(path), "chart": str(chart.path), "started": chart.started}
-    return Charted(chart.path.name, chart.setup, list(_epochs(chart)), about)
+    return _trial(Chart.open(path))
 
 
-def charts_in(folder: Path) -> list[Charted]:
-    """Return the trials charted in the folders of a folder, or in itself, as they began."""
-    trials = []
-    for place in [folder, *sorted(each for each in folder.iterdir() if each.is_dir())]:
-        try:
-            trials.append(charted(place))
-        except UsageError:  # no chart, which is no reason to leave out the others
+def charts_in(place: Path, notice: Callable[[str], object]) -> list[Charted]:
+    """Return the trials charted in the folders of a folder, or in itself, as they began.
+
+    A chart that cannot be read is left out, and `notice` is told why; so it is of damage. A
+    `UsageError` if none can be read.
+    """
+    try:
+        inner = sorted(each for each in place.iterdir() if each.is_dir())
+    except OSError as error:
+        raise files.unreadable(place, error.strerror or error) from None
+    trials, left_out = [], []
+    for each in [place, *inner]:
+        if not os.path.lexists(each / HEAD):  # no chart, which is no reason to say anything
             continue
+        try:
+            chart = Chart.open(each)
+            trials.append(_trial(chart))
+        except UsageError as error:
+            left_out.append(str(error))
+            continue
+        for damage in chart.damage:
+            notice(f"{each}: {damage}.")
+    if not trials:
+        why = f"none can be read: {left_out[0]}" if left_out else "a chart is a folder of its own."
+        raise UsageError(f"There are no charts in {str(place)!r}; {why}")
+    for why in left_out:
+        notice(f"a chart is left out: {why}")
     return sorted(trials, key=lambda trial: float(trial.about["started"]))
+
+
+def _trial(chart: Chart) -> Charted:
+    about = {**noted(chart.path), "chart": str(chart.path), "started": chart.started}
+    return Charted(chart.path.name, chart.setup, list(_epochs(chart)), about)
 
 
 def _epochs(chart: Chart) -> Iterator[Epoch]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 from zipfile import BadZipFile
 
 from sickbay.errors import UsageError, unknown
+from sickbay.reports import terminal
 from sickbay.tuning import pool
 from sickbay.tuning.charted import charts_in
 from sickbay.tuning.checks import is_maximized
@@ -29,15 +30,17 @@ def read(
     metric: str | None = None,
     direction: str | None = None,
     study: str | None = None,
+    notice: Callable[[str], object] = terminal.say,
 ) -> Search:
     """Return the search in a folder of charts, a pool file, an Optuna storage or its journal file.
 
     `study` is the name of a study in such a storage, needed if there are several. Metric and
     direction are read from the study or from the notes beside the charts, unless they are given;
     else the metric is the first of `val_accuracy`, `val_loss` and `loss` that was measured, and
-    what is called a loss or an error is to be low.
+    what is called a loss or an error is to be low. Charts that cannot be read are left out, and
+    `notice` is told which and why.
     """
-    trials, about = _found(os.fspath(source), metric, study)
+    trials, about = _found(os.fspath(source), metric, study, notice)
     name = study or Path(source).stem or os.fspath(source)
     return compared(name, trials, metric or about.get("metric"), direction, about)
 
@@ -69,24 +72,24 @@ def compared(
     return Search(name, trials, metric, is_maximized(direction or usual))
 
 
-def _found(source: str, metric: str | None, study: str | None) -> Found:
+def _found(
+    source: str, metric: str | None, study: str | None, notice: Callable[[str], object]
+) -> Found:
     path = Path(source)
     if "://" in source or is_journal(path):
         return stored(source, study, metric)
     if study is not None:
         raise UsageError(f"--study names one of a storage; {source!r} is none, got {study!r}.")
     if path.is_dir():
-        return _from_folder(path)
+        return _from_folder(path, notice)
     if path.is_file():
         return _from_pool(path)
     possible = "a folder of charts, a pool file or the address of an Optuna storage, or its journal"
     raise UsageError(f"STUDY must be {possible}, got {source!r}.")
 
 
-def _from_folder(folder: Path) -> Found:
-    trials = charts_in(folder)
-    if not trials:
-        raise UsageError(f"There are no charts in {str(folder)!r}; a chart is a folder of its own.")
+def _from_folder(folder: Path, notice: Callable[[str], object]) -> Found:
+    trials = charts_in(folder, notice)
     notes = (trial.about for trial in trials if "metric" in trial.about)
     return trials, next(notes, {})
 

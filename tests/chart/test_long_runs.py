@@ -1,0 +1,175 @@
+"""Long runs are blocks of columns: small, the same as row by row, and read from the end."""
+
+from contextlib import closing
+from dataclasses import replace
+from math import inf, nan
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.chart import made_up
+from sickbay.chart import Chart, ChartWriter, blocks, ledger, reader
+from sickbay.chart.columns import Columns
+from sickbay.chart.digest import Place, digested
+from sickbay.chart.rows import EpochEnd, Row, Step
+from sickbay.errors import UsageError
+from sickbay.history import History
+from sickbay.readings import KINDS, Setup, Table, Vitals
+
+FLOATS = st.floats() | st.floats(width=32) | st.sampled_from([0.1, nan, inf, -inf, -0.0])
+SCALARS = st.dictionaries(st.sampled_from(["loss", "lr", "ü\ud800", "val"]), FLOATS, max_size=3)
+WHOLE = st.integers(-(2**62), 2**62)
+STEPS = st.builds(
+    Step, st.builds(Vitals, WHOLE, WHOLE, st.just(1.25), SCALARS), st.just(0), st.just(0)
+)
+ENDS = st.builds(EpochEnd, WHOLE, SCALARS)
+ROWS = st.lists(STEPS | ENDS, max_size=20)
+
+
+def appended(rows: list[Row], window: int = 512) -> History:
+    history = History(window=window)
+    for row in rows:
+        if isinstance(row, EpochEnd):
+            history.end_epoch(**row.metrics)
+        else:
+            history.append(row.vitals)
+    return history
+
+
+def told(row: Row) -> tuple[str, str]:
+    if isinstance(row, EpochEnd):
+        return str(row.epoch), repr(sorted(row.metrics.items()))
+    return repr(replace(row.vitals, scalars={})), repr(sorted(row.vitals.scalars.items()))
+
+
+def all_of(history: History) -> str:
+    """Everything that a history holds, as text."""
+    tables = {kind: [each.step for each in history.tables(kind, 10**6)] for kind in KINDS}
+    first = {name: values for name, values in history.totals.first.items() if values}
+    sums = dict(sorted(history.totals.sums.items()))
+    best = dict(sorted(history.totals.best.items()))
+    totals = replace(history.totals, first=first, best=best, sums=sums, by_step=set())
+    series = {name: history.timed(name, 10**6) for name in history.scalars()}
+    return repr((history.step, history.epoch, series, totals, tables))
+
+
+@settings(deadline=None, max_examples=100)
+@given(ROWS, ROWS)
+def test_a_block_holds_the_rows_it_was_made_of(before: list[Row], rows: list[Row]) -> None:
+    tally = appended(before, window=1)
+    columns = Columns.of(rows)
+    place = Place(row=0, table=0, at=0, until=0, kinds={})
+    data = blocks.pack(digested(place, columns, tally), columns)
+    (block,) = blocks.scan(data)
+    assert block is not None
+    read = block.columns(data)
+    assert list(map(told, read.rows(0))) == list(map(told, rows))
+    true, played, skipped = (appended(rows_) for rows_ in (before + rows, before, before))
+    for _ in read.play(played, 0, lambda *_: ()):
+        pass
+    assert all_of(played) == all_of(true)
+    block.digest.skip(skipped)
+    assert repr(skipped.totals.epochs) == repr(true.totals.epochs)
+    assert (skipped.step, skipped.epoch) == (true.step, true.epoch)
+    for what in ("sums", "best", "first"):
+        mine, wanted = (getattr(each.totals, what) for each in (skipped, true))
+        assert [repr(mine.get(name)) for name in wanted if wanted[name]] == [
+            repr(value) for value in wanted.values() if value
+        ]
+
+
+def write(folder: Path, steps: int, flush: int) -> None:
+    with closing(ChartWriter(folder, Setup())) as writer:
+        for vitals in made_up(steps, seed=0):
+            if vitals.step % 100 == 7:
+                rows = {"a": {"norm": vitals.step}}
+                vitals.tables = [Table.of(KINDS[vitals.step % 3], vitals.step, rows)]
+            writer.append(vitals)
+            if vitals.step % flush == 0:
+                writer.flush()
+            if vitals.step % 1000 == 999:
+                writer.end_epoch(vitals.epoch, {"val_loss": 1 / (vitals.step + 1)})
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long") / "run"
+    write(folder, 20_500, 900)
+    return folder
+
+
+def test_a_step_takes_few_bytes(long_run: Path) -> None:
+    lines = (long_run / "scalars.jsonl").read_text().splitlines()
+    steps = 20_500 - len(lines)
+    assert 0 < len(lines) < 1024
+    assert (long_run / "scalars.bin").stat().st_size < 16 * steps
+
+
+def test_reading_at_once_is_the_same_as_row_by_row(long_run: Path) -> None:
+    chart = Chart.open(long_run)
+    *_, grown = chart.replay(window=10**6, tables=10**6)
+    assert all_of(chart.history()) == all_of(grown)
+    assert grown.recent("loss", 10**6) == [each.scalars["loss"] for each in made_up(20_500, 0)]
+    *_, (history, seconds) = chart.epochs()
+    assert len(history.epochs("val_loss")) == 20
+    assert seconds == pytest.approx(1.0, rel=0.1)
+    assert chart.damage == []
+
+
+@pytest.mark.parametrize("window", [1, 30, 512, 5000])
+def test_a_window_is_the_end_of_the_whole(long_run: Path, window: int) -> None:
+    chart = Chart.open(long_run)
+    *_, grown = chart.replay(window=window, tables=window)
+    assert all_of(chart.history(window)) == all_of(grown)
+
+
+def test_a_window_looks_only_into_the_last_blocks(
+    long_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[blocks.Block] = []
+    columns = blocks.Block.columns
+
+    def look(block: blocks.Block, data: bytes) -> Columns:
+        looked.append(block)
+        return columns(block, data)
+
+    monkeypatch.setattr(blocks.Block, "columns", look)
+    chart = Chart.open(long_run)
+    chart.history(5)
+    few = len(looked)
+    chart.history()
+    assert 0 < few < (len(looked) - few) / 3
+
+
+def test_too_much_for_the_memory_is_refused(
+    long_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "MOST_VALUES", 10_000)
+    chart = Chart.open(long_run)
+    with pytest.raises(UsageError, match=r"values, at most 10,000 are read at once; give a small"):
+        chart.history()
+    assert len(chart.history(2000).recent("loss", 9999)) == 2000
+
+
+def test_many_rows_are_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "MOST_ROWS", 100)
+    monkeypatch.setattr(ledger, "ENOUGH", 250)
+    write(tmp_path / "run", 700, 300)
+    chart = Chart.open(tmp_path / "run")
+    *_, grown = chart.replay(window=10**6, tables=10**6)
+    assert grown.recent("loss", 10**6) == [each.scalars["loss"] for each in made_up(700, 0)]
+    assert all_of(chart.history()) == all_of(grown)
+    assert len(list(blocks.scan((tmp_path / "run" / "scalars.bin").read_bytes()))) == 7
+
+
+def test_every_step_an_epoch(tmp_path: Path) -> None:
+    with closing(ChartWriter(tmp_path / "run", Setup())) as writer:
+        for step in range(2500):
+            writer.append(Vitals(step, step, scalars={"loss": 1 / (step + 1)}))
+            writer.end_epoch(step, {"score": step})
+    history = Chart.open(tmp_path / "run").history(10)
+    assert history.epochs("loss") == [1 / (step + 1) for step in range(2500)]
+    assert history.epochs("score") == list(range(2500))
+    assert history.recent("loss", 3) == [1 / 2498, 1 / 2499, 1 / 2500]

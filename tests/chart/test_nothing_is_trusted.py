@@ -1,0 +1,275 @@
+"""Whatever is in the files, what is sound is read, or one error names the file."""
+
+import json
+import os
+import random
+import shutil
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sickbay.chart import Chart, ChartWriter, ledger
+from sickbay.errors import UsageError
+from sickbay.readings import Setup, Table, Vitals
+from tests.chart.small_run import FINDING, SETUP, begins, count, series, write
+
+OLD = Path(__file__).parent / "old"  # the small run, written with schema 1
+FILES = ("chart.json", "events.jsonl", "tables.bin", "scalars.bin", "scalars.jsonl")
+VALUES: tuple[Any, ...] = (
+    *(None, True, -1, 0, 3, 10**30, 0.5, "", "nan", "x"),
+    *([], [None], {}, {"a": None}, [[1]]),
+)
+
+
+def read_all(chart: Chart) -> None:
+    """Use everything that a chart offers."""
+    assert isinstance(chart.started, float)
+    assert isinstance(chart.setup, Setup)
+    chart.findings()
+    chart.events()
+    chart.history()
+    chart.history(window=2)
+    assert sum(1 for _ in chart.replay(2, 2)) < 1000
+    assert sum(1 for _ in chart.epochs()) < 1000
+
+
+def survives(folder: Path) -> bool:
+    """Tell whether a chart can be read; if not, the error must name the file."""
+    try:
+        read_all(Chart.open(folder))
+    except UsageError as error:
+        text = str(error)
+    else:
+        return True
+    assert any(name in text for name in FILES), text
+    return False
+
+
+@pytest.fixture(params=["old", "lines", "blocks"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    if request.param == "old":
+        return Path(shutil.copytree(OLD, tmp_path / "run"))
+    monkeypatch.setattr(ledger, "ENOUGH", 3 if request.param == "blocks" else 1000)
+    with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
+        write(writer)
+    return tmp_path / "run"
+
+
+def test_an_old_chart_is_read(writer: ChartWriter) -> None:
+    true, chart = write(writer), Chart.open(OLD)
+    assert series(chart.history()) == series(true)
+    assert (chart.setup, repr(chart.findings())) == (true.setup, repr([FINDING]))
+    assert [(each.step, each.epoch, count(each)) for each in chart.replay()][-1] == (6, 1, 5)
+    assert chart.damage == []
+
+
+def test_mutated_bytes(folder: Path) -> None:
+    draw, read = random.Random(0), 0
+    names = [name for name in FILES if (folder / name).exists() and (folder / name).stat().st_size]
+    for _ in range(300):
+        path = folder / draw.choice(names)
+        whole = path.read_bytes()
+        data = bytearray(whole)
+        for _ in range(draw.choice([1, 1, 4])):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        path.write_bytes(data)
+        read += survives(folder)
+        path.write_bytes(whole)
+    assert 200 < read < 300  # only a head that is damaged makes a chart unreadable
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every place in a structure of JSON, as where it is and its key."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in list(items):
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from places(inner)
+
+
+def mutated(line: bytes, draw: random.Random) -> bytes:
+    told = json.loads(line)
+    where, key = draw.choice(list(places(told)))
+    if draw.random() < 0.2:
+        del where[key]
+    else:
+        where[key] = draw.choice(VALUES)
+    return json.dumps(told).encode()
+
+
+def test_mutated_structures(folder: Path) -> None:
+    draw = random.Random(1)
+    for _ in range(300):
+        path = folder / draw.choice(["chart.json", "events.jsonl", "scalars.jsonl"])
+        whole = path.read_bytes()
+        lines = whole.splitlines()
+        if lines:
+            index = draw.randrange(len(lines))
+            lines[index] = mutated(lines[index], draw)
+            path.write_bytes(b"\n".join(lines) + b"\n")
+            survives(folder)
+            path.write_bytes(whole)
+
+
+def with_checksums(data: bytes, change: Callable[[bytes], bytes], part: int) -> bytes:
+    """Return a block whose digest or list was changed, with checksums that fit."""
+    magic, digest, body, *_ = struct.unpack("<4sIIIII", data[:24])
+    parts = [data[24 : 24 + digest], data[24 + digest : 24 + digest + body]]
+    rest = data[24 + digest + body :]
+    if part == 0:
+        parts[0] = zlib.compress(change(zlib.decompress(parts[0])))
+    else:
+        size = int.from_bytes(parts[1][:4], "little")
+        told = zlib.compress(change(zlib.decompress(parts[1][4 : 4 + size])))
+        parts[1] = len(told).to_bytes(4, "little") + told + parts[1][4 + size :]
+    sums = [zlib.crc32(each) for each in parts]
+    head = struct.pack("<4sIIII", magic, len(parts[0]), len(parts[1]), *sums)
+    return head + zlib.crc32(head).to_bytes(4, "little") + b"".join(parts) + rest
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_mutated_blocks_whose_checksums_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    monkeypatch.setattr(ledger, "ENOUGH", 3)
+    with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
+        write(writer)
+    path, draw = tmp_path / "run" / "scalars.bin", random.Random(part)
+    whole = path.read_bytes()
+    for _ in range(300):
+        path.write_bytes(with_checksums(whole, lambda line: mutated(line, draw), part))
+        assert survives(tmp_path / "run")
+
+
+def steps(folder: Path, number: int = 30) -> Chart:
+    with closing(ChartWriter(folder, Setup())) as writer:
+        for step in range(number):
+            tables = [Table.of("gradient", step, {"a": {"norm": step}})] if step % 2 else ()
+            writer.append(Vitals(step=step, scalars={"loss": step}, tables=tables))
+            writer.flush()
+    return Chart.open(folder)
+
+
+def spoil(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0xFF
+    path.write_bytes(data)
+
+
+def norms(chart: Chart) -> list[float]:
+    return [each.column("norm")[0] for each in chart.history().tables("gradient", 99)]
+
+
+def test_a_damaged_block_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "ENOUGH", 10)
+    chart = steps(tmp_path / "run")
+    size = (chart.path / "scalars.bin").stat().st_size
+    known = {}
+    for place in range(size // 3, 2 * size // 3):
+        spoil(chart.path / "scalars.bin", place)
+        losses = chart.history().recent("loss", 99)
+        (text,) = chart.damage
+        assert text.startswith("scalars.bin: 1 block of ")
+        assert losses in ([*range(10, 30)], [*range(10), *range(20, 30)], [*range(20)])
+        assert norms(chart) == [loss for loss in losses if loss % 2]
+        known[text] = place
+        spoil(chart.path / "scalars.bin", place)
+    assert list(known) == ["scalars.bin: 1 block of 3 is damaged and left out"]
+    assert (len(chart.history().recent("loss", 99)), chart.damage) == (30, [])
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_damaged_line_is_left_out(tmp_path: Path, numbered: bool) -> None:
+    path = steps(tmp_path / "run").path / "scalars.jsonl"
+    lines = path.read_bytes().splitlines()
+    if not numbered:  # as in schema 1
+        told = [json.loads(line) for line in lines]
+        lines = [json.dumps({**each, "row": None, "table": None}).encode() for each in told]
+        head = json.loads((path.parent / "chart.json").read_text())
+        (path.parent / "chart.json").write_text(json.dumps({**head, "schema": 1}))
+    lines[7], lines[8] = b'{"step": 7', lines[8].replace(b'"step"', b'"stop"')
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    chart = Chart.open(path.parent)
+    left = [*range(7), *range(9, 30)]
+    assert chart.history().recent("loss", 99) == left
+    assert norms(chart) == [loss for loss in left if loss % 2]
+    assert chart.damage == ["scalars.jsonl: 2 lines of 30 are damaged and left out"]
+
+
+def test_a_damaged_table_is_left_out(tmp_path: Path) -> None:
+    chart = steps(tmp_path / "run")
+    path = chart.path / "tables.bin"
+    record = path.stat().st_size // 15
+    for place in range(5 * record, 6 * record):
+        spoil(path, place)
+        assert norms(chart) == [1, 3, 5, 7, 9, *range(13, 30, 2)]
+        assert chart.damage == ["tables.bin: 1 table of 15 is damaged and left out"]
+        spoil(path, place)
+
+
+def test_a_damaged_table_of_an_old_chart_is_left_out(tmp_path: Path) -> None:
+    shutil.copytree(OLD, tmp_path / "run")
+    chart = Chart.open(tmp_path / "run")
+    true = chart.history().tables("batch", 9)[0].values.tobytes()
+    spoil(tmp_path / "run" / "tables.bin", 3)
+    assert count(chart.history()) == 4
+    assert chart.history().tables("batch", 9)[0].values.tobytes() == true
+    assert chart.damage == ["tables.bin: 1 table of 5 is damaged and left out"]
+
+
+def test_a_damaged_event_is_left_out(writer: ChartWriter) -> None:
+    true = series(write(writer))
+    path = writer.path / "events.jsonl"
+    finding = {"type": "finding", "problem": "dead", "step": "seven"}
+    newer = {"type": "finding", "problem": "later", "step": 3, "severity": "info", "newer": [1]}
+    lines = [finding, newer, {"type": "unheard of"}, {"kind": "gone", "step": 3}]
+    path.write_bytes(path.read_bytes() + "\n".join(map(json.dumps, lines)).encode() + b"\n{")
+    chart = Chart.open(writer.path)
+    assert [each.problem for each in chart.findings()] == ["dead", "later"]
+    (text,) = chart.damage
+    assert text.startswith("events.jsonl: 2 lines of ")
+    assert begins(chart.history(), true)
+
+
+def test_a_header_that_promises_much_takes_no_memory(writer: ChartWriter) -> None:
+    writer.append(Vitals(step=0, tables=[Table.of("gradient", 0, {"a": {"norm": 1}})]))
+    writer.close()
+    path = writer.path / "tables.bin"
+    fields = (b"SBT1", b"gradient", 0, 0, 0, 1 << 24, 0)
+    header = struct.pack("<4s16sqqIII", *fields)
+    path.write_bytes(header + zlib.crc32(header).to_bytes(4, "little") + path.read_bytes())
+    assert norms(Chart.open(writer.path)) == [1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_regular_files_are_read(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(UsageError, match=rf"{name}' cannot be read: it is not a regular file"):
+        read_all(Chart.open(folder))
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "run").mkdir()
+    for name in ("chart.json.tmp", "scalars.bin"):
+        (tmp_path / "run" / name).symlink_to(victim)
+    with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
+        write(writer)
+    assert (victim.read_text(), writer.path) == ("mine", tmp_path / "run-2")
+    (tmp_path / "run" / "scalars.bin").unlink()
+    with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
+        write(writer)
+    assert (victim.read_text(), writer.path) == ("mine", tmp_path / "run")
+
+
+def test_a_metric_may_be_called_anything(writer: ChartWriter) -> None:
+    writer.end_epoch(0, {"self": 1.0, "metrics": 2.0})
+    writer.close()
+    assert Chart.open(writer.path).history().epochs("self") == [1.0]
