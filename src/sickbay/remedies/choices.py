@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from sickbay.arguments import quoted, wrong
 from sickbay.errors import UsageError, unknown
 from sickbay.remedies import (
     AddDropout,
@@ -100,6 +101,7 @@ CHOICES: Mapping[str, Sequence[Remedy]] = {
     "bad_targets": (MendTargets(), ChangeLoss(), SkipBadBatches()),
 }  # fmt: skip
 
+POSSIBLE = "a list of names or Remedy objects"
 EVERY: Mapping[str, Remedy] = {
     remedy.key: remedy for remedies in CHOICES.values() for remedy in remedies
 }
@@ -114,9 +116,11 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
     if remedies is None:
         return CHOICES
     if isinstance(remedies, str) or not isinstance(remedies, Sequence):
-        raise UsageError(f"remedies must be a list of names or Remedy objects, got {remedies!r}.")
+        raise wrong("remedies", POSSIBLE, remedies)
     chosen: list[Remedy] = []
     for each in remedies:
+        if not isinstance(each, str | Remedy):
+            raise UsageError(f"remedies must be {POSSIBLE}, got {quoted(each)} in it.")
         fitting = [r for r in EVERY.values() if each in (r.key, r.name())]
         if isinstance(each, Remedy):
             fitting = [each]
