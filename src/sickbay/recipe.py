@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeAlias
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.arguments import flag, function, number, whole, wrong
+from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
+from sickbay.printable import said
 from sickbay.readings import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
@@ -124,7 +125,7 @@ class Recipe:
 
     def on(self, device: Any) -> Recipe:
         """Return it on a device: itself if it is there already, else a copy."""
-        wanted = torch.empty(0, device=device).device  # "cuda" is the current one of them
+        wanted = check_device("device", device)
         if all(each.device == wanted for each in self.model.parameters()):
             return self
         moved = self.copy()
@@ -204,7 +205,7 @@ def _tried(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimi
         return kind(held, **settings)
     except Exception as error:  # it may be anybody's
         name = getattr(kind, "__name__", "that was given")
-        raise Declined(f"The optimizer {name} cannot be made anew: {error}") from error
+        raise Declined(f"The optimizer {name} cannot be made anew: {said(error)}") from error
 
 
 def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:

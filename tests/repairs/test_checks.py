@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import sickbay
-from sickbay.repairs.checks import said
+from sickbay.printable import said
 from sickbay.repairs.data import Data
 from tests.repairs.loops import recipe_of
 from tests.repairs.samples import refused
@@ -41,7 +41,7 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
         ({"chart": "a\0b"}, "chart must be a path, as str or os.PathLike, got 'a\\x00b'."),
         ({"progress": "no"}, "progress must be True or False, got 'no'."),
         ({"resume": 1, "chart": "x"}, "resume must be True or False, got 1."),
-        ({"profile": ""}, "profile must be a text, got ''."),
+        ({"profile": ""}, "There is no profile ''."),
         ({"strategy": torch.ones(2)}, "There is no strategy 'tensor([1., 1.])'"),
         ({"workers": torch.ones(2)}, "workers must be a number from 1 on, 'ray' or None, got"),
         ({"remedies": [3]}, "remedies must be a list of names or Remedy objects, got 3 in it."),
@@ -57,7 +57,7 @@ def test_a_chart_that_cannot_be_made(tmp_path: Any) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "run", tmp_path / ("x" * 300)):
         told = refused(lambda path=path: fit(healthy(), chart=path))  # type: ignore[misc]
-        assert told.startswith(f"chart must be a folder to write in, got {str(path)!r}: ")
+        assert told.startswith("chart must be a folder to write in, got ")
 
 
 def test_a_recipe_is_needed() -> None:

@@ -35,7 +35,7 @@ class Remedy(Tunable, ABC):
         """Have what `prescribe` is given checked first, whoever has written it."""
         super().__init_subclass__(**kwargs)
         if "prescribe" in vars(cls):
-            cls.prescribe = _checked(cls.prescribe)  # type: ignore[method-assign]
+            setattr(cls, "prescribe", _checked(cls.prescribe))  # noqa: B010 - for mypy
 
     @abstractmethod
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

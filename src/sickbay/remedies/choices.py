@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sickbay.arguments import quoted, wrong
+from sickbay.arguments import SHOWN, quoted, wrong
 from sickbay.errors import UsageError, unknown
 from sickbay.remedies import (
     AddDropout,
@@ -125,7 +125,7 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
         if isinstance(each, Remedy):
             fitting = [each]
         if not fitting:
-            raise unknown("remedy", each, {remedy.name() for remedy in EVERY.values()})
+            raise unknown("remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()})
         chosen += fitting
     problems = dict.fromkeys([*CHOICES, *(name for each in chosen for name in each.treats)])
     return {problem: [each for each in chosen if problem in each.treats] for problem in problems}

@@ -11,8 +11,9 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from sickbay.arguments import seed as check_seed
+from sickbay.arguments import whole
+from sickbay.devices import device as check_device
 from sickbay.repairs import samples
-from sickbay.repairs.checks import check_device, count
 from sickbay.repairs.sources import Batch, Inputs, Loaded, Rows, Source, source_of
 
 LARGE = 512  # samples in a batch that is only looked at
@@ -63,8 +64,8 @@ class Data:
             device: Where batches go; where they are if None.
             dtype: What double precision becomes.
         """
-        batch_size, seed = count("batch_size", batch_size), check_seed(seed)
-        where = check_device(device)
+        batch_size, seed = whole("batch_size", batch_size, least=1), check_seed(seed)
+        where = None if device is None else check_device("device", device)
         training = source_of("data", data, dtype)
         scoring, held_out = training, validation is not None
         if held_out:

@@ -13,16 +13,18 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag, folder, number, one_of, text, wrong
+from sickbay.arguments import flag, folder, number, one_of, whole, wrong
 from sickbay.arguments import seed as check_seed
+from sickbay.devices import device as check_device
 from sickbay.doctor.checks import check_model
 from sickbay.errors import UsageError
+from sickbay.printable import said
+from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
 from sickbay.recipe import Loss, Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.choices import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
-from sickbay.repairs.checks import check_device, count, said
 from sickbay.repairs.data import Data
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
@@ -98,7 +100,9 @@ def fit(
     check_model(model)
     check_loss(loss)
     made = optimizer if isinstance(optimizer, Optimizer) else _made(optimizer, model)
-    recipe = Recipe(model, loss, made, batch_size=batch_size, epochs=count("epochs", epochs))
+    recipe = Recipe(
+        model, loss, made, batch_size=batch_size, epochs=whole("epochs", epochs, least=1)
+    )
     return repair(
         recipe,
         data,
@@ -219,14 +223,20 @@ def _terms(
         profile = "autotrainer" if strategy == "autotrainer" else "default"
     assert recipe.epochs is not None
     return Terms(
-        problems=choose_problems(text("profile", profile)),
+        problems=choose_problems(one_of("profile", profile, PROFILES)),
         treatable={name for name, given in choices.items() if given},
         epochs=recipe.epochs,
         target=None if target is None else number("target", target, infinite=True),
-        device=str(check_device(device) or next(recipe.model.parameters()).device),
+        device=str(_place(recipe, device)),
         seed=check_seed(seed),
         check_every=3 if strategy == "autotrainer" else None,
     )
+
+
+def _place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
+    """Return where to train."""
+    own = next(recipe.model.parameters()).device
+    return check_device("device", own if device is None else device)
 
 
 def _keys(choices: Mapping[str, Sequence[Remedy]]) -> dict[str, list[str]]:

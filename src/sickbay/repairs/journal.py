@@ -12,13 +12,13 @@ from pathlib import Path
 from torch import nn
 
 from sickbay import files
+from sickbay.arguments import quoted
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.printable import printable
+from sickbay.printable import printable, said
 from sickbay.remedies import Remedy
 from sickbay.repairs import fingerprint, records
 from sickbay.repairs.bar import Bar
-from sickbay.repairs.checks import said
 from sickbay.repairs.fingerprint import Fingerprint
 from sickbay.repairs.outcome import Attempt, Outcome
 from sickbay.repairs.plain import plain
@@ -183,7 +183,8 @@ def _folder(chart: Path, resume: bool) -> Path:
         others = next((each.name for each in path.iterdir()), None)
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise UsageError(f"chart must be a folder to write in, got {str(path)!r}: {why}.") from None
+        given = quoted(str(path))
+        raise UsageError(f"chart must be a folder to write in, got {given}: {why}.") from None
     if others is not None and not os.path.lexists(path / MARK):
         raise UsageError(
             f"{str(path)!r} holds no run that can be resumed, but other files, such as {others!r}."

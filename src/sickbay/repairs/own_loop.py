@@ -13,9 +13,9 @@ from sickbay.arguments import quoted
 from sickbay.chance import Chance
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
+from sickbay.printable import said
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
-from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.report import Report
 from sickbay.repairs.scoring import key

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 import torch
 from torch import Tensor
 
-from sickbay.repairs.checks import said
+from sickbay.printable import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.report import Report
 from sickbay.repairs.trainee import Job, Tick, Trainee, Weights

@@ -10,10 +10,10 @@ from math import inf
 
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
+from sickbay.printable import said
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
-from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from sickbay.chance import Chance
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
+from sickbay.printable import said
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
-from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.records import fits
 from sickbay.repairs.report import Report

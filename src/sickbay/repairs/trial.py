@@ -16,8 +16,8 @@ from sickbay.arguments import wrong
 from sickbay.chance import undisturbed
 from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.errors import UsageError
+from sickbay.printable import said
 from sickbay.recipe import Loss
-from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.losses import loss_name
 from sickbay.repairs.scoring import evaluate
