@@ -11,6 +11,7 @@ from typing import Any
 from torch import nn
 
 from sickbay.findings import Finding
+from sickbay.printable import printable
 from sickbay.recipe import Recipe
 from sickbay.repairs.plain import plain
 
@@ -109,7 +110,7 @@ class Outcome:
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
         tree = _tree(self.attempts, None, "")
-        return "\n".join([head, "", f"found: {problems}", *tree, "", self.diff])
+        return printable("\n".join([head, "", f"found: {problems}", *tree, "", self.diff]))
 
 
 def _tree(attempts: Sequence[Attempt], parent: int | None, indent: str) -> Iterator[str]:
