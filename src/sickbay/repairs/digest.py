@@ -145,7 +145,7 @@ class Digest:
         self._say("tensor", str(value.dtype), str(value.layout), tuple(value.shape))
         plain = value.layout is torch.strided and not value.is_meta and not value.is_quantized
         for piece in pieces(value.detach()) if plain else ():  # others have no bytes in a row
-            self._hash.update(piece.cpu().contiguous().view(torch.uint8).numpy())
+            self._hash.update(piece.cpu().contiguous().view(torch.uint8).numpy().data)
         return self
 
     def _say(self, *words: Any) -> Digest:
