@@ -22,21 +22,54 @@ class TwoWordsHTTP(Tunable):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        pytest.param("factor", 1, "factor must be above 1, got 1.", id="above-at-the-limit"),
-        pytest.param("factor", 0.5, "factor must be above 1, got 0.5.", id="above-below-it"),
-        pytest.param("factor", nan, "factor must be above 1, got nan.", id="above-nan"),
-        pytest.param("window", 1, "window must be at least 2, got 1.", id="least-below-it"),
-        pytest.param("both", nan, "both must be above 0, got nan.", id="both-nan"),
-        pytest.param("both", 0.25, "both must be at least 0.5, got 0.25.", id="both-least"),
-        pytest.param("both", -1, "both must be above 0, got -1.", id="both-above"),
-        pytest.param("share", 7, "share must be at most 1, got 7.", id="most-above-it"),
-        pytest.param("share", nan, "share must be at least 0, got nan.", id="most-nan"),
+        pytest.param(
+            "factor", 1, "factor must be a number above 1, got 1.", id="above-at-the-limit"
+        ),
+        pytest.param(
+            "factor", 0.5, "factor must be a number above 1, got 0.5.", id="above-below-it"
+        ),
+        pytest.param("factor", nan, "factor must be a number above 1, got nan.", id="above-nan"),
+        pytest.param(
+            "window", 1, "window must be a whole number of at least 2, got 1.", id="least-below-it"
+        ),
+        pytest.param(
+            "both", nan, "both must be a number above 0 and at least 0.5, got nan.", id="both-nan"
+        ),
+        pytest.param(
+            "both",
+            0.25,
+            "both must be a number above 0 and at least 0.5, got 0.25.",
+            id="both-least",
+        ),
+        pytest.param(
+            "both", -1, "both must be a number above 0 and at least 0.5, got -1.", id="both-above"
+        ),
+        pytest.param(
+            "share",
+            7,
+            "share must be a number of at least 0 and at most 1, got 7.",
+            id="most-above-it",
+        ),
+        pytest.param(
+            "share",
+            nan,
+            "share must be a number of at least 0 and at most 1, got nan.",
+            id="most-nan",
+        ),
         pytest.param("free", "3", "free must be a number, got '3'.", id="text"),
-        pytest.param("least", nan, "least must be at least 2, got nan.", id="least-nan"),
-        pytest.param("window", None, "window must be a whole number, got None.", id="none"),
-        pytest.param("window", 2.5, "window must be a whole number, got 2.5.", id="fraction"),
-        pytest.param("window", inf, "window must be a whole number, got inf.", id="inf"),
-        pytest.param("factor", [2], "factor must be a number, got [2].", id="list"),
+        pytest.param(
+            "least", nan, "least must be a number of at least 2, got nan.", id="least-nan"
+        ),
+        pytest.param(
+            "window", None, "window must be a whole number of at least 2, got None.", id="none"
+        ),
+        pytest.param(
+            "window", 2.5, "window must be a whole number of at least 2, got 2.5.", id="fraction"
+        ),
+        pytest.param(
+            "window", inf, "window must be a whole number of at least 2, got inf.", id="inf"
+        ),
+        pytest.param("factor", [2], "factor must be a number above 1, got [2].", id="list"),
     ],
 )
 def test_what_is_refused(name: str, value: Any, message: str) -> None:

@@ -83,7 +83,7 @@ def one_of(name: str, value: object, possible: Iterable[str]) -> str:
     """Return one of some names."""
     names = list(possible)
     if not isinstance(value, str) or value not in names:
-        raise unknown(name, value if isinstance(value, str) else quoted(value), names)
+        raise unknown(name, _short(value) if isinstance(value, str) else quoted(value), names)
     return value
 
 
@@ -125,6 +125,10 @@ def quoted(value: object) -> str:
     if len(shown) > SHOWN or "\n" in shown:
         shown = f"{shown.splitlines()[0][:SHOWN]}… (a {type(value).__name__})"
     return shown
+
+
+def _short(given: str) -> str:
+    return given if len(given) <= SHOWN else f"{given[:SHOWN]}…"
 
 
 def _is_within(

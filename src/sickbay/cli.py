@@ -193,7 +193,7 @@ def _watch(options: argparse.Namespace) -> None:
     )
     result = watched.run(options.epochs, fault, options.chart, console)
     if options.json:
-        from sickbay.repairs.outcome import plain
+        from sickbay.repairs.plain import plain
 
         told = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
         print(json.dumps(plain(told), indent=2))

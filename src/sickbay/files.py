@@ -73,14 +73,21 @@ def create(path: Path) -> FileIO:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put a file in place, whole or not at all.
+    """Put a file in place, whole or not at all."""
+    with replaced(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to be written, which is put in place when it is whole.
 
     It is written under a new name first, which no link of somebody else's can stand for.
     """
     draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
         with open(os.open(draft, NEW, 0o666), "wb") as file:
-            file.write(data)
+            yield file
         os.replace(draft, path)
     except BaseException:
         with suppress(OSError):

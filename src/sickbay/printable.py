@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+LONGEST = 400  # characters of an error that are quoted
 KEPT = "\n\t"
 HARMFUL = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # control and format characters, no text
 JOINERS = "\u200c\u200d\ufe0f\u00ad"  # part of words and emoji
@@ -27,6 +28,23 @@ def one_line(text: str) -> str:
     a b\x07
     """
     return printable(" ".join(text.splitlines()))
+
+
+def said(error: BaseException) -> str:
+    r"""Return the line of an error that says most, as the end of a sentence.
+
+    That is the last one; CUDA ends its errors with advice, and torch with a traceback of its own.
+
+    >>> said(RuntimeError("CUDA error: out of paper\nCompile with `DSA`."))
+    'CUDA error: out of paper.'
+    """
+    try:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+    except Exception:  # an exception of somebody's own that has no text
+        lines = [type(error).__name__]
+    first = lines[0].startswith("CUDA error") or any("Exception raised from" in x for x in lines)
+    line = one_line(lines[0] if first else lines[-1]).rstrip(".")
+    return f"{line[:LONGEST]}…" if len(line) > LONGEST else f"{line}."
 
 
 def _shown(character: str) -> str:

@@ -7,14 +7,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeAlias
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.errors import UsageError
+from sickbay.arguments import flag, function, number, whole, wrong
+from sickbay.devices import device as check_device
+from sickbay.errors import Declined, UsageError
+from sickbay.printable import said
 from sickbay.readings import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
+HELD: tuple[tuple[str, Any, str], ...] = (
+    ("code", tuple, "a tuple of lines"),
+    ("example", tuple, "a tuple of the model's arguments"),
+    ("inputs", tuple | None, "a tensor of means and one of deviations, or None"),
+    ("targets", Tensor | None, "a tensor or None"),
+    ("setup", Setup, "a sickbay.readings.Setup"),
+)
 # Settings of a group that say how torch computes, not what; they are not shown.
 HOW = {
     "clip_norm": "clip_grad_norm_(model.parameters(), clip_norm) after backward()",
@@ -90,15 +99,24 @@ class Recipe:
         if not isinstance(self.model, nn.Module):
             raise UsageError(f"model must be a torch.nn.Module, got {type(self.model).__name__}.")
         if not callable(self.loss):
-            raise UsageError(f"loss must be a module or a function, got {self.loss!r}.")
+            raise wrong("loss", "a module or a function", self.loss)
         if not isinstance(self.optimizer, Optimizer):
             given = type(self.optimizer).__name__
             raise UsageError(f"optimizer must be a torch.optim.Optimizer, got {given}.")
+        if not any(group["params"] for group in self.optimizer.param_groups):
+            given = f"{type(self.optimizer).__name__} with none"
+            raise UsageError(f"optimizer must hold parameters, got {given}.")
+        for name, value in _checked(self):
+            object.__setattr__(self, name, value)  # frozen, but still being made
 
     @property
     def lr(self) -> float:
         """The learning rate of the first group."""
-        return float(self.optimizer.param_groups[0]["lr"])
+        try:
+            return float(self.optimizer.param_groups[0]["lr"])
+        except (KeyError, TypeError, ValueError, RuntimeError):
+            kind = type(self.optimizer).__name__
+            raise Declined(f"The optimizer {kind} has no learning rate.") from None
 
     def copy(self) -> Recipe:
         """Return the same with a model, loss and optimizer of its own."""
@@ -107,7 +125,7 @@ class Recipe:
 
     def on(self, device: Any) -> Recipe:
         """Return it on a device: itself if it is there already, else a copy."""
-        wanted = torch.empty(0, device=device).device  # "cuda" is the current one of them
+        wanted = check_device("device", device)
         if all(each.device == wanted for each in self.model.parameters()):
             return self
         moved = self.copy()
@@ -122,31 +140,35 @@ class Recipe:
 
     def with_model(self, model: nn.Module, *code: str) -> Recipe:
         """Return it with another model; the optimizer is made anew for that one."""
+        if not isinstance(model, nn.Module):
+            raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
         return self.but(*code, model=model, optimizer=moved(self.optimizer, self.model, model))
 
     def with_lr(self, lr: float, *code: str) -> Recipe:
         """Return it with another learning rate; those of further groups keep their proportion."""
+        lr = number("lr", lr, least=0)
         ratio = lr / self.lr if self.lr else 1.0
         groups = [
             {**group, "lr": lr if not self.lr else ratio * float(group["lr"])}
             for group in self.optimizer.param_groups
         ]
-        kind: Any = type(self.optimizer)
-        return self.but(*code, optimizer=kind(groups))
+        return self.but(*code, optimizer=_anew(self.optimizer, groups))
 
     def with_settings(self, *code: str, **settings: Any) -> Recipe:
         """Return it with other settings in all groups of the optimizer."""
-        kind: Any = type(self.optimizer)
         groups = [{**group, **settings} for group in self.optimizer.param_groups]
-        return self.but(*code, optimizer=kind(groups))
+        return self.but(*code, optimizer=_anew(self.optimizer, groups))
 
     def with_optimizer(self, kind: Callable[..., Optimizer], *code: str, **settings: Any) -> Recipe:
         """Return it with an optimizer of another kind, over the same parameters."""
         held = [each for group in self.optimizer.param_groups for each in group["params"]]
-        return self.but(*code, optimizer=kind(held, **settings))
+        function("kind", kind)
+        return self.but(*code, optimizer=_tried(kind, held, **settings))
 
     def diff(self, other: Recipe) -> str:
         """Return what would have to be changed to get the other one, as code."""
+        if not isinstance(other, Recipe):
+            raise wrong("other", "a sickbay.Recipe", other)
         return "\n".join(_differences(self, other)) or "no change"
 
 
@@ -169,9 +191,45 @@ def moved(optimizer: Optimizer, old: nn.Module, new: nn.Module, *, all_: bool = 
         before = name if name in place or name in left_out else name.removeprefix("model.")
         if before not in left_out and parameter.requires_grad:
             groups[place.get(before, 0)]["params"].append(parameter)
-    kind: Any = type(optimizer)
-    made: Optimizer = kind([group for group in groups if group["params"]])
-    return made
+    return _anew(optimizer, [group for group in groups if group["params"]])
+
+
+def _anew(optimizer: Optimizer, groups: list[dict[str, Any]]) -> Optimizer:
+    """Return the same kind of optimizer for other groups."""
+    return _tried(type(optimizer), groups)
+
+
+def _tried(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimizer:
+    """Return an optimizer, or decline if its kind cannot be made so."""
+    try:
+        return kind(held, **settings)
+    except Exception as error:  # it may be anybody's
+        name = getattr(kind, "__name__", "that was given")
+        raise Declined(f"The optimizer {name} cannot be made anew: {said(error)}") from error
+
+
+def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
+    """Yield the settings of a recipe as plain values, or say what cannot be used."""
+    yield "batch_size", whole("batch_size", recipe.batch_size, least=1)
+    if recipe.epochs is not None:
+        yield "epochs", whole("epochs", recipe.epochs, least=1)
+    for name in ("clip_norm", "clip_value"):
+        if (limit := getattr(recipe, name)) is not None:
+            yield name, number(name, limit, above=0, infinite=True)
+    for name in ("warmup", "patience", "cooldown", "rollbacks"):
+        yield name, whole(name, getattr(recipe, name), least=0)
+    for name in ("skip_bad_batches", "train_mode", "clean_data"):
+        yield name, flag(name, getattr(recipe, name))
+    for name, kind, words in HELD:
+        if not isinstance(value := getattr(recipe, name), kind):
+            raise wrong(name, words, value)
+    if not all(isinstance(line, str) for line in recipe.code):
+        raise wrong("code", "a tuple of lines", recipe.code)
+    both = recipe.inputs is None or (
+        len(recipe.inputs) == 2 and all(isinstance(each, Tensor) for each in recipe.inputs)
+    )
+    if not both:
+        raise wrong("inputs", "a tensor of means and one of deviations, or None", recipe.inputs)
 
 
 def spoken(optimizer: Optimizer) -> str:

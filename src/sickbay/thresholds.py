@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import field, fields
+from dataclasses import Field, field, fields
 from typing import Any
 
-from sickbay.errors import UsageError, unknown
+from sickbay.arguments import number, one_of, whole, wrong
 
 
 def threshold(
@@ -36,28 +36,24 @@ class Tunable:
 
     def __post_init__(self) -> None:
         for limit in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, limit.name)
-            if (possible := limit.metadata.get("possible")) is not None:
-                if value not in possible:
-                    raise unknown(limit.name, value, possible)
-                continue
-            if isinstance(limit.default, str):
-                if not isinstance(value, str):
-                    raise UsageError(f"{limit.name} must be text, got {value!r}.")
-                continue
-            above, least, most = map(limit.metadata.get, ("above", "least", "most"))
-            whole = isinstance(limit.default, int)
-            if not isinstance(value, int if whole else int | float):
-                kind = "whole number" if whole else "number"
-                raise UsageError(f"{limit.name} must be a {kind}, got {value!r}.")
-            if above is not None and not value > above:
-                raise UsageError(f"{limit.name} must be above {above:g}, got {value:g}.")
-            if least is not None and not value >= least:
-                raise UsageError(f"{limit.name} must be at least {least:g}, got {value:g}.")
-            if most is not None and not value <= most:
-                raise UsageError(f"{limit.name} must be at most {most:g}, got {value:g}.")
+            value = _checked(limit, getattr(self, limit.name))
+            object.__setattr__(self, limit.name, value)  # frozen, but still being made
 
     @classmethod
     def name(cls) -> str:
         """Return the class name in snake case: also its file, its test and its CLI name."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
+def _checked(limit: Field[Any], value: object) -> float | str:
+    """Return the value of a field as the plain type of its default."""
+    name, bounds = limit.name, {each: limit.metadata.get(each) for each in ("least", "most")}
+    if (possible := limit.metadata.get("possible")) is not None:
+        return one_of(name, value, possible)
+    if isinstance(limit.default, str):
+        if not isinstance(value, str):
+            raise wrong(name, "a text", value)
+        return value
+    if isinstance(limit.default, int):
+        return whole(name, value, **bounds)
+    return number(name, value, above=limit.metadata.get("above"), infinite=True, **bounds)

@@ -186,8 +186,8 @@ def test_inputs_are_standardised() -> None:
     ("make", "message"),
     [
         (lambda: r.ReplaceActivation(to="rleu"), "There is no to 'rleu'; did you mean 'relu'?"),
-        (lambda: r.ClipNorm(limit=0), "limit must be above 0, got 0."),
-        (lambda: r.WarmUp(steps=0), "steps must be at least 1, got 0."),
+        (lambda: r.ClipNorm(limit=0), "limit must be a number above 0, got 0."),
+        (lambda: r.WarmUp(steps=0), "steps must be a whole number of at least 1, got 0."),
     ],
 )
 def test_wrong_settings(make: object, message: str) -> None:

@@ -1,15 +1,18 @@
 """Numbers and devices that cannot be used get one clear sentence."""
 
-from math import nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from sickbay.repairs import checks
+import sickbay
+from sickbay.printable import said
 from sickbay.repairs.data import Data
+from tests.repairs.loops import recipe_of
 from tests.repairs.samples import refused
+from tests.repairs.test_fit import fit, healthy
 
 X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.arange(100) % 4
 
@@ -17,36 +20,60 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"budget": 0}, "budget must be above 0, got 0."),
-        ({"budget": -1.5}, "budget must be above 0, got -1.5."),
-        ({"budget": nan}, "budget must be above 0, got nan."),
-        ({"budget": "long"}, "budget must be a number or None, got 'long'."),
-        ({"epochs": 0}, "epochs must be a whole number from 1 on, got 0."),
-        ({"epochs": -3}, "epochs must be a whole number from 1 on, got -3."),
-        ({"epochs": 1.5}, "epochs must be a whole number from 1 on, got 1.5."),
-        ({"epochs": None}, "epochs must be a whole number from 1 on, got None."),
-        ({"batch_size": 0}, "batch_size must be a whole number from 1 on, got 0."),
-        ({"batch_size": True}, "batch_size must be a whole number from 1 on, got True."),
-        ({"target": "high"}, "target must be a number or None, got 'high'."),
-        ({"target": nan}, "target must be a number or None, got nan."),
-        ({"seed": "one"}, "seed must be a whole number, got 'one'."),
-        ({"seed": 0.5}, "seed must be a whole number, got 0.5."),
-        ({"target": True}, "target must be a number or None, got True."),
+        ({"budget": -1.5}, "budget must be a finite number above 0, got -1.5."),
+        ({"budget": nan}, "budget must be a finite number above 0, got nan."),
+        ({"budget": inf}, "budget must be a finite number above 0, got inf."),
+        ({"budget": "long"}, "budget must be a number above 0, got 'long'."),
+        ({"epochs": -3}, "epochs must be a whole number of at least 1, got -3."),
+        ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5."),
+        ({"epochs": None}, "epochs must be a whole number of at least 1, got None."),
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0."),
+        ({"batch_size": True}, "batch_size must be a whole number of at least 1, got True."),
+        ({"target": "high"}, "target must be a number, got 'high'."),
+        ({"target": nan}, "target must be a number, got nan."),
+        ({"target": True}, "target must be a number, got True."),
+        ({"seed": "one"}, "seed must be a whole number of at least 0"),
+        ({"seed": 0.5}, "seed must be a whole number of at least 0"),
+        ({"seed": 10**30}, "seed must be a whole number of at least 0"),
+        ({"console": 3}, "console must be a rich.console.Console or None, got 3."),
+        ({"chart": 3}, "chart must be a path, as str or os.PathLike, got 3."),
+        ({"chart": ""}, "chart must be a path, as str or os.PathLike, got ''."),
+        ({"chart": "a\0b"}, "chart must be a path, as str or os.PathLike, got 'a\\x00b'."),
+        ({"progress": "no"}, "progress must be True or False, got 'no'."),
+        ({"resume": 1, "chart": "x"}, "resume must be True or False, got 1."),
+        ({"profile": ""}, "There is no profile ''."),
+        ({"strategy": torch.ones(2)}, "There is no strategy 'tensor([1., 1.])'"),
+        ({"workers": torch.ones(2)}, "workers must be a number from 1 on, 'ray' or None, got"),
+        ({"remedies": [3]}, "remedies must be a list of names or Remedy objects, got 3 in it."),
+        ({"optimizer": int}, "optimizer must make a torch.optim.Optimizer of parameters"),
     ],
     ids=str,
 )
-def test_numbers(given: dict[str, Any], sentence: str) -> None:
-    usual = {"epochs": 1, "batch_size": 1, "budget": None, "target": None}
-    assert refused(lambda: checks.check_numbers(**{**usual, **given})) == sentence
+def test_what_fit_refuses(given: dict[str, Any], sentence: str) -> None:
+    assert refused(lambda: fit(healthy(), **given)).startswith(sentence)
 
 
-def test_numbers_that_will_do() -> None:
-    checks.check_numbers(epochs=1, batch_size=np.int64(1), budget=0.5, target=None)
-    checks.check_numbers(epochs=9, batch_size=32, budget=None, target=np.float64(0.9))
+def test_a_chart_that_cannot_be_made(tmp_path: Any) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "run", tmp_path / ("x" * 300)):
+        told = refused(lambda path=path: fit(healthy(), chart=path))  # type: ignore[misc]
+        assert told.startswith("chart must be a folder to write in, got ")
+
+
+def test_a_recipe_is_needed() -> None:
+    given: Any = healthy()
+    assert refused(lambda: sickbay.repair(given, (X, Y))).startswith("recipe must be a sickbay.Rec")
+
+
+def test_numbers_of_numpy_will_do() -> None:
+    outcome = fit(healthy(), epochs=np.int64(1), batch_size=np.int32(64), seed=np.int64(3))
+    assert outcome.epochs == 1
+    assert repr(outcome.recipe.batch_size) == "64"
+    assert repr(recipe_of(healthy(), epochs=np.int64(2)).epochs) == "2"  # type: ignore[arg-type]
 
 
 def test_data_needs_a_batch_size() -> None:
-    sentence = "batch_size must be a whole number from 1 on, got 0."
+    sentence = "batch_size must be a whole number of at least 1, got 0."
     assert refused(lambda: Data.of((X, Y), batch_size=0)) == sentence
 
 
@@ -54,3 +81,13 @@ def test_data_needs_a_batch_size() -> None:
 def test_devices(device: Any) -> None:
     sentence = refused(lambda: Data.of((X, Y), batch_size=8, device=device))
     assert sentence.startswith(f"device must be one that torch can use here, got {device!r}: ")
+
+
+class Mute(Exception):  # noqa: N818
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_error_is_quoted_so_that_it_can_be_printed() -> None:
+    assert said(ValueError("first\nlast \x1b[31mred")) == "last \\x1b[31mred."
+    assert said(Mute()) == "Mute."

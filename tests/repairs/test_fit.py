@@ -222,8 +222,11 @@ def test_the_budget_is_kept() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"epochs": 0}, "epochs must be a whole number from 1 on, got 0."),
-        ({"budget": 0}, "budget must be above 0, got 0."),
+        (
+            {"epochs": 0},
+            "epochs must be a whole number of at least 1, got 0.",
+        ),
+        ({"budget": 0}, "budget must be a finite number above 0, got 0."),
         ({"strategy": "rase"}, "There is no strategy 'rase'; did you mean 'race'?"),
         ({"profile": "defualt"}, "There is no profile 'defualt'; did you mean 'default'?"),
         ({"remedies": ["clip"]}, "There is no remedy 'clip'"),
@@ -235,7 +238,7 @@ def test_the_budget_is_kept() -> None:
             "target must be at most 1, as an accuracy is, got 95; for 95 % give 0.95.",
         ),
         ({"loss": nn.MSELoss}, "got the class MSELoss; an object of it is MSELoss()."),
-        ({"loss": 3}, "loss must be a module or a function, got 3."),
+        ({"loss": 3}, "loss must be a module or a function of outputs and labels, got 3."),
     ],
     ids=lambda each: str(each)[:20],
 )

@@ -150,6 +150,8 @@ def test_each_attempt_draws_the_same_and_leaves_the_users_numbers_alone() -> Non
         ({"validation": circles(64)}, "it cannot have validation as well"),
         ({"workers": 2}, "it cannot have workers as well"),
         ({"data": 1, "workers": "ray"}, "it cannot have data and workers as well"),
+        ({"train": lambda _: None}, "train must be a function of a recipe and a doctor"),
+        ({"train": nn.Linear}, "train must be a function of a recipe and a doctor"),
         ({"train": 3}, "train must be a function of a recipe and a doctor, got 3."),
     ],
     ids=str,

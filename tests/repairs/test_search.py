@@ -14,9 +14,10 @@ from sickbay.findings import Finding
 from sickbay.remedies import ClipNorm
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.journal import Journal
+from sickbay.repairs.report import Report
 from sickbay.repairs.search import Node, Search
 from sickbay.repairs.trainee import Job, Tick, Trainee, Weights
-from sickbay.repairs.training import Report, Terms
+from sickbay.repairs.training import Terms
 
 FOUND = Finding(problem="loss_spike", step=1, message="it is high")
 
@@ -59,7 +60,7 @@ def recipe() -> sickbay.Recipe:
 
 def search_of(recipe: sickbay.Recipe, *scores: float) -> Search:
     terms = Terms(problems=(), treatable=(), epochs=10)
-    journal = Journal(None, False, "", None, None)
+    journal = Journal(None, False, dict, None, None)
     return Search(recipe, None, terms, Scripted(scores), journal, {}, 100.0)
 
 

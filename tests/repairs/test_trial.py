@@ -72,7 +72,7 @@ BAD_FITS: list[tuple[dict[str, Any], str]] = [
         "none of them of the Sick.",
     ),
     ({"optimizer": NOTHING}, "optimizer must hold parameters of the model, got SGD with none."),
-    ({"loss": "mse"}, "loss must be a function of outputs and labels, got 'mse'."),
+    ({"loss": "mse"}, "loss must be a module or a function of outputs and labels, got 'mse'."),
     (
         {"loss": nn.CrossEntropyLoss},
         "loss must be a module or a function of outputs and labels, got the class "

@@ -112,5 +112,5 @@ def test_recurrent_layers() -> None:
 
 @pytest.mark.parametrize("p", [0, -0.1, 0.6, 1, True, float("nan")])
 def test_a_wrong_p(p: float) -> None:
-    with pytest.raises(UsageError, match=r"p must be above 0 and at most 0.5, got"):
+    with pytest.raises(UsageError, match=r"p must be a .*number above 0 and at most 0.5, got"):
         surgery.add_dropout(mlp(), vectors(), p)

@@ -70,7 +70,7 @@ def test_the_mode_is_kept_and_the_buffers_are_copies() -> None:
         (torch.nan, 1.0, 10.0, "mean must be finite, got"),
         (0.0, torch.inf, 10.0, "std must be finite, got"),
         (0.0, -1.0, 10.0, "std must be at least 0, got"),
-        (0.0, 1.0, 0.0, "clip must be above 0, got"),
+        (0.0, 1.0, 0.0, "clip must be a finite number above 0, got"),
     ],
 )
 def test_wrong_numbers(mean: float, std: float, clip: float, words: str) -> None:

@@ -39,7 +39,7 @@ def test_a_problem_is_left_out() -> None:
         ),
         ("passive_loss.spread=much", "passive_loss.spread must be a number, got 'much'"),
         ("passive_loss.epochs=2.5", "passive_loss.epochs must be a whole number, got '2.5'"),
-        ("passive_loss.epochs=1", "epochs must be at least 2, got 1"),
+        ("passive_loss.epochs=1", "epochs must be a whole number of at least 2, got 1"),
     ],
 )
 def test_what_cannot_be_set(setting: str, expected: str) -> None:

@@ -1,10 +1,13 @@
 """What every remedy is."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import fields
+from functools import wraps
 from inspect import getdoc
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
+from sickbay.arguments import wrong
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.thresholds import Tunable
@@ -27,6 +30,12 @@ class Remedy(Tunable, ABC):
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
     between_runs: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Have what `prescribe` is given checked first, whoever has written it."""
+        super().__init_subclass__(**kwargs)
+        if "prescribe" in vars(cls):
+            setattr(cls, "prescribe", _checked(cls.prescribe))  # noqa: B010 - for mypy
 
     @abstractmethod
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
@@ -57,3 +66,20 @@ class Remedy(Tunable, ABC):
 
     def __str__(self) -> str:
         return self.words
+
+
+Prescribe: TypeAlias = Callable[[Remedy, Finding, Recipe], Recipe | None]
+
+
+def _checked(prescribe: Prescribe) -> Prescribe:
+    """Return a `prescribe` that says so if it is given something else."""
+
+    @wraps(prescribe)
+    def checked(self: Remedy, finding: Finding, recipe: Recipe) -> Recipe | None:
+        if not isinstance(finding, Finding):
+            raise wrong("finding", "a sickbay.Finding", finding)
+        if not isinstance(recipe, Recipe):
+            raise wrong("recipe", "a sickbay.Recipe", recipe)
+        return prescribe(self, finding, recipe)
+
+    return checked

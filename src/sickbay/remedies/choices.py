@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from sickbay.arguments import SHOWN, quoted, wrong
 from sickbay.errors import UsageError, unknown
 from sickbay.remedies import (
     AddDropout,
@@ -100,6 +101,7 @@ CHOICES: Mapping[str, Sequence[Remedy]] = {
     "bad_targets": (MendTargets(), ChangeLoss(), SkipBadBatches()),
 }  # fmt: skip
 
+POSSIBLE = "a list of names or Remedy objects"
 EVERY: Mapping[str, Remedy] = {
     remedy.key: remedy for remedies in CHOICES.values() for remedy in remedies
 }
@@ -114,14 +116,16 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
     if remedies is None:
         return CHOICES
     if isinstance(remedies, str) or not isinstance(remedies, Sequence):
-        raise UsageError(f"remedies must be a list of names or Remedy objects, got {remedies!r}.")
+        raise wrong("remedies", POSSIBLE, remedies)
     chosen: list[Remedy] = []
     for each in remedies:
+        if not isinstance(each, str | Remedy):
+            raise UsageError(f"remedies must be {POSSIBLE}, got {quoted(each)} in it.")
         fitting = [r for r in EVERY.values() if each in (r.key, r.name())]
         if isinstance(each, Remedy):
             fitting = [each]
         if not fitting:
-            raise unknown("remedy", each, {remedy.name() for remedy in EVERY.values()})
+            raise unknown("remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()})
         chosen += fitting
     problems = dict.fromkeys([*CHOICES, *(name for each in chosen for name in each.treats)])
     return {problem: [each for each in chosen if problem in each.treats] for problem in problems}

@@ -10,9 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sickbay import files
+from sickbay.errors import UsageError
 from sickbay.remedies.base import Remedy
 
 SHIPPED = Path(__file__).with_name("odds.json")
+LARGEST = 10_000_000  # bytes of the file of a user's own counts
 RETRAINING = 0.03  # what beginning anew is worth less than going on, in odds
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
@@ -73,9 +76,7 @@ def note(problem: str, remedy: Remedy, worked: bool) -> None:
     pair[1] += 1
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        half = file.with_name(f".{file.name}.{os.getpid()}")
-        half.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
-        half.replace(file)
+        files.write(file, (json.dumps(counts, indent=1, sort_keys=True) + "\n").encode())
     except OSError:  # a read-only home is no reason to stop
         return
 
@@ -95,8 +96,18 @@ def _of(counts: Mapping[str, Any], problem: str, remedy: Remedy) -> Odds:
 
 
 def _local() -> Counts:
+    """Return the counts of this user; what is none in their file is passed over."""
     try:
-        counts: Counts = json.loads(local_file().read_text())
-    except (OSError, ValueError):
+        kept = files.parsed(files.read(local_file(), LARGEST), local_file())
+    except UsageError:
         return {}
-    return counts
+    return {
+        problem: {name: pair for name, pair in found.items() if _is_pair(pair)}
+        for problem, found in (kept.items() if isinstance(kept, dict) else ())
+        if isinstance(found, dict)
+    }
+
+
+def _is_pair(value: object) -> bool:
+    numbers = isinstance(value, list) and len(value) == 2 and all(type(n) is int for n in value)
+    return numbers and 0 <= value[0] <= value[1]  # type: ignore[index]

@@ -1,5 +1,6 @@
 from dataclasses import dataclass, field
 
+from sickbay.arguments import wrong
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies.base import Remedy
@@ -28,7 +29,9 @@ class Together(Remedy):
     second: Remedy = field(default=ClipNorm())
 
     def __post_init__(self) -> None:
-        """Check nothing: the parts have checked themselves."""
+        for name, value in (("first", self.first), ("second", self.second)):
+            if not isinstance(value, Remedy):
+                raise wrong(name, "a Remedy", value)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         made = self.first.prescribe(finding, recipe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
+from sickbay.printable import one_line
 from sickbay.screen import (
     BarColumn,
     Column,
@@ -26,7 +27,7 @@ class Bar:
             TextColumn("{task.description}", table_column=name, markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("epochs{task.fields[best]}"),
+            TextColumn("epochs{task.fields[best]}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -38,6 +39,5 @@ class Bar:
     def show(self, name: str, done: float, total: float, best: float) -> None:
         """Show what is in training, epochs done and expected, and the best score."""
         said = f", best score {best:.3f}" if isfinite(best) else ""
-        self._progress.update(
-            self._task, description=name, completed=done, total=max(done, total), best=said
-        )
+        total, name = max(done, total), one_line(name)
+        self._progress.update(self._task, description=name, completed=done, total=total, best=said)

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from sickbay.errors import UsageError
-from sickbay.repairs.checks import said
+from sickbay.printable import said
 from sickbay.repairs.crew import Crew
+from sickbay.repairs.report import Report
 from sickbay.repairs.trainee import Here, Job, Tick, Trainee, Weights
-from sickbay.repairs.training import Report
 
 
 class Remote(Trainee):

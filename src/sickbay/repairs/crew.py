@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sickbay.repairs.report import Report
 from sickbay.repairs.trainee import Here, Job, Tick, Trainee
-from sickbay.repairs.training import Report
 
 
 class Crew:

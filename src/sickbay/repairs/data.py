@@ -10,8 +10,10 @@ import torch
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
+from sickbay.arguments import seed as check_seed
+from sickbay.arguments import whole
+from sickbay.devices import device as check_device
 from sickbay.repairs import samples
-from sickbay.repairs.checks import check_count, check_device
 from sickbay.repairs.sources import Batch, Inputs, Loaded, Rows, Source, source_of
 
 LARGE = 512  # samples in a batch that is only looked at
@@ -62,8 +64,8 @@ class Data:
             device: Where batches go; where they are if None.
             dtype: What double precision becomes.
         """
-        check_count("batch_size", batch_size)
-        where = check_device(device)
+        batch_size, seed = whole("batch_size", batch_size, least=1), check_seed(seed)
+        where = None if device is None else check_device("device", device)
         training = source_of("data", data, dtype)
         scoring, held_out = training, validation is not None
         if held_out:
@@ -71,10 +73,10 @@ class Data:
         elif isinstance(training, Loaded):
             scoring = training.first()
         elif training.size >= SMALLEST_SPLIT:
-            count, held_out = min(training.size // 10, HELD_OUT), True
+            few, held_out = min(training.size // 10, HELD_OUT), True
             rows = torch.randperm(training.size, generator=Generator().manual_seed(seed))
-            kept = rows[count:] if shuffled(data) else rows[count:].sort().values
-            training, scoring = training.part(kept), training.part(rows[:count])
+            kept = rows[few:] if shuffled(data) else rows[few:].sort().values
+            training, scoring = training.part(kept), training.part(rows[:few])
         made = cls(training, scoring, batch_size, held_out, seed, where, dtype)
         return made._as_loaded(data, validation)
 
@@ -102,7 +104,7 @@ class Data:
 
         A single sample that is left over is left out: batch norm cannot train on one.
         """
-        size = batch_size or self.batch_size or 1
+        size = min(batch_size or self.batch_size or 1, 2**31)  # torch counts no further
         order = self._order(epoch) if self.shuffle else torch.arange(self.size or 0)
         rows = list(torch.split(order, size))
         if self.drop_last and len(rows) > 1 and len(rows[-1]) < size:

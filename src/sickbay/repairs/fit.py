@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
-from hashlib import sha256
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from sickbay.arguments import flag, folder, number, one_of, whole, wrong
+from sickbay.arguments import seed as check_seed
+from sickbay.devices import device as check_device
 from sickbay.doctor.checks import check_model
-from sickbay.errors import UsageError, unknown
-from sickbay.problems import Problem
+from sickbay.errors import UsageError
+from sickbay.printable import said
+from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
-from sickbay.recipe import Loss, Recipe, spoken
+from sickbay.recipe import Loss, Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.choices import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
-from sickbay.repairs.checks import check_device, check_numbers
 from sickbay.repairs.data import Data
+from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.own_loop import OwnCrew, Train, check_train
@@ -30,7 +34,7 @@ from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.sending import check_sendable
 from sickbay.repairs.training import Terms
-from sickbay.repairs.trial import check_fit, check_loss
+from sickbay.repairs.trial import check_fit, check_loss, check_optimizer
 from sickbay.repairs.workers import Workers, check_workers, crew_of
 from sickbay.screen import Console
 
@@ -93,8 +97,12 @@ def fit(
     Raises:
         UsageError: If something given cannot be used; nothing has been done then.
     """
+    check_model(model)
+    check_loss(loss)
     made = optimizer if isinstance(optimizer, Optimizer) else _made(optimizer, model)
-    recipe = Recipe(model, loss, made, batch_size=batch_size, epochs=epochs)
+    recipe = Recipe(
+        model, loss, made, batch_size=batch_size, epochs=whole("epochs", epochs, least=1)
+    )
     return repair(
         recipe,
         data,
@@ -143,32 +151,25 @@ def repair(
     `data`, `validation` and `workers` are not for it. `learn` says whether what works is added to
     the odds. The other arguments are those of `fit`.
     """
-    workers = _check_call(strategy, train, data, validation, workers)
-    epochs = 50 if recipe.epochs is None else recipe.epochs
-    recipe = replace(recipe, epochs=epochs)
-    _check_recipe(recipe, budget=budget, target=target, seed=seed)
+    workers = _check_call(recipe, strategy, train, data, validation, workers)
+    path = _check_said(chart, resume, progress, console, learn)
+    recipe = replace(recipe, epochs=50 if recipe.epochs is None else recipe.epochs)
     choices = choose_remedies(remedies)
-    terms = Terms(
-        problems=_problems(profile, strategy),
-        treatable={name for name, given in choices.items() if given},
-        epochs=epochs,
-        target=target,
-        device=str(_place(recipe, device)),
-        seed=int(seed),
-        check_every=3 if strategy == "autotrainer" else None,
-    )
+    terms = _terms(recipe, choices, strategy, profile, target=target, device=device, seed=seed)
+    limit = MOST[strategy] * terms.epochs
+    if budget is not None:
+        limit = number("budget", budget, above=0)
     samples = None if train is not None else _taken(recipe, data, validation, terms)
     recipe = (recipe if samples is None else informed(recipe, samples)).on(terms.device)
     _check_sendable(workers, recipe, samples, terms)
-    mark = _fingerprint(recipe, samples, terms, strategy)
-    journal = Journal(chart, resume, mark, epochs if progress else None, console)
+    settings = {"strategy": strategy, "budget": limit, "remedies": _keys(choices), "train": train}
+    mark = partial(fingerprint, recipe, samples, terms, **settings)
+    journal = Journal(path, resume, mark, terms.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
-    limit = budget if budget is not None else MOST[strategy] * epochs
-    with journal:
-        crew = crew_of(workers) if train is None else OwnCrew(train)
-        with closing(Search(recipe, samples, terms, crew, journal, choices, limit)) as search:
-            outcome = STRATEGIES[strategy](search)
+    crew = crew_of(workers) if train is None else OwnCrew(train)
+    with journal, Search(recipe, samples, terms, crew, journal, choices, limit) as search:
+        outcome = STRATEGIES[strategy](search)
     if learn:
         search.note()
     journal.close(outcome)
@@ -176,25 +177,70 @@ def repair(
 
 
 def _check_call(
-    strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
+    recipe: Recipe, strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
 ) -> Workers:
-    """Return `workers`, or say what does not go together."""
-    if strategy not in STRATEGIES:
-        raise unknown("strategy", strategy, STRATEGIES)
+    """Return `workers`, or say what cannot be used, or does not go together."""
+    if not isinstance(recipe, Recipe):
+        raise wrong("recipe", "a sickbay.Recipe", recipe)
+    one_of("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     workers = check_workers(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
+    check_model(recipe.model)
+    check_loss(recipe.loss)
+    check_optimizer(recipe.optimizer, recipe.model)
     return workers
 
 
-def _check_recipe(recipe: Recipe, *, budget: object, target: object, seed: object) -> None:
-    """Say so if the recipe, or a number given with it, cannot be used."""
-    epochs, size = recipe.epochs, recipe.batch_size
-    check_numbers(epochs=epochs, batch_size=size, budget=budget, target=target, seed=seed)
-    check_model(recipe.model)
-    check_loss(recipe.loss)
+def _check_said(
+    chart: object, resume: object, progress: object, console: object, learn: object
+) -> Path | None:
+    """Return the folder to record in, or say what of how it is told of cannot be used."""
+    flags = {"resume": resume, "progress": progress, "learn": learn}
+    for name, value in flags.items():
+        flag(name, value)
+    if console is not None and not isinstance(console, Console):
+        raise wrong("console", "a rich.console.Console or None", console)
+    if chart is None and resume:
+        raise UsageError("resume=True needs the folder of the run to resume as chart=.")
+    return None if chart is None else folder("chart", chart)
+
+
+def _terms(
+    recipe: Recipe,
+    choices: Mapping[str, Sequence[Remedy]],
+    strategy: Strategy,
+    profile: str | None,
+    *,
+    target: float | None,
+    device: str | torch.device | None,
+    seed: int,
+) -> Terms:
+    """Return what holds for every attempt."""
+    if profile is None:
+        profile = "autotrainer" if strategy == "autotrainer" else "default"
+    assert recipe.epochs is not None
+    return Terms(
+        problems=choose_problems(one_of("profile", profile, PROFILES)),
+        treatable={name for name, given in choices.items() if given},
+        epochs=recipe.epochs,
+        target=None if target is None else number("target", target, infinite=True),
+        device=str(_place(recipe, device)),
+        seed=check_seed(seed),
+        check_every=3 if strategy == "autotrainer" else None,
+    )
+
+
+def _place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
+    """Return where to train."""
+    own = next(recipe.model.parameters()).device
+    return check_device("device", own if device is None else device)
+
+
+def _keys(choices: Mapping[str, Sequence[Remedy]]) -> dict[str, list[str]]:
+    return {problem: [each.key for each in given] for problem, given in choices.items()}
 
 
 def _check_sendable(workers: Workers, recipe: Recipe, samples: Data | None, terms: Terms) -> None:
@@ -202,12 +248,6 @@ def _check_sendable(workers: Workers, recipe: Recipe, samples: Data | None, term
     if isinstance(workers, int):
         parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
         check_sendable(**parts, data=samples, problems=terms.problems)
-
-
-def _place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
-    """Return where to train."""
-    asked = None if device is None else check_device(device)
-    return asked or next(recipe.model.parameters()).device
 
 
 def _taken(recipe: Recipe, data: Any, validation: Any, terms: Terms) -> Data:
@@ -236,27 +276,17 @@ def informed(recipe: Recipe, samples: Data) -> Recipe:
     )
 
 
-def _problems(profile: str | None, strategy: Strategy) -> tuple[Problem, ...]:
-    """Return the problems to look for."""
-    usual = "autotrainer" if strategy == "autotrainer" else "default"
-    return choose_problems(profile or usual)
-
-
-def _fingerprint(recipe: Recipe, data: Data | None, terms: Terms, strategy: Strategy) -> str:
-    """Return what tells one run from another: a run is only resumed by the same."""
-    shapes = {name: tuple(each.shape) for name, each in recipe.model.named_parameters()}
-    size = None if data is None else data.size
-    settings = (recipe.batch_size, terms.epochs, terms.seed, terms.target, size, strategy)
-    told = (spoken(recipe.optimizer), type(recipe.loss).__name__, shapes, settings)
-    return sha256(repr(told).encode()).hexdigest()
-
-
 def _made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
     """Return the optimizer that a function makes."""
     if not callable(factory):
         given = type(factory).__name__
         raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")
-    optimizer = factory(model.parameters())
+    try:
+        optimizer = factory(model.parameters())
+    except Exception as error:
+        raise UsageError(
+            f"optimizer must make a torch.optim.Optimizer of parameters, it raised: {said(error)}"
+        ) from error
     if not isinstance(optimizer, Optimizer):
         given = type(optimizer).__name__
         raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")

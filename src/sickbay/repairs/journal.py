@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import torch
+from torch import nn
 
+from sickbay import files
+from sickbay.arguments import quoted
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
+from sickbay.printable import printable, said
 from sickbay.remedies import Remedy
+from sickbay.repairs import fingerprint, records
 from sickbay.repairs.bar import Bar
-from sickbay.repairs.outcome import Attempt, Outcome, plain
+from sickbay.repairs.fingerprint import Fingerprint
+from sickbay.repairs.outcome import Attempt, Outcome
+from sickbay.repairs.plain import plain
+from sickbay.repairs.records import Record, Weights, fitting
+from sickbay.repairs.report import Report
 from sickbay.reports import terminal
 from sickbay.screen import Console, Text
 
-ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.txt"
+ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.json"
+SECONDS = 10.0  # between two times that the best weights of an attempt under way are kept
+SHARE = 0.02  # of the time that this may take
 
 
 class Journal:
     """Tells the user how a repair goes, and keeps what is needed to resume it.
 
     It is silent where no `total` of epochs is given.
+
+    Args:
+        path: The folder to record in, if there is to be one.
+        resume: Whether to go on with the run in there.
+        mark: Returns what tells this run from others.
+        total: Epochs of one training, for the bar.
+        console: Where to say something.
 
     Attributes:
         path: The folder that everything is recorded in, if it is.
@@ -33,20 +51,22 @@ class Journal:
 
     def __init__(
         self,
-        chart: str | os.PathLike[str] | None,
+        path: Path | None,
         resume: bool,
-        mark: str,
+        mark: Callable[[], Fingerprint],
         total: int | None,
         console: Console | None,
     ) -> None:
-        self.path = _folder(chart, resume)
-        if self.path is not None:
-            _check_mark(self.path / MARK, mark)
         self._console = console or Console(stderr=True)
         self._quiet = total is None
+        self.path = None if path is None else _folder(path, resume)
         self.bar = Bar(total or 0, self._console, self._quiet)
-        if chart is not None and self.path != Path(chart):
-            self.say(f"{chart} holds a run already; this one is recorded in {self.path}.")
+        self._ended: list[str] = []
+        self._next = time.monotonic() + SECONDS
+        if self.path is not None:
+            self._begin(self.path / MARK, mark())
+        if path is not None and self.path != path:
+            self.say(f"{path} holds a run already; this one is recorded in {self.path}.")
 
     def __enter__(self) -> Journal:
         self.bar.start()
@@ -59,12 +79,12 @@ class Journal:
         """Return where an attempt's chart goes."""
         return None if self.path is None else str(self.path / f"attempt-{attempt.number}")
 
-    def end(self, attempt: Attempt) -> None:
-        """Say and write down that an attempt is over."""
-        self.say(f"attempt {attempt.number}: {attempt}")
-        if self.path is not None:
-            with (self.path / ATTEMPTS).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(plain(asdict(attempt))) + "\n")
+    def end(self, attempt: Attempt, *, again: bool = False) -> None:
+        """Say and write down that an attempt is over; not `again` if an earlier run has said so."""
+        if not again:
+            self.say(f"attempt {attempt.number}: {attempt}")
+        self._ended.append(json.dumps(plain(asdict(attempt))) + "\n")
+        self._write(ATTEMPTS, "".join(self._ended))
 
     def found(self, finding: Finding) -> None:
         """Show what an attempt was stopped by."""
@@ -76,56 +96,97 @@ class Journal:
         self.say(f"cannot {remedy}: {reason}")
 
     def say(self, text: str) -> None:
+        """Print a line."""
         if not self._quiet:
-            self._console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+            self._console.print(Text(f"  {printable(text)}", style="dim"), soft_wrap=True)
 
-    def keep(self, attempt: Attempt, record: Any) -> None:
+    def keep(
+        self, attempt: Attempt, reports: Sequence[Report], best: Weights, healthy: Weights
+    ) -> None:
         """Keep what an attempt that is over has left, so that it need not be repeated."""
-        if self.path is not None:
-            half = self.path / f".attempt-{attempt.number}.part"
-            torch.save((_name(attempt), record), half)
-            half.replace(self.path / f"attempt-{attempt.number}.pt")
+        record = Record(name_of(attempt), True, attempt.epochs, reports, best, healthy)
+        self._keep(attempt, record)
 
-    def kept(self, attempt: Attempt) -> Any:
-        """Return what an attempt has left in an earlier run, None if nothing."""
-        file = None if self.path is None else self.path / f"attempt-{attempt.number}.pt"
-        if file is None or not file.is_file():
+    def keep_under_way(self, attempt: Attempt, weights: Weights, *, now: bool) -> None:
+        """Keep the best weights so far, now or where it is time."""
+        begun = time.monotonic()
+        if self.path is None or not attempt.epochs or (begun < self._next and not now):
+            return
+        self._keep(attempt, Record(name_of(attempt), False, attempt.epochs, best=weights))
+        took = time.monotonic() - begun
+        self._next = begun + max(SECONDS, took / SHARE)
+        if now:
+            self.say(f"attempt {attempt.number} was left after {attempt.epochs:g} epochs.")
+
+    def kept(
+        self, attempt: Attempt, model: nn.Module, epochs: int
+    ) -> tuple[Sequence[Report], Weights, Weights] | None:
+        """Return what an attempt has left in an earlier run, None if it is to be trained."""
+        if self.path is None or not os.path.lexists(file := self._file(self.path, attempt)):
             return None
-        name, record = torch.load(file, map_location="cpu", weights_only=False)
-        return record if name == _name(attempt) else None
+        record = records.load(file)
+        if record.name != name_of(attempt):
+            return None
+        if record.over:
+            best, healthy = (fitting(each, model, file) for each in (record.best, record.healthy))
+            return record.reports, best, healthy
+        self.say(
+            f"attempt {attempt.number} was interrupted after {record.epochs:g} of {epochs} "
+            "epochs; it is trained again from its start."
+        )
+        return None
 
     def close(self, outcome: Outcome) -> None:
         """Write down what came of it."""
-        if self.path is not None:
-            report = json.dumps(outcome.as_json(), indent=2)
-            (self.path / OUTCOME).write_text(report + "\n", encoding="utf-8")
+        self._write(OUTCOME, json.dumps(outcome.as_json(), indent=2) + "\n")
+
+    def _begin(self, file: Path, mark: Fingerprint) -> None:
+        """Write down what run this is, or say that it is another one."""
+        if os.path.lexists(file):
+            fingerprint.check(file, mark)
+        else:
+            fingerprint.write(file, mark)
+
+    def _keep(self, attempt: Attempt, record: Record) -> None:
+        if self.path is None:
+            return
+        try:
+            records.save(self._file(self.path, attempt), record)
+        except (UsageError, OSError) as error:
+            self.say(f"attempt {attempt.number} cannot be resumed later: {said(error)}")
+
+    def _file(self, path: Path, attempt: Attempt) -> Path:
+        return path / f"attempt-{attempt.number}.pt"
+
+    def _write(self, name: str, text: str) -> None:
+        if self.path is None:
+            return
+        try:
+            files.write(self.path / name, text.encode())
+        except OSError as error:  # the disk is full, say: no reason to lose what is trained
+            self.say(f"{name} cannot be written: {said(error)}")
 
 
-def _check_mark(file: Path, mark: str) -> None:
-    """Write down what run this is, or say that it is another one."""
-    if file.exists() and file.read_text() != mark:
-        raise UsageError(
-            f"'{file.parent}' holds a run with another model, data or settings; it cannot be "
-            "resumed with these."
-        )
-    file.write_text(mark)
+def name_of(attempt: Attempt) -> tuple[str, ...]:
+    """Return what an attempt is known by."""
+    return str(attempt.parent), attempt.problem, attempt.remedy
 
 
-def _name(attempt: Attempt) -> tuple[int | None, str, str]:
-    return attempt.parent, attempt.problem, attempt.remedy
-
-
-def _folder(chart: str | os.PathLike[str] | None, resume: bool) -> Path | None:
+def _folder(chart: Path, resume: bool) -> Path:
     """Return the folder to record in: the one given, or one beside it if that is taken."""
-    if chart is None:
-        if resume:
-            raise UsageError("resume=True needs the folder of the run to resume as chart=.")
-        return None
-    path, number = Path(chart), 1
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"chart must be a folder, got the file '{chart}'.")
-    while not resume and path.exists() and any(path.iterdir()):
-        number += 1
-        path = Path(f"{chart}-{number}")
-    path.mkdir(parents=True, exist_ok=True)
+    path, number = chart, 1
+    try:
+        while not resume and path.is_dir() and any(path.iterdir()):
+            number += 1
+            path = chart.with_name(f"{chart.name}-{number}")
+        path.mkdir(parents=True, exist_ok=True)
+        others = next((each.name for each in path.iterdir()), None)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        given = quoted(str(path))
+        raise UsageError(f"chart must be a folder to write in, got {given}: {why}.") from None
+    if others is not None and not os.path.lexists(path / MARK):
+        raise UsageError(
+            f"{str(path)!r} holds no run that can be resumed, but other files, such as {others!r}."
+        )
     return path

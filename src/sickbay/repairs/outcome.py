@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -12,7 +11,9 @@ from typing import Any
 from torch import nn
 
 from sickbay.findings import Finding
+from sickbay.printable import printable
 from sickbay.recipe import Recipe
+from sickbay.repairs.plain import plain
 
 
 @dataclass
@@ -42,16 +43,6 @@ class Attempt:
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""
         return f"{self.words}: {score}{self.epochs:.1f} epochs, {self.result or 'under way'}"
-
-
-def plain(told: dict[str, Any]) -> dict[str, Any]:
-    """Return values as JSON has them: what is no number is None.
-
-    >>> plain({"score": float("-inf"), "layers": ("0", "1")})
-    {'score': None, 'layers': ['0', '1']}
-    """
-    values: dict[str, Any] = json.loads(json.dumps(told), parse_constant=lambda _: None)
-    return values
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ class Outcome:
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
         tree = _tree(self.attempts, None, "")
-        return "\n".join([head, "", f"found: {problems}", *tree, "", self.diff])
+        return printable("\n".join([head, "", f"found: {problems}", *tree, "", self.diff]))
 
 
 def _tree(attempts: Sequence[Attempt], parent: int | None, indent: str) -> Iterator[str]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from inspect import signature
 from math import inf, isnan
 from typing import Any, TypeAlias
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from sickbay.arguments import quoted
 from sickbay.chance import Chance
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
+from sickbay.printable import said
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
-from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
+from sickbay.repairs.report import Report
 from sickbay.repairs.scoring import key
 from sickbay.repairs.trainee import Job, Tick, Trainee, Weights
-from sickbay.repairs.training import SETBACK, Report, Terms, begin_with, lowering, placed, watched
+from sickbay.repairs.training import SETBACK, Terms, begin_with, lowering, placed, watched
 
 LATELY = 20  # steps whose loss stands for a score
 Train: TypeAlias = Callable[[Recipe, Any], object]
@@ -168,10 +171,23 @@ class OwnCrew(Crew):
 
 def check_train(train: object, **unused: object) -> None:
     """Say so if this is no loop, or something is given that such a loop brings along itself."""
-    if not callable(train):
-        raise UsageError(f"train must be a function of a recipe and a doctor, got {train!r}.")
+    if not _takes_two(train):
+        raise UsageError(f"train must be a function of a recipe and a doctor, got {quoted(train)}.")
     if given := [name for name, value in unused.items() if value is not None]:
         raise UsageError(
             f"train= is a loop of your own, with its own data, in this process: it cannot have "
             f"{' and '.join(given)} as well; leave that out, or leave out train=."
         )
+
+
+def _takes_two(train: object) -> bool:
+    """Tell whether this can be called with a recipe and a doctor, as far as that can be known."""
+    if not callable(train) or isinstance(train, type | nn.Module):
+        return False
+    try:
+        signature(train).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # some functions of C do not say
+        pass
+    return True

@@ -17,10 +17,10 @@ from multiprocessing.connection import Connection, wait
 import torch
 from torch import Tensor
 
-from sickbay.repairs.checks import said
+from sickbay.printable import said
 from sickbay.repairs.crew import Crew
+from sickbay.repairs.report import Report
 from sickbay.repairs.trainee import Job, Tick, Trainee, Weights
-from sickbay.repairs.training import Report
 
 PATIENCE = 5.0  # seconds that a process gets to leave by itself
 LOOK = 1.0  # seconds between two looks whether a silent process is still there
@@ -162,7 +162,7 @@ def serve(pipe: Connection, job: Job, threads: int, method: str | None) -> None:
     try:
         training = job.begin()
     except Exception as error:
-        tell(pipe, News(Report(failed=said(error)), rests=True))
+        tell(pipe, News(Report(failed=said(error), error=error), rests=True))
         return
     tell(pipe, News(training.report()))
     known: Weights = {}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sickbay.errors import UsageError
-from sickbay.repairs.checks import said
+from sickbay.printable import said
 
 KINDS = "a pair (x, y), a torch Dataset of such pairs or a DataLoader"
 
@@ -65,6 +65,10 @@ def check_finite(name: str, inputs: tuple[Tensor, ...], targets: Tensor) -> None
 def _tensor(name: str, value: Any, dtype: torch.dtype) -> Tensor:
     if isinstance(value, Tensor):
         found = value.detach()
+        if found.layout is not torch.strided or found.is_meta or found.is_quantized:
+            kind = "meta" if found.is_meta else str(found.layout).removeprefix("torch.")
+            kind = "quantised" if found.is_quantized else kind
+            raise UsageError(f"{name} must be plain tensors, got one that is {kind}.")
     else:
         try:
             found = torch.from_numpy(np.require(np.asarray(value), requirements=["C", "W"]))

@@ -10,17 +10,18 @@ from math import inf
 
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
+from sickbay.printable import said
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
-from sickbay.repairs.checks import said
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.data import Data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Attempt, Outcome
+from sickbay.repairs.report import Report
 from sickbay.repairs.scoring import key
 from sickbay.repairs.trainee import Job, Remembered, Trainee, Weights
-from sickbay.repairs.training import Report, Terms
+from sickbay.repairs.training import Terms
 
 
 @dataclass(eq=False)
@@ -102,14 +103,18 @@ class Search:
             attempt = Attempt(
                 number, parent.attempt.number, finding.problem, remedy.key, remedy.words
             )
-        kept, chart = self.journal.kept(attempt), self.journal.folder(attempt)
-        job = Job(recipe, self.data, self.terms, weights, chart)
-        tick = partial(self._show, attempt)
-        trainee = self.crew.start(job, tick) if kept is None else Remembered(*kept)
-        node = Node(attempt, recipe, trainee, remedy)
+        node = Node(attempt, recipe, self._trainee(attempt, recipe, weights), remedy)
         self.nodes.append(node)
         self._show(attempt, node.report)
         return node
+
+    def _trainee(self, attempt: Attempt, recipe: Recipe, weights: Weights | None) -> Trainee:
+        """Return an attempt as an earlier run has left it, or else a new one."""
+        whole = self.terms.epochs + recipe.cooldown
+        if (kept := self.journal.kept(attempt, recipe.model, whole)) is not None:
+            return Remembered(*kept)
+        job = Job(recipe, self.data, self.terms, weights, self.journal.folder(attempt))
+        return self.crew.start(job, partial(self._tick, attempt))
 
     def advance(self, nodes: Sequence[Node], epochs: int) -> None:
         """Train some attempts on, and take down how they stand."""
@@ -124,6 +129,15 @@ class Search:
         """Take down how an attempt stands."""
         node.reports.append(report)
         self._show(node.attempt, report)
+
+    def _tick(self, attempt: Attempt, report: Report) -> None:
+        """Note that an attempt has had another epoch."""
+        self._show(attempt, report)
+        self._keep(self.nodes[attempt.number])
+
+    def _keep(self, node: Node, *, now: bool = False) -> None:
+        """Keep the best weights of an attempt that may be interrupted."""
+        self.journal.keep_under_way(node.attempt, node.weights()[0], now=now)
 
     def _show(self, attempt: Attempt, report: Report) -> None:
         """Note how far an attempt is, and show how far all are."""
@@ -146,7 +160,8 @@ class Search:
         node = self.start(self.original)
         self.advance([node], self.whole(node))
         if node.report.failed:
-            raise SickbayError(f"The model as given could not be trained: {node.report.failed}")
+            text = f"The model as given could not be trained: {node.report.failed}"
+            raise SickbayError(text) from node.report.error
         return node
 
     def whole(self, node: Node) -> int:
@@ -177,9 +192,10 @@ class Search:
         """End an attempt, for good."""
         node.attempt.result = result
         best, healthy = node.weights()
-        if not isinstance(node.trainee, Remembered):
-            self.journal.keep(node.attempt, (node.reports[1:], best, healthy))
-            self.journal.end(node.attempt)
+        node.reports = [replace(each, error=None) for each in node.reports]  # it holds the batch
+        if not (again := isinstance(node.trainee, Remembered)):
+            self.journal.keep(node.attempt, node.reports[1:], best, healthy)
+        self.journal.end(node.attempt, again=again)
         node.trainee.close()
         node.trainee = Remembered(node.reports[1:], best, healthy)  # the live one is let go
         self._tidy(node)
@@ -258,6 +274,15 @@ class Search:
         """Return the score of the plain training; of the untrained model if it ended at once."""
         report = self.nodes[0].report
         return report.score if report.scores or not report.start else key(report.start)
+
+    def __enter__(self) -> Search:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for node in self.nodes:
+            if kind is not None and not node.over:
+                self._keep(node, now=True)
+        self.close()
 
     def close(self) -> None:
         """Stop everything that is still in training."""

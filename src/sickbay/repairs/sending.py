@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from sickbay.errors import UsageError
-from sickbay.repairs.checks import said
+from sickbay.printable import said
 
 
 def check_sendable(**parts: Any) -> None:

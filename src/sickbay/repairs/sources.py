@@ -15,6 +15,7 @@ from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSamp
 
 from sickbay.chance import Chance, generators_of
 from sickbay.errors import UsageError
+from sickbay.printable import said
 from sickbay.repairs import samples
 
 PEEK = 32  # samples that are looked at before anything is trained
@@ -125,14 +126,24 @@ def source_of(name: str, given: Any, dtype: torch.dtype) -> Source:
     if isinstance(source, Rows):
         inputs, targets = source.inputs, source.targets
     else:
-        first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
-        if first is None:
-            raise UsageError(f"{name} must have at least one sample, got none.")
-        inputs, targets = samples.batch(name, first, dtype)
+        inputs, targets = samples.batch(name, _first(name, source), dtype)
     samples.check_rows(name, inputs, targets)
     if len(targets) >= min(PEEK, source.size or PEEK):
         samples.check_finite(name, inputs, targets)
     return source
+
+
+def _first(name: str, source: Items | Loaded) -> Any:
+    """Return the first batch, or say why there is none."""
+    try:
+        first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
+    except Exception as error:  # the dataset is the user's
+        raise UsageError(
+            f"{name} must be {samples.KINDS}, got one that cannot be read: {said(error)}"
+        ) from error
+    if first is None:
+        raise UsageError(f"{name} must have at least one sample, got none.")
+    return first
 
 
 def good(values: Tensor) -> Tensor:

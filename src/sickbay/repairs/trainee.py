@@ -11,7 +11,8 @@ from torch import Tensor
 
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
-from sickbay.repairs.training import Report, Terms, Training
+from sickbay.repairs.report import Report
+from sickbay.repairs.training import Terms, Training
 
 Weights: TypeAlias = dict[str, Tensor]
 Tick: TypeAlias = Callable[[Report], object]  # called after each epoch

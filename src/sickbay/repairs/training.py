@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import ceil, inf
+from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import torch
@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from sickbay.chance import Chance
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
+from sickbay.printable import said
 from sickbay.problems import Problem
-from sickbay.readings import Setup
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
-from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
+from sickbay.repairs.records import fits
+from sickbay.repairs.report import Report
 from sickbay.repairs.scoring import doubt, evaluate, key
 
 CLOSELY, THEN = 20, 10  # steps that are all read, and how many then make up one that is
@@ -29,54 +30,6 @@ CLOSELY, THEN = 20, 10  # steps that are all read, and how many then make up one
 PASSING = ("gradient_spike", "gradient_collapse", "loss_spike", "overfitting", "plateau")
 SETBACK = 0.05
 COOL = 0.1  # times the learning rate, in the epochs of the cooldown
-GAIN, FALL = 0.02, 0.95  # in score, or of the loss: from there on something is learnt
-WORST = -0.99  # a score of values that says nothing has been learnt, however the loss falls
-
-
-@dataclass(frozen=True)
-class Report:
-    """Where an attempt stands.
-
-    Attributes:
-        epochs: Epochs trained, a part of one if it was stopped within.
-        score: The score of the weights that are kept, to compare attempts by: higher is better.
-        start: What was evaluated before the first step.
-        scores: What was evaluated after each epoch.
-        finding: What it was stopped by, if it was.
-        findings: All that was found.
-        setup: What is known about model and task.
-        failed: What training raised, if it did.
-        example: Inputs of a batch, where they were not known before.
-    """
-
-    epochs: float = 0.0
-    score: float = -torch.inf
-    start: dict[str, float] = field(default_factory=dict)
-    scores: list[dict[str, float]] = field(default_factory=list)
-    finding: Finding | None = None
-    findings: list[Finding] = field(default_factory=list)
-    setup: Setup = field(default_factory=Setup)
-    failed: str = ""
-    example: tuple[Tensor, ...] = ()
-
-    @property
-    def healthy(self) -> bool:
-        """Whether nothing is wrong with it."""
-        return self.finding is None and not self.failed
-
-    @property
-    def gain(self) -> float:
-        """How much better the score is than at the start."""
-        return self.score - key(self.start) if self.start else inf
-
-    @property
-    def learns(self) -> bool:
-        """Whether it is better than at its start, by score or by loss."""
-        if not self.scores:  # a loop that tells of no epochs has no start either
-            return not self.start and self.score > -inf
-        loss, now = self.start.get("val_loss", inf), self.scores[-1].get("val_loss", inf)
-        useless = self.scores[-1].get("val_score", 0.0) <= WORST
-        return self.gain > GAIN or (now < FALL * loss and not useless)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +78,7 @@ class Training:
         self._heard: list[Finding] = []  # findings that there is a remedy for
         self._finding: Finding | None = None
         self._failed = ""
+        self._error: Exception | None = None
         self.best_score = self._peak = -torch.inf
         self.best = copy.deepcopy(self.live.model.state_dict())
         self.healthy = self.best  # the weights after the last epoch without a finding
@@ -150,7 +104,7 @@ class Training:
                 try:
                     self._one_epoch(heed)
                 except Exception as error:  # one attempt must not end the others
-                    self._failed = said(error)
+                    self._failed, self._error = said(error), error
         return self.report()
 
     def each_epoch(self, epochs: int, heed: bool = True) -> Iterator[Report]:
@@ -172,6 +126,7 @@ class Training:
             findings=list(doctor.findings) if doctor else [],
             setup=doctor.history.setup if doctor else self.recipe.setup,
             failed=self._failed,
+            error=self._error,
         )
 
     def close(self) -> None:
@@ -280,8 +235,5 @@ def placed(live: Recipe, device: str) -> None:
 
 def begin_with(model: nn.Module, weights: Mapping[str, Tensor] | None) -> None:
     """Give a model weights, where they have the names and shapes of its own."""
-    own = model.state_dict()
-    if weights is None or own.keys() != weights.keys():
-        return
-    if all(own[name].shape == each.shape for name, each in weights.items()):
+    if weights is not None and fits(model.state_dict(), weights):
         model.load_state_dict(weights)

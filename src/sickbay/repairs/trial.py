@@ -12,11 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.arguments import wrong
 from sickbay.chance import undisturbed
 from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.errors import UsageError
+from sickbay.printable import said
 from sickbay.recipe import Loss
-from sickbay.repairs.checks import said
 from sickbay.repairs.data import Data
 from sickbay.repairs.losses import loss_name
 from sickbay.repairs.scoring import evaluate
@@ -45,7 +46,7 @@ def check_loss(loss: object) -> None:
             f"{loss.__name__}; an object of it is {loss.__name__}()."
         )
     if not callable(loss):
-        raise UsageError(f"loss must be a function of outputs and labels, got {loss!r}.")
+        raise wrong("loss", "a module or a function of outputs and labels", loss)
 
 
 def check_fit(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Literal, TypeAlias
 
-from sickbay.errors import UsageError
+from sickbay.arguments import wrong
 from sickbay.repairs.crew import Crew
 
 Workers: TypeAlias = int | Literal["ray"] | None
@@ -12,10 +13,11 @@ Workers: TypeAlias = int | Literal["ray"] | None
 
 def check_workers(workers: Workers) -> Workers:
     """Return `workers`, or say what it must be; None is this process."""
-    whole = isinstance(workers, int) and not isinstance(workers, bool) and workers >= 1
-    if workers is not None and workers != "ray" and not whole:
-        raise UsageError(f"workers must be a number from 1 on, 'ray' or None, got {workers!r}.")
-    return None if workers == 1 else workers
+    if workers is None or (isinstance(workers, str) and workers == "ray"):
+        return workers
+    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
+        raise wrong("workers", "a number from 1 on, 'ray' or None", workers)
+    return None if workers == 1 else int(workers)
 
 
 def crew_of(workers: Workers) -> Crew:

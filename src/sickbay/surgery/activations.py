@@ -7,7 +7,8 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.errors import Declined, UsageError, unknown
+from sickbay.arguments import one_of, wrong
+from sickbay.errors import Declined
 from sickbay.surgery.changing import Surgeon, unshare
 from sickbay.surgery.flow import Flow, examine
 from sickbay.surgery.parts import Change, Part
@@ -65,8 +66,9 @@ def replace_activations(
         >>> [type(each).__name__ for each in replace_activations(model, (torch.ones(2, 3),), "elu")]
         ['Linear', 'ELU', 'Linear', 'Sigmoid']
     """
-    if to not in TO:
-        raise unknown("activation", to, TO)
+    one_of("activation", to, TO)
+    if layers is not None and (isinstance(layers, str) or not isinstance(layers, Sequence)):
+        raise wrong("layers", "a list of names", layers)
     result = copy_of(model)
     unshare(result)
     flow = examine(result, example)
@@ -89,12 +91,9 @@ def _selected(flow: Flow, layers: Sequence[str] | None) -> list[Site]:
     found = [site for site in sites(flow) if hidden(flow, site)]
     if layers is None:
         return found
-    if isinstance(layers, str):
-        raise UsageError(f"layers must be a list of names, got {layers!r}.")
     known = [*flow.kinds, *(site.name for site in found)]
     for name in layers:
-        if name not in known:
-            raise unknown("layer", name, known)
+        one_of("layer", name, known)
     return [site for site in found if any(_belongs(flow, site, name) for name in layers)]
 
 

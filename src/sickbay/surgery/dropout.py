@@ -7,7 +7,8 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from sickbay.errors import Declined, UsageError
+from sickbay.arguments import number
+from sickbay.errors import Declined
 from sickbay.surgery.changing import DROPOUTS, Surgeon, unshare
 from sickbay.surgery.flow import Flow, examine
 from sickbay.surgery.normalisation import image_dims
@@ -35,8 +36,7 @@ def add_dropout(model: nn.Module, example: tuple[Any, ...], p: float) -> nn.Modu
         >>> add_dropout(model, (torch.ones(2, 3),), 0.25)[1][1]
         Dropout(p=0.25, inplace=False)
     """
-    if isinstance(p, bool) or not 0 < p <= MOST:
-        raise UsageError(f"p must be above 0 and at most {MOST}, got {p!r}.")
+    p = number("p", p, above=0, most=MOST)
     result = copy_of(model)
     unshare(result)
     flow = examine(result, example)

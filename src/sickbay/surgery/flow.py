@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sickbay.errors import Declined
+from sickbay.printable import said
 from sickbay.surgery.patient import bare, inputs_of, tensors_in
 from sickbay.surgery.words import ACTIVATIONS, MODULES, from_torch, title
 from sickbay.vitals.replay import random_states_kept
@@ -105,7 +106,7 @@ def examine(model: nn.Module, example: tuple[Any, ...]) -> Flow:
         with random_states_kept(model), torch.no_grad(), recorder:
             output = model(*inputs)
     except Exception as error:
-        raise Declined(f"The model cannot be run on the example: {error}") from error
+        raise Declined(f"The model cannot be run on the example: {said(error)}") from error
     flow = recorder.flow
     flow.output = output
     flow.ends = [recorder.makers.get(id(each), -1) for each in tensors_in(output)]

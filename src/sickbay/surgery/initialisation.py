@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-from sickbay.errors import Declined, unknown
+from sickbay.arguments import one_of
+from sickbay.arguments import seed as check_seed
+from sickbay.errors import Declined
 from sickbay.surgery.patient import copy_of
 
 SCHEMES = {
@@ -45,8 +47,8 @@ def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
         >>> round(model.weight.std().item(), 2), model.bias.abs().sum().item()
         (0.1, 0.0)
     """
-    if scheme not in SCHEMES:
-        raise unknown("scheme", scheme, SCHEMES)
+    one_of("scheme", scheme, SCHEMES)
+    seed = check_seed(seed)
     result = copy_of(model)
     dice = Dice(*SCHEMES[scheme], torch.Generator().manual_seed(seed))
     done: set[int] = set()

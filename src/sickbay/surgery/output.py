@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sickbay.errors import Declined, unknown
+from sickbay.arguments import one_of
+from sickbay.errors import Declined
 from sickbay.surgery.changing import Surgeon, unshare
 from sickbay.surgery.flow import Flow, Operation, examine
 from sickbay.surgery.parts import Change, Part
@@ -57,8 +58,7 @@ def replace_output(model: nn.Module, example: tuple[Any, ...], to: str) -> nn.Mo
         >>> replace_output(model, (torch.ones(2, 3),), "linear")[1]
         Identity()
     """
-    if to not in TO:
-        raise unknown("output activation", to, TO)
+    one_of("output activation", to, TO)
     result = copy_of(model)
     unshare(result)
     flow = examine(result, example)

@@ -7,7 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from sickbay.errors import Declined, UsageError
+from sickbay.arguments import seed as check_seed
+from sickbay.arguments import whole
+from sickbay.errors import Declined
+from sickbay.printable import said
 from sickbay.surgery.flow import Flow, Operation, examine
 from sickbay.surgery.patient import checked, copy_of, shape_of
 from sickbay.surgery.sites import closing
@@ -33,8 +36,7 @@ def resize_output(
         >>> resize_output(model, (torch.ones(2, 3),), 4, seed=0)[0]
         Linear(in_features=3, out_features=4, bias=True)
     """
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise UsageError(f"width must be a whole number above 0, got {width!r}.")
+    width, seed = whole("width", width, least=1), check_seed(seed)
     result = copy_of(model)
     flow = examine(result, example)
     path = _last_linear(flow)
@@ -44,7 +46,10 @@ def resize_output(
     old = layer.out_features
     if old == width:
         raise Declined(f"The last layer {path!r} has {width} outputs already.")
-    _redraw(layer, width, torch.Generator().manual_seed(seed))
+    try:
+        _redraw(layer, width, torch.Generator().manual_seed(seed))
+    except (RuntimeError, TypeError, OverflowError) as error:  # more than there is memory for
+        raise Declined(f"The last layer cannot have {width} outputs: {said(error)}") from error
     return checked(result, model, example, lambda a, b: _fits(shape_of(a), shape_of(b), old, width))
 
 

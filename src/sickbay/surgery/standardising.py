@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sickbay.arguments import number, quoted, wrong
 from sickbay.errors import UsageError
 from sickbay.surgery.patient import copy_of
 
@@ -28,16 +29,26 @@ def standardise_inputs(
         [0.0, 2.0, 10.0, 0.0]
     """
     for name, value in (("mean", mean), ("std", std)):
-        if not bool(torch.isfinite(value).all()):
-            raise UsageError(f"{name} must be finite, got {value.tolist()}.")
+        _check(name, value)
     if bool((std < 0).any()):
-        raise UsageError(f"std must be at least 0, got {std.tolist()}.")
-    if not clip > 0:
-        raise UsageError(f"clip must be above 0, got {clip!r}.")
+        raise UsageError(f"std must be at least 0, got {quoted(std.tolist())}.")
+    clip = number("clip", clip, above=0)
     copied = copy_of(model)
     tensors = [*copied.parameters(), *copied.buffers()]
     device = tensors[0].device if tensors else mean.device
     return Standardised(copied, mean.to(device), std.to(device), clip).train(model.training)
+
+
+def _check(name: str, value: object) -> None:
+    """Say so if this is no tensor of plain numbers."""
+    if not isinstance(value, Tensor) or value.is_complex():
+        raise wrong(name, "a tensor of real numbers", value)
+    try:
+        finite = bool(value.isfinite().all())
+    except RuntimeError:  # it is quantised, sparse, or has no values
+        raise wrong(name, "a tensor of real numbers", value) from None
+    if not finite:
+        raise UsageError(f"{name} must be finite, got {quoted(value.tolist())}.")
 
 
 class Standardised(nn.Module):
