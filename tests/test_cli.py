@@ -53,7 +53,10 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
     ("arguments", "expected"),
     [
         (["explain", "vanishing"], "did you mean 'vanishing_gradient'?"),
-        (["demo", "--epochs", "0"], "--epochs must be at least 1, got 0."),
+        (
+            ["demo", "--epochs", "0"],
+            "--epochs must be a whole number of at least 1",
+        ),
         (["demo", "--chart", __file__], "test_cli.py"),
         (["demo", "--problem", "vanishing"], "did you mean 'vanishing_gradient'?"),
     ],

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from errno import ENOSPC, EPIPE
 from inspect import getdoc
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING, NoReturn
 
 from sickbay import __version__
-from sickbay.errors import SickbayError, UsageError, unknown
+from sickbay.arguments import folder, one_of, whole
+from sickbay.errors import SickbayError, UsageError
+from sickbay.printable import one_line, printable
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+UNREAD = 141  # as of a program that SIGPIPE has ended
+EPOCHS = 1_000_000  # of a demo at the most
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
 DEMOS = (  # the names of `demo.PATIENTS`, which load torch
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
@@ -23,26 +34,58 @@ DEMOS = (  # the names of `demo.PATIENTS`, which load torch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code: 0 done, 2 wrong arguments, 130 interrupted.
+    """Run a command; return its exit code.
 
-    A checkup returns 1 if a test has failed that must not.
+    That is 0 if it is done, 2 for wrong arguments, 130 if it was interrupted, 141 if nobody reads
+    what it prints any more. A checkup returns 1 if a test has failed that must not.
     """
-    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not every terminal has all signs
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _obeyed(_parser().parse_args(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except SystemExit as error:  # as rich ends a program whose reader is gone
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+    except OSError as error:
+        if error.errno not in (EPIPE, ENOSPC):
+            raise
+        _drop_output()
+        if error.errno == ENOSPC:
+            print(f"sickbay: {error.strerror}.", file=sys.stderr)
+            return 2
+    return UNREAD
+
+
+def _obeyed(options: argparse.Namespace) -> int:
+    """Run the command; say in one line what was wrong."""
     try:
         return options.command(options) or 0
     except SickbayError as error:
-        print(f"sickbay: {error}", file=sys.stderr)
+        print(f"sickbay: {one_line(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("sickbay: interrupted.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader has seen enough
-        sys.stderr.close()
-    return 0
+
+
+def _drop_output() -> None:
+    """Let what is still to be printed go nowhere: Python would try again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sickbay", description="Watch a neural network train and say what is wrong with it."
     )
     parser.add_argument("--version", action="version", version=f"sickbay {__version__}")
@@ -143,10 +186,10 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    if options.epochs < 1:
-        raise UsageError(f"--epochs must be at least 1, got {options.epochs}.")
-    if options.problem not in DEMOS:
-        raise unknown("demo", options.problem, DEMOS)
+    whole("--epochs", options.epochs, least=1, most=EPOCHS)
+    one_of("demo", options.problem, DEMOS)
+    if options.chart is not None:
+        folder("--chart", options.chart)
     if options.inject is not None:
         _watch(options)
     else:
@@ -159,7 +202,7 @@ def _repair(options: argparse.Namespace) -> None:
     from sickbay import demo  # here: it loads torch; the other commands do not need it
 
     console = Console(quiet=options.json)
-    chart = options.chart or mkdtemp(prefix="sickbay-demo-")
+    chart = options.chart or _temporary()
     about = demo.PATIENTS[options.problem].about
     console.print(f"Two circles are to be told apart by {about}.", soft_wrap=True)
     result = demo.run(options.problem, options.epochs, chart, console, progress=not options.json)
@@ -173,9 +216,9 @@ def _repair(options: argparse.Namespace) -> None:
         f"in {outcome.epochs:.0f} epochs where one training has {options.epochs}."
     )
     console.print("The change:")
-    console.print(outcome.diff, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"Every attempt is recorded in {outcome.chart}", soft_wrap=True)
-    console.print(f"What came of it: {outcome.chart}/outcome.json", soft_wrap=True)
+    console.print(printable(outcome.diff), markup=False, highlight=False, soft_wrap=True)
+    _say(console, f"Every attempt is recorded in {outcome.chart}")
+    _say(console, f"What came of it: {outcome.chart}/outcome.json")
     if outcome.findings:
         console.print(f"More: sickbay explain {outcome.findings[0].problem}")
 
@@ -187,9 +230,10 @@ def _watch(options: argparse.Namespace) -> None:
     from sickbay.demo import watched
 
     console, fault = Console(quiet=options.json), inject.parse(options.inject)
-    console.print(
+    _say(
+        console,
         f"Training a healthy network with {fault} to tell two circles apart, "
-        f"{options.epochs} epochs, watched."
+        f"{options.epochs} epochs, watched.",
     )
     result = watched.run(options.epochs, fault, options.chart, console)
     if options.json:
@@ -203,7 +247,20 @@ def _watch(options: argparse.Namespace) -> None:
     if result.findings:
         console.print(f"More: sickbay explain {result.findings[0].problem}")
     if result.chart:
-        console.print(f"Recorded in {result.chart}", soft_wrap=True)
+        _say(console, f"Recorded in {result.chart}")
+
+
+def _say(console: Console, text: str) -> None:
+    """Print a line with somebody's own names in it, which may look like markup."""
+    console.print(one_line(text), markup=False, emoji=False, soft_wrap=True)
+
+
+def _temporary() -> str:
+    try:
+        return mkdtemp(prefix="sickbay-demo-")
+    except OSError as error:
+        why = f"there is no temporary one ({error.strerror or error})"
+        raise UsageError(f"--chart must name a folder, as {why}.") from None
 
 
 def _problems(_options: argparse.Namespace) -> None:

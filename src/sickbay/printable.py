@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+LONG = 200  # characters of an error that are told
 KEPT = "\n\t"
 HARMFUL = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # control and format characters, no text
 JOINERS = "\u200c\u200d\ufe0f\u00ad"  # part of words and emoji
@@ -27,6 +28,20 @@ def one_line(text: str) -> str:
     a b\x07
     """
     return printable(" ".join(text.split()))
+
+
+def in_short(error: BaseException) -> str:
+    r"""Return an error as one line that is safe to print and not too long.
+
+    >>> in_short(OSError("it is\n  gone"))
+    'OSError: it is gone'
+    """
+    kind = type(error).__name__
+    try:
+        text = one_line(str(error))
+    except Exception:  # somebody's own error that cannot be told
+        return kind
+    return f"{kind}: {text if len(text) <= LONG else text[:LONG] + ' …'}" if text else kind
 
 
 def _shown(character: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from sickbay.printable import one_line
+
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
 
@@ -34,8 +36,9 @@ def heading(replay: Replay, profile: str) -> str:
     cut = sum(len(each.epochs) < (each.setup.epochs or 0) for each in search.trials)
     short = f"\n{cut} of them have not run all their epochs: what that saved is not in it."
     return (
-        f"{search.name}: {len(search.trials)} trials, {duration(search.seconds)}; "
-        f"{search.metric}, {better} is better; profile {profile}{few}{short if cut else ''}"
+        f"{one_line(search.name)}: {len(search.trials)} trials, {duration(search.seconds)}; "
+        f"{one_line(search.metric)}, {better} is better; profile {profile}"
+        f"{few}{short if cut else ''}"
     )
 
 
@@ -81,7 +84,7 @@ def folds(calibration: Calibration) -> Table:
         table.add_column(head, justify="right")
     for fold in calibration.folds:
         row = *_tally(fold.before), *_tally(fold.after)
-        table.add_row(fold.name, str(fold.trials), *row)
+        table.add_row(Text(one_line(fold.name)), str(fold.trials), *row)
     table.add_section()
     count = str(sum(fold.trials for fold in calibration.folds))
     row = *_tally(calibration.before), *_tally(calibration.held_out)
@@ -133,7 +136,8 @@ def _row(ended: Ended) -> tuple[str, ...]:
     values = f"{ended.reached:.4g}", f"{ended.kept:.4g}"
     finding = ended.finding
     place, epoch = str(ended.place), str(ended.epoch)
-    return ended.trial, place, *values, epoch, lost, finding.problem, finding.message
+    told = map(one_line, (finding.problem, finding.message))
+    return one_line(ended.trial), place, *values, epoch, lost, *told
 
 
 def _tally(tally: Tally) -> tuple[str, str]:
