@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf, isfinite, nan
-from typing import TypeAlias
+from numbers import Real
+from typing import Any, TypeAlias
+
+from sickbay.arguments import flag, number, wrong
 
 Curve: TypeAlias = Iterable[tuple[float, float]]  # seconds since the start, and the value then
 
@@ -32,8 +35,9 @@ def top10_hit_ratio(
     >>> top10_hit_ratio([0.1, 0.4], [0.2, 0.3], maximize=False)
     0.5
     """
-    sign = 1 if maximize else -1
-    ours, theirs = ([sign * each for each in side if isfinite(each)] for side in (method, baseline))
+    sign = 1 if flag("maximize", maximize) else -1
+    given = _numbers("method", method), _numbers("baseline", baseline)
+    ours, theirs = ([sign * each for each in side if isfinite(each)] for side in given)
     ranked = sorted([*ours, *theirs], reverse=True)[:10]
     if not ranked:
         return nan
@@ -69,8 +73,8 @@ def time_saving_for_baseline_accuracy(
     >>> time_saving_for_baseline_accuracy([(15, 0.6), (30, 0.79)], baseline)
     0.0
     """
-    ours, theirs = list(method), list(baseline)
-    sign = 1 if maximize else -1
+    sign = 1 if flag("maximize", maximize) else -1
+    ours, theirs = _curve("method", method), _curve("baseline", baseline)
     best = sign * max((sign * value for _, value in theirs if isfinite(value)), default=nan)
     given = max((seconds for seconds, _ in theirs), default=0.0)
     if not isfinite(best) or given <= 0:
@@ -86,8 +90,35 @@ def seconds_to_reach(curve: Curve, goal: float, maximize: bool = True) -> float:
 
     >>> curve = [(10, 0.5), (20, 0.7), (40, 0.8)]
     >>> seconds_to_reach(curve, 0.7), seconds_to_reach(curve, 0.9)
-    (20, inf)
+    (20.0, inf)
     """
-    sign = 1 if maximize else -1
-    there = (seconds for seconds, value in curve if isfinite(value) and sign * (value - goal) >= 0)
-    return min(there, default=inf)
+    sign = 1 if flag("maximize", maximize) else -1
+    goal = number("goal", goal, infinite=True)
+    pairs = [pair for pair in _curve("curve", curve) if isfinite(pair[1])]
+    return min((seconds for seconds, value in pairs if sign * (value - goal) >= 0), default=inf)
+
+
+def _numbers(name: str, given: Iterable[float]) -> list[float]:
+    return [_real(name, each) for each in _listed(name, "numbers", given)]
+
+
+def _curve(name: str, given: Curve) -> list[tuple[float, float]]:
+    pairs = []
+    for each in _listed(name, "pairs of seconds and a value", given):
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise wrong(name, "pairs of seconds and a value", each)
+        pairs.append((number(f"seconds of {name}", each[0]), _real(name, each[1])))
+    return pairs
+
+
+def _listed(name: str, what: str, given: object) -> list[Any]:
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        raise wrong(name, what, given)
+    return list(given)
+
+
+def _real(name: str, value: object) -> float:
+    """Return a number, which may be NaN: a trial that has come to nothing."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise wrong(name, "numbers", value)
+    return float(value) if isinstance(value, float) else number(name, value, infinite=True)

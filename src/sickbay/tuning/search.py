@@ -35,6 +35,7 @@ class Search:
     trials: Sequence[Recorded]
     metric: str
     maximize: bool
+    damaged: tuple[str, ...] = ()  # why trials were left out, one by one
 
     @cached_property
     def values(self) -> list[float]:
