@@ -12,28 +12,28 @@ from sickbay.inject.spec import FAULTS
 from tests.inject.loops import hooks_of
 from tests.models import mlp
 
-STEPS = "at must be a step from 0 on, or a list of them, got"
+STEPS = "at must be a whole number of at least 0, got"
 NUMBER = "factor must be a finite number"
 
 
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("scale_gradients", {"factor": "a"}, f"{NUMBER}, got 'a'."),
+        ("scale_gradients", {"factor": "a"}, "factor must be a number, got 'a'."),
         ("scale_gradients", {"factor": 2, "at": -1}, f"{STEPS} -1."),
         ("scale_gradients", {"factor": 2, "layers": []}, "got no layers: []."),
         ("scale_inputs", {"factor": nan}, f"{NUMBER}, got nan."),
         ("raise_learning_rate", {"factor": 0}, f"{NUMBER} above 0, got 0."),
-        ("raise_learning_rate", {"factor": 2, "optimizer": 3}, "torch.optim.Optimizer, got int."),
-        ("nan_gradient", {"at": []}, f"{STEPS} []."),
-        ("nan_gradient", {"model": 3}, "model must be a torch.nn.Module, got int."),
-        ("nan_gradient", {"optimizer": 3}, "optimizer must be a torch.optim.Optimizer, got int."),
+        ("raise_learning_rate", {"factor": 2, "optimizer": 3}, "torch.optim.Optimizer, got 3."),
+        ("nan_gradient", {"at": []}, "at must be a step or several, counted from 0, got []."),
+        ("nan_gradient", {"model": 3}, "model must be a torch.nn.Module, got 3."),
+        ("nan_gradient", {"optimizer": 3}, "optimizer must be a torch.optim.Optimizer, got 3."),
         ("nan_gradient", {"model": mlp()}, "must hold parameters of the model, got SGD with none"),
         ("nan_batch", {"at": True}, f"{STEPS} True."),
         ("nan_batch", {"at": "12"}, f"{STEPS} '12'."),
-        ("nan_weight", {"every": 0}, "every must be a number of steps from 1 on, or None, got 0."),
+        ("nan_weight", {"every": 0}, "every must be a whole number of at least 1, got 0."),
         ("nan_weight", {"value": 3.0}, "value must be nan, inf or -inf, got 3.0."),
-        ("freeze_layer", {"layer": "2", "at": 1.5}, "at must be a step from 0 on, got 1.5."),
+        ("freeze_layer", {"layer": "2", "at": 1.5}, f"{STEPS} 1.5."),
         ("freeze_layer", {"layer": "9"}, "There is no layer with trainable parameters '9'."),
         ("freeze_layer", {"layer": "1"}, "Possible: '', '0', '2', '4', '6'."),
         ("dead_layer", {"layer": "3"}, "There is no layer with a weight of its own '3'."),
@@ -61,7 +61,7 @@ def test_batches_without_labels(batch: Any, expected: str) -> None:
 
 
 def test_labels_from_no_step() -> None:
-    with pytest.raises(UsageError, match=r"at must be a step from 0 on, got -2\."):
+    with pytest.raises(UsageError, match=rf"{STEPS} -2\."):
         inject.shuffle_labels([], at=-2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from inspect import isabstract
 from time import perf_counter
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.progress import Progress
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parameter import UninitializedParameter
 from torch.utils.data import DataLoader
 
@@ -106,9 +106,8 @@ def choose(tests: Tests) -> list[Statement]:
     if tests is None:
         return [each() for each in EVERY if not each.optional]
     listed = [tests] if isinstance(tests, str | Statement | type) else tests
-    if not isinstance(listed, Iterable) or isinstance(listed, Mapping | Tensor):
-        raise wrong("tests", "names of tests or tests themselves", tests)
-    chosen = [test for each in listed for test in _chosen(each)]
+    given = arguments.iterable("tests", listed, "names of tests or tests themselves")
+    chosen = [test for each in given for test in _chosen(each)]
     if not chosen:
         raise UsageError("tests must name at least one test, got none; leave it out for the usual.")
     return list({each.name(): each for each in chosen}.values())  # one named twice runs once

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import inf, isfinite, nan
-from numbers import Real
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from sickbay.arguments import flag, number, wrong
+from sickbay.arguments import flag, iterable, number, real, wrong
 
+PAIRS = "pairs of seconds and a value"
 Curve: TypeAlias = Iterable[tuple[float, float]]  # seconds since the start, and the value then
 
 
@@ -99,26 +99,13 @@ def seconds_to_reach(curve: Curve, goal: float, maximize: bool = True) -> float:
 
 
 def _numbers(name: str, given: Iterable[float]) -> list[float]:
-    return [_real(name, each) for each in _listed(name, "numbers", given)]
+    return [real(name, each) for each in iterable(name, given, "numbers")]
 
 
 def _curve(name: str, given: Curve) -> list[tuple[float, float]]:
     pairs = []
-    for each in _listed(name, "pairs of seconds and a value", given):
+    for each in iterable(name, given, PAIRS):
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise wrong(name, "pairs of seconds and a value", each)
-        pairs.append((number(f"seconds of {name}", each[0]), _real(name, each[1])))
+            raise wrong(name, PAIRS, each)
+        pairs.append((number(f"seconds of {name}", each[0]), real(name, each[1])))
     return pairs
-
-
-def _listed(name: str, what: str, given: object) -> list[Any]:
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
-        raise wrong(name, what, given)
-    return list(given)
-
-
-def _real(name: str, value: object) -> float:
-    """Return a number, which may be NaN: a trial that has come to nothing."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise wrong(name, "numbers", value)
-    return float(value) if isinstance(value, float) else number(name, value, infinite=True)

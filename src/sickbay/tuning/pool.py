@@ -11,7 +11,7 @@ from zipfile import ZIP_LZMA, ZipFile
 
 import numpy as np
 
-from sickbay.arguments import number, one_of, text, whole, wrong
+from sickbay.arguments import folder, number, one_of, text, whole, wrong
 from sickbay.chart.format import to_json
 from sickbay.errors import UsageError
 from sickbay.fields import LARGEST, fit, mapping, revived
@@ -58,6 +58,7 @@ def save(pool: Pool, path: Path) -> None:
 
 def load(path: Path) -> Pool:
     """Read a pool; trials that are damaged are left out, and `damaged` says why."""
+    path = folder("path", path)
     data = members(path, MEMBERS)
     try:
         return _Reader(data, parsed(data["pool.json"], path)).pool()
