@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,8 @@ def number(
 
 def real(name: str, value: object) -> float:
     """Return a number, which may be NaN or infinite."""
-    if isinstance(value, float):
-        return float(value)
+    if isinstance(value, Real) and value != value:
+        return nan
     return number(name, value, infinite=True)
 
 

@@ -7,22 +7,18 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from errno import ENOSPC, EPIPE
 from inspect import getdoc
 from io import TextIOWrapper
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from sickbay import __version__
-from sickbay.arguments import folder, one_of, whole
-from sickbay.errors import SickbayError, UsageError
-from sickbay.printable import one_line, printable
+from sickbay.arguments import one_of, whole
+from sickbay.errors import SickbayError
+from sickbay.printable import one_line
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 UNREAD = 141  # as of a program that SIGPIPE has ended
 EPOCHS = 1_000_000  # of a demo at the most
@@ -188,79 +184,9 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
 def _demo(options: argparse.Namespace) -> None:
     whole("--epochs", options.epochs, least=1, most=EPOCHS)
     one_of("demo", options.problem, DEMOS)
-    if options.chart is not None:
-        folder("--chart", options.chart)
-    if options.inject is not None:
-        _watch(options)
-    else:
-        _repair(options)
+    from sickbay.demo import command  # here: it loads torch; the other commands do not need it
 
-
-def _repair(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
-    from sickbay import demo  # here: it loads torch; the other commands do not need it
-
-    console = Console(quiet=options.json)
-    chart = options.chart or _temporary()
-    about = demo.PATIENTS[options.problem].about
-    console.print(f"Two circles are to be told apart by {about}.", soft_wrap=True)
-    result = demo.run(options.problem, options.epochs, chart, console, progress=not options.json)
-    if options.json:
-        print(json.dumps(result.as_json(), indent=2))
-        return
-    outcome = result.outcome
-    verdict = "repaired" if outcome.solved else "not repaired"
-    console.print(
-        f"\nAccuracy {result.before:.2f} as it was, {outcome.score:.2f} {verdict}, "
-        f"in {outcome.epochs:.0f} epochs where one training has {options.epochs}."
-    )
-    console.print("The change:")
-    console.print(printable(outcome.diff), markup=False, highlight=False, soft_wrap=True)
-    _say(console, f"Every attempt is recorded in {outcome.chart}")
-    _say(console, f"What came of it: {outcome.chart}/outcome.json")
-    if outcome.findings:
-        console.print(f"More: sickbay explain {outcome.findings[0].problem}")
-
-
-def _watch(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
-    from sickbay import inject
-    from sickbay.demo import watched
-
-    console, fault = Console(quiet=options.json), inject.parse(options.inject)
-    _say(
-        console,
-        f"Training a healthy network with {fault} to tell two circles apart, "
-        f"{options.epochs} epochs, watched.",
-    )
-    result = watched.run(options.epochs, fault, options.chart, console)
-    if options.json:
-        from sickbay.repairs.outcome import plain
-
-        told = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
-        print(json.dumps(plain(told), indent=2))
-        return
-    names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
-    console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")
-    if result.findings:
-        console.print(f"More: sickbay explain {result.findings[0].problem}")
-    if result.chart:
-        _say(console, f"Recorded in {result.chart}")
-
-
-def _say(console: Console, text: str) -> None:
-    """Print a line with somebody's own names in it, which may look like markup."""
-    console.print(one_line(text), markup=False, emoji=False, soft_wrap=True)
-
-
-def _temporary() -> str:
-    try:
-        return mkdtemp(prefix="sickbay-demo-")
-    except OSError as error:
-        why = f"there is no temporary one ({error.strerror or error})"
-        raise UsageError(f"--chart must name a folder, as {why}.") from None
+    command.run(options)
 
 
 def _problems(_options: argparse.Namespace) -> None:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, partial
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from sickbay.arguments import wrong
+from sickbay.arguments import flag, wrong
 from sickbay.errors import UsageError
 
 Made = TypeVar("Made")
+Check: TypeAlias = Callable[[str, object], Any]  # of a name and a value; returns what is made of it
 
 LARGEST = 2**63 - 1  # of a whole number: what an array can hold
 NO_NUMBERS = {"nan", "inf", "-inf"}  # which JSON has no numbers for
@@ -29,61 +40,85 @@ def revived(cls: type[Made], values: object) -> Made:
     """
     given = mapping(cls.__name__, values)
     made: dict[str, Any] = {}
-    for name, (hint, needed) in _fields(cls).items():
+    for name, (check, is_needed) in _fields(cast(Any, cls)).items():
         if name in given:
-            made[name] = fit(name, hint, given[name])
-        elif needed:
+            made[name] = check(name, given[name])
+        elif is_needed:
             raise UsageError(f"{name} is missing.")
     return cls(**made)
 
 
-def mapping(name: str, value: object) -> Mapping[str, Any]:
+def mapping(name: str, value: object) -> dict[str, Any]:
     """Return an object of JSON."""
     if not isinstance(value, dict):
         raise wrong(name, "an object of JSON", value)
     return value
 
 
-def fit(name: str, hint: Any, value: object) -> Any:
-    """Return a value of JSON as the type that a hint asks for."""
-    if hint is Any:
-        return value
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        if isinstance(value, str) and value in inner:
-            return value
-        raise wrong(name, f"one of {', '.join(inner)}", value)
-    if origin in (Union, UnionType):  # X | None
-        return None if value is None else fit(name, inner[0], value)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise wrong(name, "a list", value)
-        return tuple(fit(name, inner[0], each) for each in value)
-    if origin is not None:  # Mapping[str, X]
-        items = mapping(name, value).items()
-        return {key: fit(name, inner[1], each) for key, each in items}
-    return _plain(name, hint, value)
-
-
-def _plain(name: str, hint: Any, value: object) -> Any:
-    if hint is float:
-        if isinstance(value, float) or (isinstance(value, str) and value in NO_NUMBERS):
-            return float(value)
-        if type(value) is int and abs(value) <= LARGEST:
-            return float(value)
-        raise wrong(name, "a number", value)
-    if hint is int and (type(value) is not int or abs(value) > LARGEST):
-        raise wrong(name, "a whole number", value)
-    if type(value) is not hint:
-        raise wrong(name, {str: "a text", bool: "true or false"}[hint], value)
+def sequence(name: str, value: object) -> list[Any]:
+    """Return a list of JSON."""
+    if not isinstance(value, list):
+        raise wrong(name, "a list", value)
     return value
 
 
 @cache
-def _fields(cls: Any) -> Mapping[str, tuple[Any, bool]]:
-    """Return the type of every field of a dataclass, and whether it must be given."""
+def _fields(cls: Any) -> Mapping[str, tuple[Check, bool]]:
+    """Return how every field of a dataclass is checked, and whether it must be given."""
     hints = get_type_hints(cls)
     return {
-        each.name: (hints[each.name], each.default is MISSING and each.default_factory is MISSING)
+        each.name: (
+            _check(hints[each.name]),
+            each.default is MISSING and each.default_factory is MISSING,
+        )
         for each in fields(cls)
     }
+
+
+def _check(hint: Any) -> Check:
+    """Return what makes a value of JSON the type that a hint asks for."""
+    if is_dataclass(hint):
+        return lambda _, value: revived(cast(type[Any], hint), value)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return partial(_one_of, inner)
+    if origin in (Union, UnionType):  # X | None
+        some = _check(inner[0])
+        return lambda name, value: None if value is None else some(name, value)
+    if origin is tuple:
+        each = _check(inner[0])
+        return lambda name, value: tuple([each(name, one) for one in sequence(name, value)])
+    if origin is not None:  # Mapping[str, X]
+        of = _check(inner[1])
+        return lambda name, value: {key: of(name, one) for key, one in mapping(name, value).items()}
+    return PLAIN[hint]
+
+
+def _one_of(possible: tuple[str, ...], name: str, value: object) -> str:
+    if not isinstance(value, str) or value not in possible:
+        raise wrong(name, f"one of {', '.join(possible)}", value)
+    return value
+
+
+def _float(name: str, value: object) -> float:
+    if type(value) is float:
+        return value
+    is_number = type(value) is int and abs(value) <= LARGEST
+    if is_number or (isinstance(value, str) and value in NO_NUMBERS):
+        return float(value)  # type: ignore[arg-type]
+    raise wrong(name, "a number", value)
+
+
+def _whole(name: str, value: object) -> int:
+    if type(value) is not int or abs(value) > LARGEST:
+        raise wrong(name, "a whole number", value)
+    return value
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise wrong(name, "a text", value)
+    return value
+
+
+PLAIN: Mapping[Any, Check] = {float: _float, int: _whole, str: _text, bool: flag}

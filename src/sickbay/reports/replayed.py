@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sickbay.tuning.board import Tally
     from sickbay.tuning.calibration import Calibration
     from sickbay.tuning.replay import Ended, Judged, Replay
-    from sickbay.tuning.search import Search
 
 FEW = 40  # trials of which the ten best are more than a quarter
 SHOWN = 10  # trials that are listed unless all are asked for
@@ -41,13 +40,6 @@ def heading(replay: Replay, profile: str) -> str:
         f"{one_line(search.metric)}, {better} is better; profile {profile}"
         f"{few}{short if cut else ''}"
     )
-
-
-def left_out(search: Search) -> str:
-    """Return how many trials were left out because they are damaged, and why the first was."""
-    count = len(search.damaged)
-    many = "1 trial is" if count == 1 else f"{count} trials are"
-    return one_line(f"{search.name}: {many} damaged and left out; {search.damaged[0]}")
 
 
 def indicators(replay: Replay) -> Table:

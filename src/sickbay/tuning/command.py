@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,8 +40,6 @@ def run(options: Namespace) -> None:
     searches = [
         read(source, options.metric, options.direction, options.study) for source in options.sources
     ]
-    for search in filter(lambda search: search.damaged, searches):
-        print(f"sickbay: {replayed.left_out(search)}", file=sys.stderr)
     act = _calibrate if options.calibrate else _replay
     told = act(options, searches, problems)
     if options.json is not None:

@@ -11,10 +11,10 @@ from zipfile import ZIP_LZMA, ZipFile
 
 import numpy as np
 
-from sickbay.arguments import folder, number, one_of, text, whole, wrong
+from sickbay.arguments import folder, number, one_of, whole, wrong
 from sickbay.chart.format import to_json
 from sickbay.errors import UsageError
-from sickbay.fields import LARGEST, fit, mapping, revived
+from sickbay.fields import LARGEST, mapping, revived, sequence
 from sickbay.files import parsed, unreadable
 from sickbay.readings import COLUMN, STATISTICS, Kind, Setup, Table
 from sickbay.tuning.packed import Array, members, packed, unpacked
@@ -66,19 +66,36 @@ def load(path: Path) -> Pool:
         raise unreadable(path, str(error).rstrip(".")) from None
 
 
+@dataclass(frozen=True)
+class _Head:
+    task: str
+    scalars: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    name: str
+    setup: Setup
+    first: Mapping[str, float]
+
+
 class _Reader:
     """Makes trials of what a file holds, and believes nothing of it."""
 
     def __init__(self, data: Mapping[str, bytes], head: object) -> None:
-        self._head = mapping("pool.json", head)
-        self._names: tuple[str, ...] = fit("scalars", tuple[str, ...], self._head.get("scalars"))
+        self._given, self._head = mapping("pool.json", head), revived(_Head, head)
         self._scalars = _Stream("scalars.npy", data)
         self._stored = {kind: _Stream(f"{kind}.npy", data) for kind in KINDS}
 
     def pool(self) -> Pool:
-        head, trials = self._head, list[Recorded]()
+        trials: list[Recorded] = []
         damaged: list[str] = []
-        given = listed("trials", head.get("trials"))
+        given = sequence("trials", self._given.get("trials"))
         for place, trial in enumerate(given):
             try:
                 epochs = list(self._epochs(mapping("a trial", trial)))
@@ -89,15 +106,15 @@ class _Reader:
                 trials.append(_recorded(trial, epochs))
             except UsageError as error:
                 damaged.append(f"trial {place}: {error}")
-        about = dict(mapping("about", head.get("about")))
-        return Pool(text("task", head.get("task")), about, trials, tuple(damaged))
+        about = mapping("about", self._given.get("about"))
+        return Pool(self._head.task, about, trials, tuple(damaged))
 
     def _epochs(self, trial: Mapping[str, Any]) -> Iterator[Epoch]:
-        rows = [fit("rows", tuple[str, ...], names) for names in listed("rows", trial.get("rows"))]
-        for tables in listed("tables", trial.get("tables")):
-            *values, seconds = self._scalars.take(len(self._names) + 1).astype(float).tolist()
-            made = [self._table(each, rows) for each in listed("tables", tables)]
-            yield Epoch(dict(zip(self._names, values, strict=True)), made, seconds)
+        names, rows = self._head.scalars, revived(_Rows, trial).rows
+        for tables in sequence("tables", trial.get("tables")):
+            *values, seconds = self._scalars.take(len(names) + 1).astype(float).tolist()
+            made = [self._table(each, rows) for each in sequence("tables", tables)]
+            yield Epoch(dict(zip(names, values, strict=True)), made, seconds)
 
     def _table(self, table: object, rows: Sequence[tuple[str, ...]]) -> Table:
         if not isinstance(table, list) or len(table) != 3:
@@ -127,20 +144,11 @@ class _Stream:
         return self._values[self._place - count : self._place]
 
 
-def listed(name: str, value: object) -> list[Any]:
-    """Return a list of JSON."""
-    if not isinstance(value, list):
-        raise wrong(name, "a list", value)
-    return value
-
-
 def _recorded(trial: Mapping[str, Any], epochs: Sequence[Epoch]) -> Recorded:
-    name = fit("name", str, trial.get("name"))
+    known, about = revived(_Trial, trial), mapping("about", trial.get("about"))
     for epoch in epochs:
         number("seconds", epoch.seconds, least=0)
-    setup = revived(Setup, trial.get("setup"))
-    first = fit("first", Mapping[str, float], trial.get("first"))
-    return Recorded(name, setup, epochs, dict(mapping("about", trial.get("about"))), first)
+    return Recorded(known.name, known.setup, epochs, about, known.first)
 
 
 def _head(trial: Recorded) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from sickbay.arguments import folder, one_of, text, wrong
 from sickbay.errors import UsageError
 from sickbay.files import opened
+from sickbay.reports import terminal
 from sickbay.tuning import pool
 from sickbay.tuning.charted import charts_in
 from sickbay.tuning.checks import is_maximized
@@ -38,13 +38,15 @@ def read(
     metric: str | None = None,
     direction: str | None = None,
     study: str | None = None,
+    notice: Callable[[str], object] = terminal.say,
 ) -> Search:
     """Return the search in a folder of charts, a pool file, an Optuna storage or its journal file.
 
     `study` is the name of a study in such a storage, needed if there are several. Metric and
     direction are read from the study or from the notes beside the charts, unless they are given;
     else the metric is the first of `val_accuracy`, `val_loss` and `loss` that was measured, and
-    what is called a loss or an error is to be low.
+    what is called a loss or an error is to be low. Trials that are damaged are left out, and
+    `notice` is told how many and why.
     """
     given = source if isinstance(source, str) else str(folder("STUDY", source))
     if not given or "\0" in given:
@@ -55,9 +57,11 @@ def read(
     trials, about, damaged = _found(given, metric, study)
     if damaged and not trials:
         raise UsageError(f"All trials in {given!r} are damaged, the first: {damaged[0]}")
+    if damaged:
+        many = "1 trial is" if len(damaged) == 1 else f"{len(damaged)} trials are"
+        notice(f"{given}: {many} damaged and left out; {damaged[0]}")
     name = study or Path(given).stem or given
-    search = compared(name, trials, metric or about.get("metric"), direction, about)
-    return replace(search, damaged=damaged)
+    return compared(name, trials, metric or about.get("metric"), direction, about)
 
 
 def compared(

@@ -36,7 +36,6 @@ class Search:
     trials: Sequence[Recorded]
     metric: str
     maximize: bool
-    damaged: tuple[str, ...] = ()  # why trials were left out, one by one
 
     def __post_init__(self) -> None:
         several("trials", self.trials, Recorded, "recorded trials")

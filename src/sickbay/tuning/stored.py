@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sickbay.arguments import one_of, whole
+from sickbay.arguments import one_of, real, whole
 from sickbay.errors import UsageError
-from sickbay.fields import fit
 from sickbay.files import MOST, opened, unreadable
 from sickbay.printable import in_short
 from sickbay.readings import Setup
 from sickbay.tuning.charted import charted
 from sickbay.tuning.recorded import Epoch, Recorded
-from sickbay.tuning.written import COURSE, courses
+from sickbay.tuning.written import COURSE, Written
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial
 
-SQLITE = "sqlite:///"
 METRIC = "val_accuracy"  # what a trial is watched by unless another is named
 
 
@@ -84,8 +82,9 @@ def _opened(
 
 def _check_file(storage: str) -> None:
     """Say so if a storage in a file is none: Optuna would make one."""
-    if storage.startswith(SQLITE):
-        file = storage.removeprefix(SQLITE).partition("?")[0]
+    kind, _, address = storage.partition("://")
+    if address and kind.partition("+")[0] == "sqlite":
+        file = address.removeprefix("/").partition("?")[0]
         if not os.path.isfile(file):
             raise UsageError(f"There is no storage {storage!r}; {file!r} is not a file.")
     elif "://" not in storage and os.path.getsize(storage) > MOST:
@@ -159,14 +158,13 @@ def _told(trial: FrozenTrial) -> _Told:
     seconds = max(0.0, trial.duration.total_seconds()) if trial.duration else 0.0
     if COURSE not in known:
         return _Told([], _reported(trial), epochs, None, 0, seconds)
-    losses, values = courses(known)
-    first = fit("first", float | None, known[COURSE].get("first"))
-    steps = whole("steps", known[COURSE].get("steps") or 0, least=0)
-    return _Told(losses, values, epochs, first, steps, seconds)
+    course = Written.of(known)
+    steps = whole("steps", course.steps or 0, least=0)
+    return _Told(*course.numbers(), epochs, course.first, steps, seconds)
 
 
 def _reported(trial: FrozenTrial) -> list[float]:
     """Return the values that were reported, by step."""
     reported = trial.intermediate_values
     steps = sorted(whole("step", each, least=0) for each in reported)
-    return [fit("value", float, reported[step]) for step in steps]
+    return [real("value", reported[step]) for step in steps]

@@ -18,7 +18,6 @@ def of_replay(replay: Replay) -> dict[str, Any]:
     return {
         "search": search.name,
         "trials": len(search.trials),
-        "left_out": list(search.damaged),
         "seconds": search.seconds,
         "metric": search.metric,
         "direction": "maximize" if search.maximize else "minimize",

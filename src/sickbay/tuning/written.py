@@ -1,14 +1,16 @@
 """Findings and courses as plain values, for frameworks that keep or send them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 
-from sickbay.fields import fit, mapping
+from sickbay.fields import mapping, revived
 from sickbay.tuning.judge import End
 
 COURSE = "sickbay:course"  # the attribute of a trial with its losses and values
-NUMBERS = tuple[float | None, ...]
 LAYERS = 20  # that a diagnosis names; the chart has them all
 
 
@@ -42,15 +44,28 @@ def plain(values: Sequence[float]) -> list[float | None]:
     return [float(f"{value:.6g}") if isfinite(value) else None for value in values]
 
 
-def courses(attributes: Mapping[str, Any]) -> tuple[list[float], list[float]]:
-    """Return the losses and values by epoch that are written down; `UsageError` for nonsense.
+@dataclass(frozen=True)
+class Written:
+    """How a trial has gone, as it is written down: what is not finite is None."""
 
-    >>> courses({COURSE: {"losses": [0.5, None], "values": [0.9]}})
-    ([0.5, nan], [0.9])
-    """
-    course = mapping(COURSE, attributes.get(COURSE))
-    losses, values = (
-        [nan if each is None else each for each in fit(name, NUMBERS, course.get(name))]
-        for name in ("losses", "values")
-    )
-    return losses, values
+    losses: tuple[float | None, ...]
+    values: tuple[float | None, ...]
+    first: float | None = None
+    steps: int | None = None
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Any]) -> Written:
+        """Return what stands in the attributes of a trial; a `UsageError` if that is nonsense.
+
+        >>> Written.of({COURSE: {"losses": [0.5], "values": [0.9, None]}}).numbers()
+        ([0.5], [0.9, nan])
+        """
+        return revived(cls, mapping(COURSE, attributes.get(COURSE)))
+
+    def numbers(self) -> tuple[list[float], list[float]]:
+        """Return losses and values by epoch, NaN for what was not finite."""
+        losses, values = (
+            [nan if each is None else each for each in course]
+            for course in (self.losses, self.values)
+        )
+        return losses, values

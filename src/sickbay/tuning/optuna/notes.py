@@ -13,7 +13,7 @@ from sickbay.errors import UsageError
 from sickbay.printable import in_short
 from sickbay.problems.compared import Course
 from sickbay.tuning.judge import End
-from sickbay.tuning.written import COURSE, courses, described, plain
+from sickbay.tuning.written import COURSE, Written, described, plain
 
 DIAGNOSIS = "sickbay:diagnosis"  # an attribute of a trial
 COURSES = ("losses", "values")
@@ -161,7 +161,7 @@ class TrialNotes:
 def read(trial: FrozenTrial) -> Course | None:
     """Return how a trial has gone, None if that was not written by us."""
     try:
-        losses, values = courses(trial.user_attrs)
+        losses, values = Written.of(trial.user_attrs).numbers()
     except UsageError:
         return None
     over = trial.state == TrialState.COMPLETE and not is_against(trial.user_attrs.get(DIAGNOSIS))
