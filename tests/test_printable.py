@@ -22,7 +22,7 @@ def test_one_line_has_no_line_break() -> None:
     assert one_line("a\n  b\r\nc\x1b[31m") == "a b c\\x1b[31m"
 
 
-class Untold(Exception):
+class UntoldError(Exception):
     def __str__(self) -> str:
         raise RuntimeError
 
@@ -32,7 +32,7 @@ class Untold(Exception):
     [
         (ValueError("a\n b\x1b[31m"), "ValueError: a b\\x1b[31m"),
         (SystemExit(), "SystemExit"),
-        (Untold(), "Untold"),
+        (UntoldError(), "UntoldError"),
         (ValueError("x" * 1000), f"ValueError: {'x' * 200} …"),
     ],
 )

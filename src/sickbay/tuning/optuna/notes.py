@@ -174,5 +174,6 @@ def is_against(diagnosis: object) -> bool:
     >>> is_against({"problem": "non_finite", "benign": False}), is_against({"benign": True})
     (True, False)
     """
-    benign = isinstance(diagnosis, Mapping) and diagnosis.get("benign")
-    return bool(diagnosis) and not benign
+    if isinstance(diagnosis, Mapping):
+        return bool(diagnosis) and not diagnosis.get("benign")
+    return diagnosis is not None and diagnosis is not False
