@@ -11,7 +11,8 @@ FILES = {
     "fine.py": """
 from torch import nn
 def net(): return nn.Linear(4, 3)
-def fails(): raise ValueError("first\\nsecond \\x1b[31m")
+def inner(): raise ValueError("first\\nsecond \\x1b[31m")
+def fails(): inner()
 def needs(width): return nn.Linear(width, 3)
 def leaves(): raise SystemExit(3)
 def mixed(): return {"model": nn.Linear(4, 3), 1: 2}

@@ -158,8 +158,8 @@ def hostile(tmp_path: Path) -> Path:
     epochs = [Epoch({HOSTILE: 1.0, "loss": nan}), Epoch({HOSTILE: 0.5, "loss": nan})] * 2
     trials = [Recorded(f"{HOSTILE}{number}", Setup(epochs=4), epochs) for number in range(60)]
     about = {"metric": HOSTILE, "direction": "maximize"}
-    save(Pool("task", about, trials), tmp_path / "[bold]\x1b[2J$x_.zip")
-    return tmp_path / "[bold]\x1b[2J$x_.zip"
+    save(Pool("task", about, trials), tmp_path / "[bold]\x1b[2J$x_$.zip")
+    return tmp_path / "[bold]\x1b[2J$x_$.zip"
 
 
 @pytest.mark.parametrize("more", [[], ["--trials"], ["--calibrate"]])
@@ -168,12 +168,21 @@ def test_names_reach_no_terminal_raw(
 ) -> None:
     plot = ["--plot", str(tmp_path / "saved.svg")]
     settings = ["--profile", "default", "--set", "bad_targets=off"]
-    assert main(["replay", str(hostile), *settings, *plot, *more]) == 0
+    assert main(["replay", str(hostile), str(hostile), *settings, *plot, *more]) == 0
     printed = capsys.readouterr()
     assert "\x1b" not in printed.out + printed.err
-    assert "[bold]\\x1b[2J$x_" in printed.out
+    assert "[bold]\\x1b[2J$x_$" in printed.out
     if not more:
         assert "val[/red]\\x1b[31m$\\frac, higher is better" in printed.out
+
+
+def test_names_on_a_progress_bar_are_no_markup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = f"sqlite:///{tmp_path}/all.db"
+    optuna.create_study(storage=storage, study_name="[/red]").ask().report(0.5, 0)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    assert main(["replay", storage, "--study", "[/red]"]) == 0
 
 
 @pytest.mark.parametrize(
