@@ -1,4 +1,4 @@
-from math import inf, nan
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +90,37 @@ def test_whatever_is_quoted_stays_short(value: Any) -> None:
     shown = arguments.quoted(value)
     assert len(shown) < 120
     assert "\n" not in shown
+
+
+@pytest.mark.parametrize("value", [0.5, inf, -inf, 3, np.float32(2)])
+def test_a_real_number(value: Any) -> None:
+    assert arguments.real("loss", value) == float(value)
+
+
+@pytest.mark.parametrize("value", [nan, np.float32(nan)])
+def test_a_real_number_may_be_nan(value: Any) -> None:
+    assert isnan(arguments.real("loss", value))
+
+
+@pytest.mark.parametrize("value", [True, "1", None, 1j, 10**400, Unspeakable()])
+def test_what_is_no_real_number(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^loss must be a number, got "):
+        arguments.real("loss", value)
+
+
+@pytest.mark.parametrize("value", [[1], (1,), {1}, np.array([1]), iter([1])])
+def test_what_can_be_gone_through(value: Any) -> None:
+    assert list(arguments.iterable("losses", value, "numbers")) == [1]
+
+
+@pytest.mark.parametrize("value", ["12", b"12", {1: 2}, np.array(1), 3, None, Unspeakable()])
+def test_what_cannot(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^losses must be numbers, got "):
+        arguments.iterable("losses", value, "numbers")
+
+
+@pytest.mark.parametrize("value", ["ab", b"ab", {"a": 1}, [1], ["a", Unspeakable()], None])
+def test_several_are_a_list_of_one_kind(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^layers must be a list of names, got "):
+        arguments.several("layers", value, str, "names")
+    assert arguments.several("layers", ("a", "b"), str, "names") == ["a", "b"]

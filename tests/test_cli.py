@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,9 +55,23 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
     ("arguments", "expected"),
     [
         (["explain", "vanishing"], "did you mean 'vanishing_gradient'?"),
-        (["demo", "--epochs", "0"], "--epochs must be at least 1, got 0."),
+        (
+            ["demo", "--epochs", "0"],
+            "--epochs must be a whole number of at least 1",
+        ),
         (["demo", "--chart", __file__], "test_cli.py"),
         (["demo", "--problem", "vanishing"], "did you mean 'vanishing_gradient'?"),
+        (["demo", "--epochs", "9" * 40], "--epochs must be a whole number of at least 1"),
+        (["demo", "--chart", ""], "--chart must be a path, as str or os.PathLike, got ''."),
+        (["demo", "--chart", "a\0b"], "--chart must be a path"),
+        (["demo", "--chart", "/dev/null/here", "--epochs", "1"], "/dev/null/here"),
+        (["demo", "--inject", "nan_gradient@" + "9" * 5000], "A fault must be NAME"),
+        (
+            ["demo", "--inject", "nan_gradient:[/red]\x1b[31m@5", "--epochs", "1"],
+            "There is no layer",
+        ),
+        (["explain", ""], "There is no problem or test ''."),
+        (["explain", "\x1b[31m"], "There is no problem or test '\\x1b[31m'"),
     ],
 )
 def test_wrong_arguments_get_one_sentence(
@@ -75,6 +91,62 @@ def test_unknown_commands_show_the_usage(
         main(arguments)
     assert stopped.value.code == 2
     assert "usage: sickbay" in capsys.readouterr().err
+
+
+def test_what_argparse_says_is_printable(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["problems", "--\x1b[31mred"])
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_no_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    assert main(["demo", "--epochs", "1"]) == 2
+    assert "--chart must name a folder, as there is no temporary one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["problems", "explain non_finite"])
+def test_a_reader_that_goes_away_ends_it_quietly(command: str, unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    ran = [sys.executable, "-m", "sickbay", *command.split()]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(ran, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_said_in_one_line(unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("w") as full:
+        ran = [sys.executable, "-m", "sickbay", "problems"]
+        done = subprocess.run(
+            ran, stdout=full, stderr=subprocess.PIPE, env=environment, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, b"sickbay: No space left on device.\n")
+
+
+def test_signs_that_a_terminal_has_not(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = [sys.executable, "-m", "sickbay", "checkup", "torch.nn:Identity", "--batch", "2x2"]
+    done = subprocess.run(
+        ran, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert "\\u2713 runs on the batch" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bug_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(demo, "run", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["demo"])
 
 
 def test_an_interrupt_is_said_in_one_line(

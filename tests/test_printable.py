@@ -1,6 +1,6 @@
 import pytest
 
-from sickbay.printable import one_line, printable
+from sickbay.printable import in_short, one_line, printable
 
 
 @pytest.mark.parametrize("text", ["encoder.0", "gewöhnlich", "层", "⚠ a\n\tb", "👩‍🔬"])
@@ -19,4 +19,22 @@ def test_what_a_terminal_obeys_becomes_visible(harm: str) -> None:
 
 
 def test_one_line_has_no_line_break() -> None:
-    assert one_line("a\n  b\r\nc\x1b[31m") == "a   b c\\x1b[31m"
+    assert one_line("a\n  b\r\nc\x1b[31m") == "a b c\\x1b[31m"
+
+
+class UntoldError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("a\n b\x1b[31m"), "ValueError: a b\\x1b[31m"),
+        (SystemExit(), "SystemExit"),
+        (UntoldError(), "UntoldError"),
+        (ValueError("x" * 1000), f"ValueError: {'x' * 400} …"),
+    ],
+)
+def test_an_error_in_short(error: BaseException, told: str) -> None:
+    assert in_short(error) == told

@@ -7,8 +7,8 @@ its name says. Numbers may be numpy's.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from math import isfinite, isnan
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite, isnan, nan
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,13 @@ def number(
     return plain
 
 
+def real(name: str, value: object) -> float:
+    """Return a number, which may be NaN or infinite."""
+    if isinstance(value, Real) and value != value:
+        return nan
+    return number(name, value, infinite=True)
+
+
 def seed(value: object, name: str = "seed") -> int:
     """Return the seed of random numbers: what torch and numpy can both be seeded with."""
     return whole(name, value, least=0, most=2**63 - 1)
@@ -85,6 +92,29 @@ def one_of(name: str, value: object, possible: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in names:
         raise unknown(name, _short(value) if isinstance(value, str) else quoted(value), names)
     return value
+
+
+def iterable(name: str, value: object, what: str) -> Iterable[Any]:
+    """Return something that can be gone through: a list, an array, a generator; not a text."""
+    single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
+    if single or not isinstance(value, Iterable):
+        raise wrong(name, what, value)
+    return value
+
+
+def several(name: str, value: object, kind: type, what: str) -> list[Any]:
+    """Return a list of things of one kind.
+
+    >>> several("layers", ["a", 2], str, "names")
+    Traceback (most recent call last):
+    sickbay.errors.UsageError: layers must be a list of names, got one with 2.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise wrong(name, f"a list of {what}", value)
+    for each in value:
+        if not isinstance(each, kind):
+            raise UsageError(f"{name} must be a list of {what}, got one with {quoted(each)}.")
+    return list(value)
 
 
 def function(name: str, value: object) -> Callable[..., Any]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
+from errno import ENOSPC, EPIPE
 from inspect import getdoc
+from io import TextIOWrapper
 from pathlib import Path
-from tempfile import mkdtemp
+from typing import NoReturn
 
 from sickbay import __version__
-from sickbay.errors import SickbayError, UsageError, unknown
+from sickbay.arguments import one_of, whole
+from sickbay.errors import SickbayError
+from sickbay.printable import one_line
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
 
+UNREAD = 141  # as of a program that SIGPIPE has ended
+EPOCHS = 1_000_000  # of a demo at the most
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
 DEMOS = (  # the names of `demo.PATIENTS`, which load torch
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
@@ -23,26 +30,58 @@ DEMOS = (  # the names of `demo.PATIENTS`, which load torch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code: 0 done, 2 wrong arguments, 130 interrupted.
+    """Run a command; return its exit code.
 
-    A checkup returns 1 if a test has failed that must not.
+    That is 0 if it is done, 2 for wrong arguments, 130 if it was interrupted, 141 if nobody reads
+    what it prints any more. A checkup returns 1 if a test has failed that must not.
     """
-    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not every terminal has all signs
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _obeyed(_parser().parse_args(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except SystemExit as error:  # as rich ends a program whose reader is gone
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+    except OSError as error:
+        if error.errno not in (EPIPE, ENOSPC):
+            raise
+        _drop_output()
+        if error.errno == ENOSPC:
+            print(f"sickbay: {error.strerror}.", file=sys.stderr)
+            return 2
+    return UNREAD
+
+
+def _obeyed(options: argparse.Namespace) -> int:
+    """Run the command; say in one line what was wrong."""
     try:
         return options.command(options) or 0
     except SickbayError as error:
-        print(f"sickbay: {error}", file=sys.stderr)
+        print(f"sickbay: {one_line(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("sickbay: interrupted.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader has seen enough
-        sys.stderr.close()
-    return 0
+
+
+def _drop_output() -> None:
+    """Let what is still to be printed go nowhere: Python would try again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sickbay", description="Watch a neural network train and say what is wrong with it."
     )
     parser.add_argument("--version", action="version", version=f"sickbay {__version__}")
@@ -143,72 +182,15 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    if options.epochs < 1:
-        raise UsageError(f"--epochs must be at least 1, got {options.epochs}.")
-    if options.problem not in DEMOS:
-        raise unknown("demo", options.problem, DEMOS)
-    if options.inject is not None:
-        _watch(options)
-    else:
-        _repair(options)
+    whole("--epochs", options.epochs, least=1, most=EPOCHS)
+    one_of("demo", options.problem, DEMOS)
+    from sickbay.demo import command  # here: it loads torch; the other commands do not need it
 
-
-def _repair(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
-    from sickbay import demo  # here: it loads torch; the other commands do not need it
-
-    console = Console(quiet=options.json)
-    chart = options.chart or mkdtemp(prefix="sickbay-demo-")
-    about = demo.PATIENTS[options.problem].about
-    console.print(f"Two circles are to be told apart by {about}.", soft_wrap=True)
-    result = demo.run(options.problem, options.epochs, chart, console, progress=not options.json)
-    if options.json:
-        print(json.dumps(result.as_json(), indent=2))
-        return
-    outcome = result.outcome
-    verdict = "repaired" if outcome.solved else "not repaired"
-    console.print(
-        f"\nAccuracy {result.before:.2f} as it was, {outcome.score:.2f} {verdict}, "
-        f"in {outcome.epochs:.0f} epochs where one training has {options.epochs}."
-    )
-    console.print("The change:")
-    console.print(outcome.diff, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"Every attempt is recorded in {outcome.chart}", soft_wrap=True)
-    console.print(f"What came of it: {outcome.chart}/outcome.json", soft_wrap=True)
-    if outcome.findings:
-        console.print(f"More: sickbay explain {outcome.findings[0].problem}")
-
-
-def _watch(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
-    from sickbay import inject
-    from sickbay.demo import watched
-
-    console, fault = Console(quiet=options.json), inject.parse(options.inject)
-    console.print(
-        f"Training a healthy network with {fault} to tell two circles apart, "
-        f"{options.epochs} epochs, watched."
-    )
-    result = watched.run(options.epochs, fault, options.chart, console)
-    if options.json:
-        from sickbay.repairs.plain import plain
-
-        told = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
-        print(json.dumps(plain(told), indent=2))
-        return
-    names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
-    console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")
-    if result.findings:
-        console.print(f"More: sickbay explain {result.findings[0].problem}")
-    if result.chart:
-        console.print(f"Recorded in {result.chart}", soft_wrap=True)
+    command.run(options)
 
 
 def _problems(_options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from sickbay.screen import Console, Table
 
     table = Table("problem", "what it is", "profiles", box=None, pad_edge=False)
     for name, kind in sorted(EVERY.items()):

@@ -98,3 +98,8 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
 def unreadable(path: Path | str, why: object) -> UsageError:
     """Return the error for a file that cannot be read."""
     return UsageError(f"{str(path)!r} cannot be read: {why}.")
+
+
+def unwritable(path: Path | str, error: OSError) -> UsageError:
+    """Return the error for a file that cannot be written."""
+    return UsageError(f"{str(path)!r} cannot be written: {error.strerror or error}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-LONGEST = 400  # characters of an error that are quoted
+LONG = 400  # characters of an error that are told
 KEPT = "\n\t"
 HARMFUL = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # control and format characters, no text
 JOINERS = "\u200c\u200d\ufe0f\u00ad"  # part of words and emoji
@@ -27,7 +27,7 @@ def one_line(text: str) -> str:
     >>> print(one_line("a\nb\x07"))
     a b\x07
     """
-    return printable(" ".join(text.splitlines()))
+    return printable(" ".join(line.strip() for line in text.splitlines()))
 
 
 def said(error: BaseException) -> str:
@@ -44,7 +44,21 @@ def said(error: BaseException) -> str:
         lines = [type(error).__name__]
     first = lines[0].startswith("CUDA error") or any("Exception raised from" in x for x in lines)
     line = one_line(lines[0] if first else lines[-1]).rstrip(".")
-    return f"{line[:LONGEST]}…" if len(line) > LONGEST else f"{line}."
+    return f"{line[:LONG]}…" if len(line) > LONG else f"{line}."
+
+
+def in_short(error: BaseException) -> str:
+    r"""Return an error as one line that is safe to print and not too long.
+
+    >>> in_short(OSError("it is\n  gone"))
+    'OSError: it is gone'
+    """
+    kind = type(error).__name__
+    try:
+        text = one_line(str(error))
+    except Exception:  # somebody's own error that cannot be told
+        return kind
+    return f"{kind}: {text if len(text) <= LONG else text[:LONG] + ' …'}" if text else kind
 
 
 def _shown(character: str) -> str:

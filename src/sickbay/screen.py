@@ -11,6 +11,7 @@ import random
 _state = random.getstate()
 try:
     from rich.console import Console as Console
+    from rich.markup import escape as escape
     from rich.progress import BarColumn as BarColumn
     from rich.progress import MofNCompleteColumn as MofNCompleteColumn
     from rich.progress import Progress as Progress

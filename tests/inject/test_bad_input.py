@@ -3,6 +3,7 @@
 from math import nan
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.optim import SGD
@@ -12,28 +13,46 @@ from sickbay.inject.spec import FAULTS
 from tests.inject.loops import hooks_of
 from tests.models import mlp
 
-STEPS = "at must be a step from 0 on, or a list of them, got"
+STEPS = "at must be a whole number of at least 0, got"
 NUMBER = "factor must be a finite number"
+
+
+class Untold:
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
 
 
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("scale_gradients", {"factor": "a"}, f"{NUMBER}, got 'a'."),
+        ("scale_gradients", {"factor": "a"}, "factor must be a number, got 'a'."),
         ("scale_gradients", {"factor": 2, "at": -1}, f"{STEPS} -1."),
         ("scale_gradients", {"factor": 2, "layers": []}, "got no layers: []."),
+        ("scale_gradients", {"factor": 10**400}, "factor must be a number, got 1000"),
+        ("scale_gradients", {"factor": 2, "layers": 3}, "layers must be a list of names, got 3."),
+        ("scale_gradients", {"factor": 2, "layers": [["0"]]}, "layers must be a list of names"),
+        ("nan_gradient", {"layer": ("0", None)}, "layers must be a list of names, got one with No"),
+        ("freeze_layer", {"layer": ["0", Untold()]}, "got one with a Untold."),
+        (
+            "dead_layer",
+            {"layer": Untold()},
+            "There is no layer with a weight of its own 'a",
+        ),
+        ("nan_weight", {"value": 10**400}, "value must be nan, inf or -inf, got 1000"),
+        ("nan_batch", {"at": Untold()}, f"{STEPS} a Untold."),
+        ("nan_batch", {"at": b"12"}, f"{STEPS} b'12'."),
         ("scale_inputs", {"factor": nan}, f"{NUMBER}, got nan."),
         ("raise_learning_rate", {"factor": 0}, f"{NUMBER} above 0, got 0."),
-        ("raise_learning_rate", {"factor": 2, "optimizer": 3}, "torch.optim.Optimizer, got int."),
-        ("nan_gradient", {"at": []}, f"{STEPS} []."),
-        ("nan_gradient", {"model": 3}, "model must be a torch.nn.Module, got int."),
-        ("nan_gradient", {"optimizer": 3}, "optimizer must be a torch.optim.Optimizer, got int."),
+        ("raise_learning_rate", {"factor": 2, "optimizer": 3}, "torch.optim.Optimizer, got 3."),
+        ("nan_gradient", {"at": []}, "at must be a step or several, counted from 0, got []."),
+        ("nan_gradient", {"model": 3}, "model must be a torch.nn.Module, got 3."),
+        ("nan_gradient", {"optimizer": 3}, "optimizer must be a torch.optim.Optimizer, got 3."),
         ("nan_gradient", {"model": mlp()}, "must hold parameters of the model, got SGD with none"),
         ("nan_batch", {"at": True}, f"{STEPS} True."),
         ("nan_batch", {"at": "12"}, f"{STEPS} '12'."),
-        ("nan_weight", {"every": 0}, "every must be a number of steps from 1 on, or None, got 0."),
+        ("nan_weight", {"every": 0}, "every must be a whole number of at least 1, got 0."),
         ("nan_weight", {"value": 3.0}, "value must be nan, inf or -inf, got 3.0."),
-        ("freeze_layer", {"layer": "2", "at": 1.5}, "at must be a step from 0 on, got 1.5."),
+        ("freeze_layer", {"layer": "2", "at": 1.5}, f"{STEPS} 1.5."),
         ("freeze_layer", {"layer": "9"}, "There is no layer with trainable parameters '9'."),
         ("freeze_layer", {"layer": "1"}, "Possible: '', '0', '2', '4', '6'."),
         ("dead_layer", {"layer": "3"}, "There is no layer with a weight of its own '3'."),
@@ -61,7 +80,7 @@ def test_batches_without_labels(batch: Any, expected: str) -> None:
 
 
 def test_labels_from_no_step() -> None:
-    with pytest.raises(UsageError, match=r"at must be a step from 0 on, got -2\."):
+    with pytest.raises(UsageError, match=rf"{STEPS} -2\."):
         inject.shuffle_labels([], at=-2)
 
 
@@ -79,3 +98,44 @@ def test_a_fault_that_cannot_be_put_in_leaves_no_hooks() -> None:
     with pytest.raises(RuntimeError, match="doesn't require gradient"), fault:
         pass
     assert hooks_of(model, used) == 0
+
+
+@pytest.mark.parametrize(
+    ("batches", "options", "expected"),
+    [
+        (3, {}, "batches must be what a loop gets batches from, got 3."),
+        (torch.tensor(3), {}, "batches must be what a loop gets batches from"),
+        ({"a": 1}, {}, "batches must be what a loop gets batches from"),
+        ([], {"seed": None}, "seed must be a whole number of at least 0"),
+        ([], {"seed": 10**30}, "seed must be a whole number of at least 0"),
+        ([(torch.ones(2), torch.ones(2).to_sparse())], {}, "last item is a tensor of labels"),
+    ],
+)
+def test_labels_that_cannot_be_shuffled(
+    batches: Any, options: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        list(inject.shuffle_labels(batches, at=0, **options))
+    assert expected in str(error.value)
+
+
+def test_steps_and_seeds_may_be_numpy_s() -> None:
+    batch, options = (torch.ones(9), torch.arange(9)), {"at": np.int64(1), "seed": np.int64(3)}
+    shuffled: Any = inject.shuffle_labels([batch] * 2, **options)  # type: ignore[arg-type]
+    assert [y.tolist() == list(range(9)) for _, y in shuffled] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"name": "odd"}, "There is no fault 'odd'"),
+        ({"at": 3}, "at must be a tuple of steps, got 3."),
+        ({"layer": 3}, "layer must be a text, got 3."),
+        ({"factor": 2.0}, "nan_gradient takes no *FACTOR"),
+        ({"value": 3.0}, "value must be nan, inf or -inf, got 3.0."),
+    ],
+)
+def test_a_fault_of_one_s_own(options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError) as error:
+        inject.Fault(**{"name": "nan_gradient", "at": (1,), **options})
+    assert expected in str(error.value)

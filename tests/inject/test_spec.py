@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -68,9 +69,13 @@ def test_a_fault_as_text_does_what_the_function_does() -> None:
         ("dead_layer@3", "dead_layer needs :LAYER, as in 'dead_layer:encoder.0@500'"),
         ("dead_layer:2@3+4", "dead_layer takes no +EVERY"),
         ("freeze_layer:2@3,4", "freeze_layer lasts and takes one STEP"),
+        (None, "A fault must be NAME[:LAYER]"),
+        ("nan_gradient@" + "9" * 5000, "A fault must be NAME[:LAYER]"),
+        ("scale_gradients*nan@3", "factor must be a finite number, got nan."),
+        ("nan_weight=3@3", "value must be nan, inf or -inf, got 3.0."),
         ("shuffle_labels:2@3", "shuffle_labels takes no :LAYER"),
     ],
 )  # fmt: skip
-def test_text_that_is_no_fault_says_what_is_possible(spec: str, expected: str) -> None:
+def test_text_that_is_no_fault_says_what_is_possible(spec: Any, expected: str) -> None:
     with pytest.raises(UsageError, match=re.escape(expected)):
         inject.parse(spec)

@@ -110,7 +110,7 @@ def test_objects_pass_through_in_the_order_given() -> None:
             id="problem",
         ),
         pytest.param(
-            "default", [7], f"There is no problem 7. Possible: {NAMES}.", id="number-as-problem"
+            "default", [7], f"There is no problem '7'. Possible: {NAMES}.", id="number-as-problem"
         ),
         pytest.param(
             "default",

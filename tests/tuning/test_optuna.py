@@ -203,7 +203,9 @@ def test_a_complete_trial_is_over_unless_it_was_sick(benign: bool) -> None:
     course = {"losses": [0.5], "values": [0.25]}
     attributes = {"sickbay:course": course, "sickbay:diagnosis": {"benign": benign}}
     trial = optuna.create_trial(value=0.25, user_attrs=attributes)
-    assert read(trial).over == benign
+    found = read(trial)
+    assert found is not None
+    assert found.over == benign
 
 
 def test_the_best_trials_are_protected() -> None:

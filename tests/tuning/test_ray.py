@@ -152,7 +152,7 @@ def test_the_stopper_can_be_kept_on_disk() -> None:
     [
         ({}, "watch must be called inside a trainable that Ray Tune runs."),
         ({"mode": "maximize"}, "There is no mode 'maximize'. Possible: 'max', 'min'."),
-        ({"epochs": 0}, "epochs must be a whole number from 1 on, got 0."),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0."),
         ({"metric": ""}, "metric must be the name that epoch() is given it by"),
     ],
 )

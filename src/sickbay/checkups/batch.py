@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from sickbay.errors import UsageError
+from sickbay.printable import in_short
 from sickbay.surgery.patient import tensors_in
 
+DEEPEST = 50  # lists in lists
 LABELS = ("labels", "label", "targets", "target", "y")  # what a batch that is a dict calls them
 
 
@@ -54,9 +57,7 @@ class Batch:
             return _tensors(value, dtype)
 
         if isinstance(given, DataLoader):
-            given = next(iter(given), None)
-            if given is None:
-                raise UsageError("batch must be a DataLoader with at least one batch, got none.")
+            given = _first_of(given)
         targets = None
         if isinstance(given, tuple | list) and len(given) > 1:
             *inputs, targets = given
@@ -157,6 +158,9 @@ class Batch:
             )
         if not self.main.numel():
             raise UsageError(f"batch must have samples, got inputs of {tuple(self.main.shape)}.")
+        for each in tensors_in([*self.args, dict(self.kwargs), self.targets, self.several]):
+            if each.is_meta:
+                raise UsageError("batch must hold values, got a tensor on the meta device.")
 
     def _along(self) -> int:
         """Tell the dimension of the samples: the second where only that fits the targets."""
@@ -164,6 +168,15 @@ class Batch:
         if targets is None or not targets.ndim or len(shape) < 3 or shape[0] == targets.shape[0]:
             return 0
         return 1 if shape[1] == targets.shape[0] else 0
+
+
+def _first_of(loader: DataLoader[Any]) -> Any:
+    try:
+        return next(iter(loader))
+    except StopIteration:
+        raise UsageError("batch must be a DataLoader with at least one batch, got none.") from None
+    except Exception as error:  # its data set is the user's own
+        raise UsageError(f"The DataLoader raised {in_short(error)}.") from error
 
 
 def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
@@ -182,13 +195,24 @@ def _is_mask(value: Tensor) -> bool:
     return value.dtype == torch.bool or bool((value.isinf() | (value == 0) | (value == 1)).all())
 
 
-def _tensors(value: Any, dtype: torch.dtype) -> Any:
+def _tensors(value: Any, dtype: torch.dtype, deep: int = 0) -> Any:
     """Return a value with arrays of numbers as tensors."""
+    if deep > DEEPEST:
+        raise UsageError(f"batch must be nested at most {DEEPEST} deep, got more.")
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        made = torch.from_numpy(np.ascontiguousarray(value))
-        return made.to(dtype) if made.dtype == torch.float64 else made
+        return _tensor(value, dtype)
     if isinstance(value, dict):
-        return {name: _tensors(each, dtype) for name, each in value.items()}
+        return {name: _tensors(each, dtype, deep + 1) for name, each in value.items()}
     if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_tensors(each, dtype) for each in value)
+        return type(value)(_tensors(each, dtype, deep + 1) for each in value)
     return value
+
+
+def _tensor(array: NDArray[Any], dtype: torch.dtype) -> Tensor:
+    native = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
+    try:
+        made = torch.from_numpy(native)
+    except TypeError:  # as numbers of 128 bits
+        possible = "arrays of a type that torch has"
+        raise UsageError(f"batch must hold {possible}, got {array.dtype}.") from None
+    return made.to(dtype) if made.dtype == torch.float64 else made

@@ -56,13 +56,15 @@ class Case:
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
         self._validation = validation
         self.rigid = False  # whether only the whole batch runs
+        self.uncopied = ""  # why the model itself had to be run, "" if it did not
 
     @contextmanager
     def patient(self, *, training: bool = False) -> Iterator[nn.Module]:
         """Yield a model to do anything with: a copy, or the model itself if it cannot be copied."""
         try:
             copied = copy_of(self.model)
-        except Declined:
+        except Declined as error:
+            self.uncopied = str(error)
             with kept(self.model):
                 _set(self.model, training)
                 yield self.model

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import inspect
 import json
-import os
 import re
 import sys
 from contextlib import redirect_stdout
 from dataclasses import fields, replace
+from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from sickbay.arguments import one_of, quoted, whole
 from sickbay.checkups.examination import checkup
+from sickbay.checkups.named import called, named
 from sickbay.checkups.report import Report
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
@@ -26,7 +27,9 @@ from sickbay.reports.examined import show
 from sickbay.screen import Console, Table
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
-SHAPE = re.compile(r"(\d+(?:x\d+)*)(?::(\d+))?")
+SHAPE = re.compile(r"([0-9]{1,12}(?:x[0-9]{1,12})*)(?::([0-9]{1,18}))?")
+BATCHES = "a shape as 8x3x32x32, or 8x128:65 for tokens, or a function as package.module:function"
+MOST, DIMENSIONS = 1 << 28, 16  # numbers of a batch that is made up: a GiB
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,11 +37,11 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         Console().print(listed())
         return 0
-    if options.factory is None:
+    if not options.factory:
         raise UsageError("A checkup needs what makes the model, as package.module:function.")
     with redirect_stdout(sys.stderr):  # what the model prints would spoil JSON
         made = make(options)
-        tests = options.tests.split(",") if options.tests else None
+        tests = None if options.tests is None else options.tests.split(",")
         report = checkup(**made, tests=tests, progress=not options.quiet)
     if not report.file:
         file, line = written(named(options.factory))
@@ -49,23 +52,21 @@ def run(options: argparse.Namespace) -> int:
 
 def make(options: argparse.Namespace) -> dict[str, Any]:
     """Return what is examined: what the factory makes, and what the options add to it."""
-    made = called(options.factory)
-    if isinstance(made, nn.Module):
-        made = {"model": made}
+    given = called(options.factory)
+    made = {"model": given} if isinstance(given, nn.Module) else given
     if not isinstance(made, dict) or not isinstance(made.get("model"), nn.Module):
-        given = sorted(made) if isinstance(made, dict) else type(made).__name__
+        got = quoted(list(made)) if isinstance(made, dict) else type(made).__name__
         raise UsageError(
             f"{options.factory} must return a model, or a dict with 'model' and any of "
-            f"{', '.join(PARTS[1:])}; got {given}."
+            f"{', '.join(PARTS[1:])}; got {got}."
         )
-    for name in made:
-        if name not in PARTS:
-            raise unknown("part of a checkup", name, PARTS)
-    if options.batch:
-        made["batch"] = batch_of(options.batch)
-    if options.loss:
-        made["loss"] = called(options.loss) if _is_class(options.loss) else named(options.loss)
-    return made | ({"task": options.task} if options.task else {})
+    parts = {one_of("part of a checkup", name, PARTS): value for name, value in made.items()}
+    if options.batch is not None:
+        parts["batch"] = batch_of(options.batch)
+    if options.loss is not None:
+        loss = named(options.loss)
+        parts["loss"] = called(options.loss) if isinstance(loss, type) else loss
+    return parts | ({} if options.task is None else {"task": options.task})
 
 
 def print_out(report: Report, options: argparse.Namespace) -> None:
@@ -110,49 +111,18 @@ def batch_of(text: str) -> Any:
     """
     match = SHAPE.fullmatch(text)
     if match is None:
+        if ":" not in text or not text[0].isidentifier():
+            raise UsageError(f"--batch must be {BATCHES}, got {text!r}.")
         return called(text)
     shape = tuple(map(int, match[1].split("x")))
+    if not 0 < prod(shape) <= MOST or len(shape) > DIMENSIONS:
+        possible = f"1 to {MOST:,} numbers in at most {DIMENSIONS} dimensions"
+        raise UsageError(f"--batch must have {possible}, got {text!r}.")
     generator = torch.Generator().manual_seed(0)
     made: Tensor
     if match[2]:
-        made = torch.randint(int(match[2]), shape, generator=generator)
+        below = whole(f"The number of tokens in --batch {text!r}", int(match[2]), least=1)
+        made = torch.randint(below, shape, generator=generator)
     else:
         made = torch.randn(shape, generator=generator)
     return made
-
-
-def called(name: str) -> Any:
-    """Return what a named function returns, or the named thing itself if it is none."""
-    found = named(name)
-    if not callable(found) or isinstance(found, nn.Module):
-        return found
-    try:
-        return found()
-    except Exception as error:
-        raise UsageError(f"{name} raised {type(error).__name__}: {error}") from error
-
-
-def named(name: str) -> Any:
-    """Return what is called `package.module:name`."""
-    module, colon, path = name.partition(":")
-    if not colon or not module or not path:
-        raise UsageError(f"A function is named as package.module:function, got {name!r}.")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
-            raise
-        raise UsageError(f"There is no module {error.name!r} here ({os.getcwd()}).") from None
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise unknown(
-                f"name in {module}", part, (each for each in dir(found) if each[0] != "_")
-            )
-        found = getattr(found, part)
-    return found
-
-
-def _is_class(name: str) -> bool:
-    return isinstance(named(name), type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from inspect import isabstract
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,8 @@ from torch import nn
 from torch.nn.parameter import UninitializedParameter
 from torch.utils.data import DataLoader
 
+from sickbay import arguments
+from sickbay.arguments import wrong
 from sickbay.chance import Chance, generators_of
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
@@ -21,8 +24,8 @@ from sickbay.checkups.keeping import as_usual, copied
 from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
-from sickbay.errors import UsageError, unknown
-from sickbay.screen import Console, Progress
+from sickbay.errors import UsageError
+from sickbay.screen import Progress, Screen
 from sickbay.tasks import TASKS, Task
 
 Test = str | Statement | type[Statement]
@@ -73,13 +76,13 @@ def checkup(
         ['output_fits_the_loss']
     """
     check_model(model)
-    if task is not None and (task not in TASKS or not task):
-        raise unknown("task", task, filter(None, TASKS))
-    if isinstance(loss, type):
-        raise UsageError(f"loss must be a function of outputs and targets, got the class {loss!r}.")
-    if loss is not None and not callable(loss):
-        raise UsageError(f"loss must be a function of outputs and targets, got {loss!r}.")
-    chosen = choose(tests)
+    check_loss(loss)
+    if optimizer is not None and not isinstance(optimizer, torch.optim.Optimizer):
+        raise wrong("optimizer", "a torch.optim.Optimizer or None", optimizer)
+    if task is not None:
+        arguments.one_of("task", task, filter(None, TASKS))
+    arguments.flag("progress", progress)
+    seed, chosen = arguments.seed(seed), choose(tests)
     dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
     own = set[torch.Generator]().union(*map(generators_of, loaders))
@@ -101,32 +104,28 @@ def choose(tests: Tests) -> list[Statement]:
     """Return the tests that are asked for."""
     if tests is None:
         return [each() for each in EVERY if not each.optional]
-    if isinstance(tests, str | Statement | type):
-        tests = [tests]
-    tests = list(tests)
-    if not tests:
+    listed = [tests] if isinstance(tests, str | Statement | type) else tests
+    given = arguments.iterable("tests", listed, "names of tests or tests themselves")
+    chosen = [test for each in given for test in _chosen(each)]
+    if not chosen:
         raise UsageError("tests must name at least one test, got none; leave it out for the usual.")
+    return list({each.name(): each for each in chosen}.values())  # one named twice runs once
+
+
+def _chosen(test: object) -> list[Statement]:
+    """Return the tests that one name stands for."""
+    if isinstance(test, Statement):
+        return [test]
+    if isinstance(test, type) and issubclass(test, Statement) and not isabstract(test):
+        return [test()]
     known = {each.name(): each for each in EVERY}
-    chosen: list[Statement] = []
-    for each in tests:
-        if isinstance(each, Statement):
-            chosen.append(each)
-        elif isinstance(each, type) and issubclass(each, Statement):
-            chosen.append(each())
-        elif each == "all":
-            chosen += [kind() for kind in EVERY]
-        elif each in known:
-            chosen.append(known[each]())
-        else:
-            raise unknown("test", each, [*known, "all"])
-    return list(
-        {each.name(): each for each in chosen}.values()
-    )  # one that is named twice runs once
+    name = arguments.one_of("test", test, [*known, "all"])
+    return [kind() for kind in EVERY] if name == "all" else [known[name]()]
 
 
 def examined(case: Case, tests: Sequence[Statement], progress: bool) -> Iterable[Result]:
     """Yield the result of each test; show on a terminal how far it is."""
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     shown = progress and console.is_terminal
     with Progress(console=console, transient=True, disable=not shown) as bar:
         running = bar.add_task("checkup", total=len(tests))
@@ -148,16 +147,37 @@ def result_of(test: Statement, case: Case) -> Result:
     except (MemoryError, torch.cuda.OutOfMemoryError):
         result = test.skipped("there is too little memory for it")
     except Exception as error:
-        said = str(error).strip().splitlines()
-        last = f": {said[-1]}" if said else ""
-        result = test.fails(f"it raised {type(error).__name__}{last}")
+        result = test.fails(f"it raised {last_line(error)}")
     return replace(result, seconds=perf_counter() - start)
+
+
+def last_line(error: Exception) -> str:
+    r"""Return an error with the last line of what it says, which mostly is what matters.
+
+    >>> last_line(ValueError("given:\n  3\nwanted: 2"))
+    'ValueError: wanted: 2'
+    """
+    try:
+        said = str(error).strip().splitlines()
+    except Exception:  # somebody's own error that cannot be told
+        said = []
+    return f"{type(error).__name__}{f': {said[-1]}' if said else ''}"
+
+
+def check_loss(loss: object) -> None:
+    """Say so if this is no loss."""
+    possible = "a function of outputs and targets, or None"
+    if isinstance(loss, type):
+        raise UsageError(f"loss must be {possible}, got the class {loss.__name__}: make one of it.")
+    if loss is not None and not callable(loss):
+        raise wrong("loss", possible, loss)
 
 
 def check_model(model: nn.Module) -> None:
     """Say so if a model cannot be examined at all."""
     if isinstance(model, type):
-        raise UsageError(f"model must be a torch.nn.Module, got the class: make one of {model!r}.")
+        given = f"the class {model.__name__}: make one of it"
+        raise UsageError(f"model must be a torch.nn.Module, got {given}.")
     if not isinstance(model, nn.Module):
         raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
     for name, each in model.named_parameters():
@@ -172,6 +192,8 @@ def check_model(model: nn.Module) -> None:
 def untested(case: Case) -> tuple[str, ...]:
     """Say what could not be examined for lack of something."""
     notes = []
+    if case.uncopied:
+        notes.append(f"the model itself was run, and put back afterwards. {case.uncopied}")
     if case.made_up:
         notes.append(f"the inputs were made up from {case.made_up}: nothing is said about the data")
     if not case.has_targets:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sickbay import __version__
 from sickbay.chart.format import to_json
 from sickbay.findings import SEVERITIES, Severity
+from sickbay.printable import one_line
 from sickbay.reports.sarif import sarif
 
 Outcome = Literal["passed", "failed", "skipped"]
@@ -48,7 +49,7 @@ class Result:
         return self.test.replace("_", " ")
 
     def __str__(self) -> str:
-        return f"{self.outcome}  {self.title}: {self.message}"
+        return f"{self.outcome}  {self.title}: {one_line(self.message)}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.inject.injection import Injection, When, check_factor
+from sickbay.arguments import number
+from sickbay.inject.injection import Injection, When
 from sickbay.inject.places import check_model, check_value, spoilt, trainable
 
 
@@ -33,7 +34,7 @@ def scale_gradients(
         every: Again every so many steps after the first.
         layers: A layer or several, named as in `named_modules`; all if not given.
     """
-    factor = check_factor(factor)
+    factor = number("factor", factor)
     parameters = trainable(check_model(model, optimizer), layers)
     return _OnGradients(
         optimizer, When.at_steps(at, every), parameters, lambda gradient: gradient * factor

@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.errors import UsageError
+from sickbay.arguments import whole, wrong
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,12 @@ class When:
     @classmethod
     def at_steps(cls, at: int | Sequence[int], every: int | None = None) -> When:
         """Return when it is `at` these steps, and `every` so many after the first."""
-        steps = tuple(at) if isinstance(at, Sequence) and not isinstance(at, str) else (at,)
-        if not steps or not all(is_whole(step, least=0) for step in steps):
-            raise UsageError(f"at must be a step from 0 on, or a list of them, got {at!r}.")
-        if every is not None and not is_whole(every, least=1):
-            raise UsageError(f"every must be a number of steps from 1 on, or None, got {every!r}.")
-        return cls(steps, every)
+        return cls(steps_of(at), None if every is None else whole("every", every, least=1))
 
     @classmethod
     def from_step(cls, at: int) -> When:
         """Return when it is `at` this step and all after it."""
-        if not is_whole(at, least=0):
-            raise UsageError(f"at must be a step from 0 on, got {at!r}.")
-        return cls((at,), lasting=True)
+        return cls((whole("at", at, least=0),), lasting=True)
 
     def due(self, step: int) -> bool:
         first = min(self.at)
@@ -130,24 +123,16 @@ class ModelHook:
         return getattr, (nullcontext(), "__exit__")
 
 
-def is_whole(value: object, least: int) -> bool:
-    """Tell whether this is a whole number that is large enough; True and False are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def steps_of(at: object) -> tuple[int, ...]:
+    """Return one step or several."""
+    several = isinstance(at, Sequence) and not isinstance(at, str | bytes)
+    if several and not at:
+        raise wrong("at", "a step or several, counted from 0", at)
+    return tuple(whole("at", each, least=0) for each in (at if several else [at]))  # type: ignore[attr-defined]
 
 
 def check_optimizer(optimizer: object) -> Optimizer:
     """Return the optimizer, or say that it is none."""
     if not isinstance(optimizer, Optimizer):
-        raise UsageError(
-            f"optimizer must be a torch.optim.Optimizer, got {type(optimizer).__name__}."
-        )
+        raise wrong("optimizer", "a torch.optim.Optimizer", optimizer)
     return optimizer
-
-
-def check_factor(factor: object, above: float = -torch.inf) -> float:
-    """Return the factor as a number, or say what it must be."""
-    is_number = isinstance(factor, int | float) and not isinstance(factor, bool)
-    if not is_number or not above < float(factor) < torch.inf:  # type: ignore[arg-type]
-        rule = "a finite number" + (f" above {above:g}" if above > -torch.inf else "")
-        raise UsageError(f"factor must be {rule}, got {factor!r}.")
-    return float(factor)  # type: ignore[arg-type]

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
+from sickbay.arguments import number
 from sickbay.errors import UsageError
-from sickbay.inject.injection import Injection, ModelHook, When, check_factor
+from sickbay.inject.injection import Injection, ModelHook, When
 from sickbay.inject.places import check_model, check_value, rebuilt, spoilt
 
 
@@ -51,7 +52,7 @@ def scale_inputs(model: nn.Module, optimizer: Optimizer, factor: float, *, at: i
         factor: What all floating-point inputs are multiplied by.
         at: The first step, counted from 0 when the block begins.
     """
-    factor = check_factor(factor)
+    factor = number("factor", factor)
     return _OnInputs(
         model, optimizer, When.from_step(at), lambda tensors: [each * factor for each in tensors]
     )

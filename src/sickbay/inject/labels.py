@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sickbay import arguments
 from sickbay.errors import UsageError
 from sickbay.inject.injection import When
 from sickbay.inject.places import rebuilt
@@ -29,7 +30,8 @@ def shuffle_labels(batches: Iterable[Any], *, at: int, seed: int = 0) -> Shuffle
     >>> [y.equal(batch[1]) for x, y in shuffle_labels([batch] * 3, at=1)]
     [True, False, False]
     """
-    return ShuffledLabels(batches, When.from_step(at), seed)
+    arguments.iterable("batches", batches, "what a loop gets batches from")
+    return ShuffledLabels(batches, When.from_step(at), arguments.seed(seed))
 
 
 class ShuffledLabels:
@@ -63,7 +65,7 @@ class ShuffledLabels:
         if not isinstance(batch, tuple | list) or len(batch) < 2:
             raise UsageError(f"{rule}, got {type(batch).__name__}.")
         *others, labels = batch
-        if not isinstance(labels, Tensor) or not labels.ndim:
+        if not isinstance(labels, Tensor) or not labels.ndim or labels.layout is not torch.strided:
             raise UsageError(f"{rule}, got {type(labels).__name__}.")
         order = torch.randperm(len(labels), generator=self._generator).to(labels.device)
         return rebuilt(batch, [*others, labels[order]])

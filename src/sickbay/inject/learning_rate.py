@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.inject.injection import Injection, When, check_factor
+from sickbay.arguments import number
+from sickbay.inject.injection import Injection, When
 
 
 def raise_learning_rate(optimizer: Optimizer, factor: float, *, at: int) -> Injection:
@@ -24,7 +25,7 @@ def raise_learning_rate(optimizer: Optimizer, factor: float, *, at: int) -> Inje
         factor: What the learning rate is multiplied by, above 0.
         at: The first step, counted from 0 when the block begins.
     """
-    return _OnLearningRate(optimizer, When.from_step(at), check_factor(factor, above=0))
+    return _OnLearningRate(optimizer, When.from_step(at), number("factor", factor, above=0))
 
 
 class _OnLearningRate(Injection):

@@ -12,11 +12,15 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.errors import UsageError, unknown
+from sickbay import arguments
+from sickbay.arguments import one_of, text, wrong
+from sickbay.errors import UsageError
 from sickbay.inject.gradients import freeze_layer, nan_gradient, scale_gradients
+from sickbay.inject.injection import When
 from sickbay.inject.inputs import nan_batch, scale_inputs
 from sickbay.inject.labels import shuffle_labels
 from sickbay.inject.learning_rate import raise_learning_rate
+from sickbay.inject.places import check_value
 from sickbay.inject.weights import dead_layer, nan_weight
 
 FAULTS: Mapping[str, Callable[..., Any]] = {
@@ -30,7 +34,7 @@ FAULTS: Mapping[str, Callable[..., Any]] = {
 GRAMMAR = "NAME[:LAYER][*FACTOR][=VALUE]@STEP[,STEP...][+EVERY]"
 PATTERN = re.compile(
     r"(?P<name>\w+)(:(?P<layer>[^*=@]+))?(\*(?P<factor>[^=@]+))?(=(?P<value>[^@]+))?"
-    r"@(?P<at>\d+(,\d+)*)(\+(?P<every>\d+))?"
+    r"@(?P<at>[0-9]{1,18}(,[0-9]{1,18})*)(\+(?P<every>[0-9]{1,18}))?"
 )
 MARKS = {"layer": ":LAYER", "factor": "*FACTOR", "value": "=VALUE", "every": "+EVERY"}
 
@@ -45,6 +49,19 @@ class Fault:
     layer: str | None = None
     factor: float | None = None
     value: float | None = None
+
+    def __post_init__(self) -> None:
+        one_of("fault", self.name, FAULTS)
+        if not isinstance(self.at, tuple):
+            raise wrong("at", "a tuple of steps", self.at)
+        When.at_steps(self.at, self.every)
+        if self.layer is not None:
+            text("layer", self.layer)
+        if self.factor is not None:
+            arguments.number("factor", self.factor)
+        if self.value is not None:
+            check_value(self.value)
+        check_parts(self)
 
     def into(self, model: nn.Module, optimizer: Optimizer) -> AbstractContextManager[Any]:
         """Return the context manager that puts the fault into the training of a model.
@@ -93,12 +110,13 @@ def parse(spec: str) -> Fault:
     >>> print(parse("dead_layer:encoder.0@100"), parse("nan_gradient=inf@50,70"))
     dead_layer:encoder.0@100 nan_gradient=inf@50,70
     """
+    if not isinstance(spec, str):
+        raise wrong("A fault", GRAMMAR, spec)
     parts, name = PATTERN.fullmatch(spec), re.split(r"\W", spec)[0]
-    if name not in FAULTS:
-        raise unknown("fault", name, FAULTS)
+    one_of("fault", name, FAULTS)
     if parts is None:
         raise UsageError(f"A fault must be {GRAMMAR}, as in {example(name)}, got {spec!r}.")
-    fault = Fault(
+    return Fault(
         name,
         at=tuple(map(int, parts["at"].split(","))),
         every=None if parts["every"] is None else int(parts["every"]),
@@ -106,21 +124,19 @@ def parse(spec: str) -> Fault:
         factor=number(spec, "FACTOR", parts["factor"]),
         value=number(spec, "VALUE", parts["value"]),
     )
-    check_parts(fault, spec)
-    return fault
 
 
-def number(spec: str, what: str, text: str | None) -> float | None:
+def number(spec: str, what: str, given: str | None) -> float | None:
     """Return a part of the text as a number, if it is there."""
     try:
-        return None if text is None else float(text)
+        return None if given is None else float(given)
     except ValueError:
-        raise UsageError(f"{what} must be a number, got {text!r} in {spec!r}.") from None
+        raise UsageError(f"{what} must be a number, got {given!r} in {spec!r}.") from None
 
 
-def check_parts(fault: Fault, spec: str) -> None:
+def check_parts(fault: Fault) -> None:
     """Say so if the fault has parts that do not belong to it, or lacks one."""
-    name, wanted = fault.name, signature(FAULTS[fault.name]).parameters
+    name, spec, wanted = fault.name, str(fault), signature(FAULTS[fault.name]).parameters
     for part, mark in MARKS.items():
         parameter = wanted.get(part) or wanted.get(f"{part}s")
         given = getattr(fault, part) is not None

@@ -5,7 +5,7 @@ from inspect import isabstract
 from math import inf
 
 from sickbay import problems as listed
-from sickbay.errors import UsageError, unknown
+from sickbay.arguments import one_of, wrong
 from sickbay.problems import (
     AbnormalData,
     AbnormalGradient,
@@ -148,19 +148,14 @@ def choose(
     >>> [problem.name() for problem in choose(problems=["non_finite", DyingRelu(share=0.9)])]
     ['non_finite', 'dying_relu']
     """
-    if not isinstance(profile, str) or profile not in PROFILES:
-        raise unknown("profile", profile, PROFILES)
-    tuned = {problem.name(): problem for problem in PROFILES[profile]}
+    tuned = {each.name(): each for each in PROFILES[one_of("profile", profile, PROFILES)]}
     if problems is None:
         return PROFILES[profile]
     if isinstance(problems, str) or not isinstance(problems, Sequence):
-        raise UsageError(f"problems must be a list of names or Problem objects, got {problems!r}.")
-    chosen = []
-    for each in problems:
-        if isinstance(each, Problem):
-            chosen.append(each)
-        elif isinstance(each, str) and each in EVERY:
-            chosen.append(tuned.get(each) or EVERY[each]())
-        else:
-            raise unknown("problem", each, EVERY)
-    return tuple(chosen)
+        raise wrong("problems", "a list of names or Problem objects", problems)
+    return tuple(
+        each
+        if isinstance(each, Problem)
+        else tuned.get(name := one_of("problem", each, EVERY)) or EVERY[name]()
+        for each in problems
+    )

@@ -25,7 +25,7 @@ from sickbay.repairs.plain import plain
 from sickbay.repairs.records import Record, Weights, fitting
 from sickbay.repairs.report import Report
 from sickbay.reports import terminal
-from sickbay.screen import Console, Text
+from sickbay.screen import Console, Screen, Text
 
 ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.json"
 SECONDS = 10.0  # between two times that the best weights of an attempt under way are kept
@@ -57,7 +57,7 @@ class Journal:
         total: int | None,
         console: Console | None,
     ) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Screen(stderr=True)
         self._quiet = total is None
         self.path = None if path is None else _folder(path, resume)
         self.bar = Bar(total or 0, self._console, self._quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from sickbay.printable import one_line
 from sickbay.reports.terminal import SIGNS
 from sickbay.screen import Console, Text
 
@@ -28,17 +29,15 @@ def show(report: Report, console: Console) -> None:
         console.print(_line(result), soft_wrap=True)
         for more in _rest(result):
             console.print(Text(more, style="dim"), soft_wrap=True)
-    for line in _inapplicable(report):
+    for line in [*_inapplicable(report), *(f"· {one_line(each)}" for each in report.untested)]:
         console.print(Text(line, style="dim"), soft_wrap=True)
-    for note in report.untested:
-        console.print(Text(f"· {note}", style="dim"), soft_wrap=True)
     console.print(_summary(report))
 
 
 def _line(result: Result) -> Text:
     failed = result.outcome == "failed"
     sign, style = SIGNS[result.severity] if failed else PASSED
-    line = Text(f"{sign} {result.title}: {result.message}")
+    line = Text(f"{sign} {result.title}: {one_line(result.message)}")
     line.stylize(style, 0, 1)
     if failed:
         line.stylize(style, 2, 2 + len(result.title))
@@ -49,7 +48,7 @@ def _inapplicable(report: Report) -> list[str]:
     """Return a line for each reason why tests do not apply."""
     by: dict[str, list[str]] = {}
     for result in report.skipped:
-        by.setdefault(result.message, []).append(result.title)
+        by.setdefault(one_line(result.message), []).append(result.title)
     return [
         f"- {why}: no test of {', '.join(repr(each) for each in names)}"
         for why, names in by.items()
@@ -62,7 +61,9 @@ def _rest(result: Result) -> list[str]:
     lines = [f"  why  {result.reason}"] if result.reason else []
     if len(result.layers) > 1:
         more = len(result.layers) - NAMED
-        names = ", ".join(result.layers[:NAMED]) + (f" and {more} more" if more > 0 else "")
+        names = ", ".join(map(one_line, result.layers[:NAMED])) + (
+            f" and {more} more" if more > 0 else ""
+        )
         lines.append(f"  in   {names}")
     return [*lines, f"  try  {result.remedy}"] if result.remedy else lines
 
@@ -71,6 +72,6 @@ def _summary(report: Report) -> Text:
     seconds = sum(each.seconds for each in report.results)
     counts = f"{len(report.failed)} failed, {len(report.passed)} passed"
     skipped = f", {len(report.skipped)} do not apply" if report.skipped else ""
-    line = Text(f"{report.model}: {counts}{skipped} ({seconds:.1f} s)")
+    line = Text(f"{one_line(report.model)}: {counts}{skipped} ({seconds:.1f} s)")
     line.stylize("bold red" if report.failed else "bold green")
     return line

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sickbay.errors import UsageError
+from sickbay.files import unwritable
+from sickbay.printable import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from sickbay.tuning.board import Tally
     from sickbay.tuning.calibration import Calibration
@@ -40,7 +43,7 @@ def plot_replays(replays: Sequence[Replay], path: Path) -> None:
     places = figure.subplots(len(replays), squeeze=False)[:, 0]
     for axes, replay in zip(places, replays, strict=True):
         _bars(axes, replay)
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 def plot_calibration(calibration: Calibration, path: Path) -> None:
@@ -61,7 +64,15 @@ def plot_calibration(calibration: Calibration, path: Path) -> None:
     axes.set(xlabel="lost of the best 10 % of the trials (%)", ylabel="time saved (%)")
     axes.set(xlim=(-2, None), ylim=(0, 100), title="Time saved, and good trials lost")
     axes.legend(loc="lower right")
-    figure.savefig(path, dpi=120)
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a drawing, or say that it cannot be written."""
+    try:
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def _bars(axes: Axes, replay: Replay) -> None:
@@ -74,7 +85,8 @@ def _bars(axes: Axes, replay: Replay) -> None:
         lost = f"{each.lost_of_ten} of the best 10 lost"
         text = f" {len(each.ended)} of {len(search.trials)} ended, {lost}"
         axes.text(shares[place], place, text, va="center", fontsize=8)
-    axes.set(title=search.name, xlabel="time saved (%)", xlim=(0, 150), xticks=range(0, 101, 20))
+    axes.set_title(one_line(search.name), parse_math=False)
+    axes.set(xlabel="time saved (%)", xlim=(0, 150), xticks=range(0, 101, 20))
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sickbay.reports.plots import LOST, SAVED, check_plot
+from sickbay.reports.plots import LOST, SAVED, check_plot, save
 
 
 def plot_range(
@@ -31,4 +31,4 @@ def plot_range(
     axes.set(xscale="log", xlabel="learning rate", ylabel="loss", ylim=(min(0, known[0]), top))
     if chosen or suggested:
         axes.legend()
-    figure.savefig(path, dpi=120)
+    save(figure, path)

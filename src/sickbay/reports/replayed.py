@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sickbay.printable import one_line
 from sickbay.screen import Table, Text
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def heading(replay: Replay, profile: str) -> str:
     cut = sum(len(each.epochs) < (each.setup.epochs or 0) for each in search.trials)
     short = f"\n{cut} of them have not run all their epochs: what that saved is not in it."
     return (
-        f"{search.name}: {len(search.trials)} trials, {duration(search.seconds)}; "
-        f"{search.metric}, {better} is better; profile {profile}{few}{short if cut else ''}"
+        f"{one_line(search.name)}: {len(search.trials)} trials, {duration(search.seconds)}; "
+        f"{one_line(search.metric)}, {better} is better; profile {profile}"
+        f"{few}{short if cut else ''}"
     )
 
 
@@ -80,7 +82,7 @@ def folds(calibration: Calibration) -> Table:
         table.add_column(head, justify="right")
     for fold in calibration.folds:
         row = *_tally(fold.before), *_tally(fold.after)
-        table.add_row(fold.name, str(fold.trials), *row)
+        table.add_row(Text(one_line(fold.name)), str(fold.trials), *row)
     table.add_section()
     count = str(sum(fold.trials for fold in calibration.folds))
     row = *_tally(calibration.before), *_tally(calibration.held_out)
@@ -132,7 +134,8 @@ def _row(ended: Ended) -> tuple[str, ...]:
     values = f"{ended.reached:.4g}", f"{ended.kept:.4g}"
     finding = ended.finding
     place, epoch = str(ended.place), str(ended.epoch)
-    return ended.trial, place, *values, epoch, lost, finding.problem, finding.message
+    told = map(one_line, (finding.problem, finding.message))
+    return one_line(ended.trial), place, *values, epoch, lost, *told
 
 
 def _tally(tally: Tally) -> tuple[str, str]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sickbay.arguments import folder
 from sickbay.errors import UsageError
+from sickbay.files import unwritable
+from sickbay.printable import one_line
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.reports import plots, replayed
-from sickbay.screen import Console, Progress
+from sickbay.screen import Console, Progress, escape
 from sickbay.tuning import summary
 from sickbay.tuning.calibration import calibrate
 from sickbay.tuning.reading import read
@@ -29,18 +33,36 @@ EXPLAINED = (
 def run(options: Namespace) -> None:
     """Judge the searches again, or calibrate by them, and show what comes of it."""
     problems = with_settings(choose(options.profile), options.settings)
-    if options.plot:
-        plots.check_plot(Path(options.plot))
-    for file in filter(None, (options.json, options.plot)):
-        if not Path(file).absolute().parent.is_dir():
-            raise UsageError(f"The folder of {file!r} must be there, and is not.")
+    _check_targets(options)
     searches = [
         read(source, options.metric, options.direction, options.study) for source in options.sources
     ]
     act = _calibrate if options.calibrate else _replay
     told = act(options, searches, problems)
-    if options.json:
-        Path(options.json).write_text(json.dumps(told, indent=2) + "\n")
+    if options.json is not None:
+        _write(Path(options.json), json.dumps(told, indent=2) + "\n")
+
+
+def _check_targets(options: Namespace) -> None:
+    """Say so, before the work begins, if what comes of it cannot be written."""
+    for name, file in (("--json", options.json), ("--plot", options.plot)):
+        if file is None:
+            continue
+        path = folder(name, file)
+        if not os.path.isdir(path.parent):
+            raise UsageError(f"The folder of {file!r} must be there, and is not.")
+        place = path if os.path.lexists(path) else path.parent
+        if os.path.isdir(path) or not os.access(place, os.W_OK):
+            raise UsageError(f"{name} must be a file that can be written, got {file!r}.")
+    if options.plot is not None:
+        plots.check_plot(Path(options.plot))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def _replay(options: Namespace, searches: Sequence[Search], problems: Sequence[Problem]) -> Any:
@@ -52,22 +74,22 @@ def _replay(options: Namespace, searches: Sequence[Search], problems: Sequence[P
     console = Console()
     for each in replays:
         _show(console, each, options)
-    if options.plot:
+    if options.plot is not None:
         plots.plot_replays(replays, Path(options.plot))
     return [summary.of_replay(each) for each in replays]
 
 
 def _show(console: Console, judged: Replay, options: Namespace) -> None:
-    console.print(replayed.heading(judged, options.profile), soft_wrap=True, highlight=False)
+    _say(console, replayed.heading(judged, options.profile))
     console.print(replayed.indicators(judged))
     for trouble in judged.troubles:
-        console.print(f"{trouble}; it was left out there.", soft_wrap=True, highlight=False)
+        _say(console, f"{one_line(trouble)}; it was left out there.")
     listed = (*judged.alone, judged.together) if options.trials else (judged.together,)
     for each in listed:
         if each.ended:
             hidden = not options.trials and len(each.ended) > replayed.SHOWN
             more = f", the best {replayed.SHOWN} of them; --trials lists all" if hidden else ""
-            console.print(f"\n{len(each.ended)} ended, {each.name}{more}:", highlight=False)
+            _say(console, f"\n{len(each.ended)} ended, {each.name}{more}:")
             console.print(replayed.ended_trials(each, console.width, options.trials))
     console.print()
 
@@ -76,16 +98,19 @@ def _calibrate(options: Namespace, searches: Sequence[Search], problems: Sequenc
     with _progress() as progress:
         result = calibrate(searches, problems, _track(progress))
     console = Console()
-    names = ", ".join(search.name for search in searches)
-    console.print(
-        f"Profile {options.profile}, calibrated by {names}: {EXPLAINED}\n", highlight=False
-    )
+    names = ", ".join(one_line(search.name) for search in searches)
+    _say(console, f"Profile {options.profile}, calibrated by {names}: {EXPLAINED}\n")
     console.print(replayed.folds(result))
     told = replayed.recommended(result, changes(result.profile, result.problems))
-    console.print(f"\n{told}", soft_wrap=True, highlight=False)
-    if options.plot:
+    _say(console, f"\n{told}")
+    if options.plot is not None:
         plots.plot_calibration(result, Path(options.plot))
     return summary.of_calibration(result)
+
+
+def _say(console: Console, text: str) -> None:
+    """Print a text as it is: names in it may look like markup."""
+    console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def _progress() -> Progress:
@@ -98,7 +123,7 @@ def _track(progress: Progress) -> Callable[[str, int], Callable[[], object]]:
     def begin(what: str, total: int) -> Callable[[], object]:
         for task in progress.task_ids:
             progress.update(task, visible=False)
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(escape(one_line(what)), total=total)
         return lambda: progress.advance(task)
 
     return begin

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sickbay.arguments import flag, several, text, wrong
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -30,8 +31,10 @@ class Judge:
     def __init__(
         self, problems: Sequence[Problem], metric: str, maximize: bool, guard: Guard
     ) -> None:
-        self._problems, self._guard = problems, guard
-        self._metric, self._maximize = metric, maximize
+        if not isinstance(guard, Guard):
+            raise wrong("guard", "a Guard", guard)
+        self._problems, self._guard = several("problems", problems, Problem, "problems"), guard
+        self._metric, self._maximize = text("metric", metric), flag("maximize", maximize)
 
     def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""

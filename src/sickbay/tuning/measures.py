@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from math import inf, isfinite, nan
 from typing import TypeAlias
 
+from sickbay.arguments import flag, iterable, number, real, wrong
+
+PAIRS = "pairs of seconds and a value"
 Curve: TypeAlias = Iterable[tuple[float, float]]  # seconds since the start, and the value then
 
 
@@ -32,8 +35,9 @@ def top10_hit_ratio(
     >>> top10_hit_ratio([0.1, 0.4], [0.2, 0.3], maximize=False)
     0.5
     """
-    sign = 1 if maximize else -1
-    ours, theirs = ([sign * each for each in side if isfinite(each)] for side in (method, baseline))
+    sign = 1 if flag("maximize", maximize) else -1
+    given = _numbers("method", method), _numbers("baseline", baseline)
+    ours, theirs = ([sign * each for each in side if isfinite(each)] for side in given)
     ranked = sorted([*ours, *theirs], reverse=True)[:10]
     if not ranked:
         return nan
@@ -69,8 +73,8 @@ def time_saving_for_baseline_accuracy(
     >>> time_saving_for_baseline_accuracy([(15, 0.6), (30, 0.79)], baseline)
     0.0
     """
-    ours, theirs = list(method), list(baseline)
-    sign = 1 if maximize else -1
+    sign = 1 if flag("maximize", maximize) else -1
+    ours, theirs = _curve("method", method), _curve("baseline", baseline)
     best = sign * max((sign * value for _, value in theirs if isfinite(value)), default=nan)
     given = max((seconds for seconds, _ in theirs), default=0.0)
     if not isfinite(best) or given <= 0:
@@ -86,8 +90,22 @@ def seconds_to_reach(curve: Curve, goal: float, maximize: bool = True) -> float:
 
     >>> curve = [(10, 0.5), (20, 0.7), (40, 0.8)]
     >>> seconds_to_reach(curve, 0.7), seconds_to_reach(curve, 0.9)
-    (20, inf)
+    (20.0, inf)
     """
-    sign = 1 if maximize else -1
-    there = (seconds for seconds, value in curve if isfinite(value) and sign * (value - goal) >= 0)
-    return min(there, default=inf)
+    sign = 1 if flag("maximize", maximize) else -1
+    goal = number("goal", goal, infinite=True)
+    pairs = [pair for pair in _curve("curve", curve) if isfinite(pair[1])]
+    return min((seconds for seconds, value in pairs if sign * (value - goal) >= 0), default=inf)
+
+
+def _numbers(name: str, given: Iterable[float]) -> list[float]:
+    return [real(name, each) for each in iterable(name, given, "numbers")]
+
+
+def _curve(name: str, given: Curve) -> list[tuple[float, float]]:
+    pairs = []
+    for each in iterable(name, given, PAIRS):
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise wrong(name, PAIRS, each)
+        pairs.append((number(f"seconds of {name}", each[0]), real(name, each[1])))
+    return pairs

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_LZMA, ZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sickbay.chart.format import from_json, to_json
+from sickbay.arguments import folder, number, one_of, whole, wrong
+from sickbay.chart.format import to_json
+from sickbay.errors import UsageError
+from sickbay.fields import LARGEST, mapping, revived, sequence
+from sickbay.files import parsed, unreadable
 from sickbay.readings import COLUMN, STATISTICS, Kind, Setup, Table
+from sickbay.tuning.packed import Array, members, packed, unpacked
 from sickbay.tuning.recorded import Epoch, Recorded
 
 KINDS: tuple[Kind, ...] = ("gradient", "weight", "activation")
@@ -23,9 +26,7 @@ COLUMNS = {  # what the indicators read
     "weight": ("norm", "nonfinite", "update_ratio"),
     "activation": ("variance", "zeros", "nonfinite", "dead_units"),
 }
-DROPPED = 13  # of the 23 bits of a fraction, in tables
-
-Array = NDArray[np.float32]
+MEMBERS = ("pool.json", "scalars.npy", *(f"{kind}.npy" for kind in KINDS))
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Pool:
     task: str
     about: dict[str, Any]
     trials: Sequence[Recorded]
+    damaged: tuple[str, ...] = ()  # why trials were left out, one by one
 
 
 def save(pool: Pool, path: Path) -> None:
@@ -47,45 +49,106 @@ def save(pool: Pool, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with ZipFile(path, "w", ZIP_LZMA) as file:
         file.writestr("pool.json", json.dumps(head))
-        file.writestr("scalars.npy", _packed(np.array(rows, np.float32).ravel(), 0))
+        file.writestr("scalars.npy", packed(np.array(rows, np.float32).ravel(), 0))
         for kind in KINDS:
             tables = [table for each in epochs for table in each.tables if table.kind == kind]
             cells = [np.zeros(0, np.float32), *map(_cells, tables)]
-            file.writestr(f"{kind}.npy", _packed(np.concatenate(cells)))
+            file.writestr(f"{kind}.npy", packed(np.concatenate(cells)))
 
 
 def load(path: Path) -> Pool:
-    """Read a pool."""
-    with ZipFile(path) as file:
-        head = json.loads(file.read("pool.json"))
-        scalars = _Stream(_unpacked(file.read("scalars.npy")))
-        stored = {kind: _Stream(_unpacked(file.read(f"{kind}.npy"))) for kind in KINDS}
-    trials = []
-    for trial in head["trials"]:
-        epochs = []
-        rows = [tuple(names) for names in trial["rows"]]
-        for listed in trial["tables"]:
-            row = scalars.take(len(head["scalars"]) + 1).astype(float).tolist()
-            tables = [
-                _table(kind, step, rows[number], stored[kind]) for kind, step, number in listed
-            ]
-            values = dict(zip(head["scalars"], row[:-1], strict=True))
-            epochs.append(Epoch(values, tables, row[-1]))
-        setup = Setup.of(trial["setup"])
-        first = from_json(trial["first"])
-        trials.append(Recorded(trial["name"], setup, epochs, trial["about"], first))
-    return Pool(head["task"], head["about"], trials)
+    """Read a pool; trials that are damaged are left out, and `damaged` says why."""
+    path = folder("path", path)
+    data = members(path, MEMBERS)
+    try:
+        return _Reader(data, parsed(data["pool.json"], path)).pool()
+    except UsageError as error:
+        raise unreadable(path, str(error).rstrip(".")) from None
+
+
+@dataclass(frozen=True)
+class _Head:
+    task: str
+    scalars: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    name: str
+    setup: Setup
+    first: Mapping[str, float]
+
+
+class _Reader:
+    """Makes trials of what a file holds, and believes nothing of it."""
+
+    def __init__(self, data: Mapping[str, bytes], head: object) -> None:
+        self._given, self._head = mapping("pool.json", head), revived(_Head, head)
+        self._scalars = _Stream("scalars.npy", data)
+        self._stored = {kind: _Stream(f"{kind}.npy", data) for kind in KINDS}
+
+    def pool(self) -> Pool:
+        trials: list[Recorded] = []
+        damaged: list[str] = []
+        given = sequence("trials", self._given.get("trials"))
+        for place, trial in enumerate(given):
+            try:
+                epochs = list(self._epochs(mapping("a trial", trial)))
+            except UsageError as error:  # where the numbers of the next trial begin is not known
+                damaged += [f"trial {place}: {error}"] * (len(given) - place)
+                break
+            try:
+                trials.append(_recorded(trial, epochs))
+            except UsageError as error:
+                damaged.append(f"trial {place}: {error}")
+        about = mapping("about", self._given.get("about"))
+        return Pool(self._head.task, about, trials, tuple(damaged))
+
+    def _epochs(self, trial: Mapping[str, Any]) -> Iterator[Epoch]:
+        names, rows = self._head.scalars, revived(_Rows, trial).rows
+        for tables in sequence("tables", trial.get("tables")):
+            *values, seconds = self._scalars.take(len(names) + 1).astype(float).tolist()
+            made = [self._table(each, rows) for each in sequence("tables", tables)]
+            yield Epoch(dict(zip(names, values, strict=True)), made, seconds)
+
+    def _table(self, table: object, rows: Sequence[tuple[str, ...]]) -> Table:
+        if not isinstance(table, list) or len(table) != 3:
+            raise wrong("a table", "its kind, step and rows", table)
+        kind: Kind = one_of("kind of table", table[0], KINDS)  # type: ignore[assignment]
+        step = whole("step", table[1], least=0, most=LARGEST)
+        names = rows[whole("rows", table[2], least=0, most=len(rows) - 1)]
+        columns = [COLUMN[name] for name in COLUMNS[kind]]
+        cells = self._stored[kind].take(len(names) * len(columns))
+        values = np.full((len(names), len(STATISTICS)), np.nan)
+        values[:, columns] = cells.reshape(-1, len(columns))
+        return Table(kind, step, names, values)
 
 
 class _Stream:
     """Numbers in a row, of which some are taken at a time."""
 
-    def __init__(self, values: Array) -> None:
-        self._values, self._place = values, 0
+    def __init__(self, name: str, data: Mapping[str, bytes]) -> None:
+        self._name, self._place = name, 0
+        self._values = unpacked(name, data[name])
 
     def take(self, count: int) -> Array:
+        left = len(self._values) - self._place
+        if count > left:
+            raise UsageError(f"{self._name} has {left} numbers left where {count} are needed.")
         self._place += count
         return self._values[self._place - count : self._place]
+
+
+def _recorded(trial: Mapping[str, Any], epochs: Sequence[Epoch]) -> Recorded:
+    known, about = revived(_Trial, trial), mapping("about", trial.get("about"))
+    for epoch in epochs:
+        number("seconds", epoch.seconds, least=0)
+    return Recorded(known.name, known.setup, epochs, about, known.first)
 
 
 def _head(trial: Recorded) -> dict[str, Any]:
@@ -107,25 +170,3 @@ def _cells(table: Table) -> Array:
     columns = [COLUMN[name] for name in COLUMNS[table.kind]]
     with np.errstate(over="ignore"):
         return table.values[:, columns].astype(np.float32).ravel()
-
-
-def _table(kind: Kind, step: int, names: tuple[str, ...], stored: _Stream) -> Table:
-    columns = [COLUMN[name] for name in COLUMNS[kind]]
-    values = np.full((len(names), len(STATISTICS)), np.nan)
-    values[:, columns] = stored.take(len(names) * len(columns)).reshape(-1, len(columns))
-    return Table(kind, step, names, values)
-
-
-def _packed(values: Array, dropped: int = DROPPED) -> bytes:
-    """Return the numbers rounded, their bytes sorted by place, which packs better."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
-    rounded = (bits + (1 << dropped >> 1)) >> dropped << dropped
-    rounded = np.where(np.isfinite(values), rounded, bits).astype("<u4")
-    file = BytesIO()
-    np.save(file, rounded.view(np.uint8).reshape(-1, 4).T)
-    return file.getvalue()
-
-
-def _unpacked(data: bytes) -> Array:
-    planes = np.load(BytesIO(data))
-    return np.ascontiguousarray(planes.T).view("<f4").ravel()

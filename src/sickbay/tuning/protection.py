@@ -4,6 +4,8 @@ import sys
 from collections.abc import Sequence
 from math import isfinite
 
+from sickbay.arguments import iterable, number, real, whole
+
 
 def is_protected(loss: float, others: Sequence[float], share: float = 0.1, least: int = 10) -> bool:
     """Tell whether a trial is among the best, so that some problems must not end it.
@@ -19,10 +21,12 @@ def is_protected(loss: float, others: Sequence[float], share: float = 0.1, least
     >>> is_protected(0.2, others), is_protected(0.3, others)
     (True, False)
     """
-    if len(others) < least or not others:
+    share = number("share", share, least=0, most=1)
+    known = [real("others", each) for each in iterable("others", others, "losses")]
+    if len(known) < whole("least", least, least=0) or not known:
         return False
     # A trial that was lost to NaN or Inf got there too, as the worst of all.
-    ranked = sorted(each if isfinite(each) else sys.float_info.max for each in others)
+    ranked = sorted(each if isfinite(each) else sys.float_info.max for each in known)
     place, rest = divmod(share * (len(ranked) - 1), 1)
     low, high = ranked[int(place)], ranked[min(int(place) + 1, len(ranked) - 1)]
-    return loss <= low + rest * (high - low)
+    return real("loss", loss) <= low + rest * (high - low)

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
-from zipfile import BadZipFile
+from typing import Any, NamedTuple
 
-from sickbay.errors import UsageError, unknown
+from sickbay.arguments import folder, one_of, text, wrong
+from sickbay.errors import UsageError
+from sickbay.files import opened
 from sickbay.reports import terminal
 from sickbay.tuning import pool
 from sickbay.tuning.charted import charts_in
@@ -18,11 +19,18 @@ from sickbay.tuning.recorded import Recorded
 from sickbay.tuning.search import Search
 from sickbay.tuning.stored import is_journal, stored
 
-Found: TypeAlias = tuple[Sequence[Recorded], Mapping[str, Any]]  # and what is noted of them
-
 SQLITE = b"SQLite format 3"  # how such files begin
+SOURCES = "a folder of charts, a pool file or the address of an Optuna storage, or its journal"
 USUAL = ("val_accuracy", "val_loss", "loss")  # what is compared by if nothing is said
 LOW_IS_GOOD = ("loss", "error", "perplexity")
+
+
+class Found(NamedTuple):
+    """Trials, what is noted of them, and why others were left out."""
+
+    trials: Sequence[Recorded]
+    about: Mapping[str, Any]
+    damaged: tuple[str, ...] = ()
 
 
 def read(
@@ -37,11 +45,22 @@ def read(
     `study` is the name of a study in such a storage, needed if there are several. Metric and
     direction are read from the study or from the notes beside the charts, unless they are given;
     else the metric is the first of `val_accuracy`, `val_loss` and `loss` that was measured, and
-    what is called a loss or an error is to be low. Charts that cannot be read are left out, and
-    `notice` is told which and why.
+    what is called a loss or an error is to be low. Charts and trials that are damaged are left out,
+    and `notice` is told which or how many, and why.
     """
-    trials, about = _found(os.fspath(source), metric, study, notice)
-    name = study or Path(source).stem or os.fspath(source)
+    given = source if isinstance(source, str) else str(folder("STUDY", source))
+    if not given or "\0" in given:
+        raise wrong("STUDY", SOURCES, source)
+    for name, value in (("metric", metric), ("direction", direction), ("study", study)):
+        if value is not None:
+            text(name, value)
+    trials, about, damaged = _found(given, metric, study, notice)
+    if damaged and not trials:
+        raise UsageError(f"All trials in {given!r} are damaged, the first: {damaged[0]}")
+    if damaged:
+        many = "1 trial is" if len(damaged) == 1 else f"{len(damaged)} trials are"
+        notice(f"{given}: {many} damaged and left out; {damaged[0]}")
+    name = study or Path(given).stem or given
     return compared(name, trials, metric or about.get("metric"), direction, about)
 
 
@@ -64,8 +83,7 @@ def compared(
         if isfinite(value)
     }
     metric = metric or next((each for each in USUAL if each in known), USUAL[0])
-    if metric not in known:
-        raise unknown(f"metric in {name!r} called", metric, known)
+    one_of(f"metric in {name!r} called", metric, known)
     if direction is None and metric == about.get("metric", metric):
         direction = about.get("direction")
     usual = "minimize" if any(word in metric for word in LOW_IS_GOOD) else "maximize"
@@ -77,30 +95,25 @@ def _found(
 ) -> Found:
     path = Path(source)
     if "://" in source or is_journal(path):
-        return stored(source, study, metric)
+        return Found(*stored(source, study, metric))
     if study is not None:
         raise UsageError(f"--study names one of a storage; {source!r} is none, got {study!r}.")
-    if path.is_dir():
+    if os.path.isdir(path):
         return _from_folder(path, notice)
-    if path.is_file():
+    if os.path.lexists(path):
         return _from_pool(path)
-    possible = "a folder of charts, a pool file or the address of an Optuna storage, or its journal"
-    raise UsageError(f"STUDY must be {possible}, got {source!r}.")
+    raise UsageError(f"STUDY must be {SOURCES}, got {source!r}.")
 
 
 def _from_folder(folder: Path, notice: Callable[[str], object]) -> Found:
     trials = charts_in(folder, notice)
     notes = (trial.about for trial in trials if "metric" in trial.about)
-    return trials, next(notes, {})
+    return Found(trials, next(notes, {}))
 
 
 def _from_pool(path: Path) -> Found:
-    with path.open("rb") as file:
+    with opened(path) as file:
         if file.read(len(SQLITE)) == SQLITE:
             raise UsageError(f"{str(path)!r} is a database; name it 'sqlite:///{path}'.")
-    try:
-        known = pool.load(path)
-    except (OSError, BadZipFile, KeyError, ValueError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{str(path)!r} must be a pool of recorded trials ({why}).") from None
-    return known.trials, known.about
+    known = pool.load(path)
+    return Found(known.trials, known.about, known.damaged)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, nan
 
+from sickbay.arguments import flag, several, text
 from sickbay.problems.compared import Course
 from sickbay.tuning.recorded import Recorded
 
@@ -35,6 +36,11 @@ class Search:
     trials: Sequence[Recorded]
     metric: str
     maximize: bool
+
+    def __post_init__(self) -> None:
+        several("trials", self.trials, Recorded, "recorded trials")
+        text("metric", self.metric)
+        flag("maximize", self.maximize)
 
     @cached_property
     def values(self) -> list[float]:

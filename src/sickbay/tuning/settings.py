@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import Field, fields, replace
 from typing import Any, NamedTuple
 
+from sickbay.arguments import several, wrong
 from sickbay.errors import UsageError, unknown
 from sickbay.problems import Problem
 
@@ -20,8 +21,8 @@ def with_settings(problems: Sequence[Problem], settings: Sequence[str]) -> tuple
     >>> with_settings([PassiveLoss(), NoMoreGain()], ["passive_loss.epochs=4", "no_more_gain=off"])
     (PassiveLoss(spread=0.0001, epochs=4),)
     """
-    chosen = {problem.name(): problem for problem in problems}
-    for setting in settings:
+    chosen = {each.name(): each for each in several("problems", problems, Problem, "problems")}
+    for setting in several("settings", settings, str, "texts"):
         what, _, value = setting.partition("=")
         name, _, limit = what.partition(".")
         if not value or bool(limit) == (value == OFF):
@@ -42,9 +43,9 @@ def changes(before: Sequence[Problem], after: Sequence[Problem]) -> list[str]:
     >>> changes([PassiveLoss(), NoMoreGain()], [PassiveLoss(epochs=4)])
     ['passive_loss.epochs=4', 'no_more_gain=off']
     """
-    chosen = {problem.name(): problem for problem in after}
+    chosen = {each.name(): each for each in several("after", after, Problem, "problems")}
     told = []
-    for problem in before:
+    for problem in several("before", before, Problem, "problems"):
         name, other = problem.name(), chosen.get(problem.name())
         if other is None:
             told.append(f"{name}={OFF}")
@@ -75,6 +76,10 @@ def lines(own: Problem, now: Problem) -> list[Line]:
     >>> epochs.settings[0], len(epochs.settings), epochs.own
     (PassiveLoss(spread=0.01, epochs=2), 6, 1)
     """
+    if not isinstance(own, Problem):
+        raise wrong("own", "a problem", own)
+    if type(now) is not type(own):
+        raise wrong("now", f"a {type(own).__name__}", now)
     return [_line(limit, own, now) for limit in _limits(own) if "possible" not in limit.metadata]
 
 

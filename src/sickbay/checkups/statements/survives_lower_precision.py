@@ -73,7 +73,8 @@ def _answer(
     torch.manual_seed(seed)
     device = batch.main.device.type
     with case.patient() as model:  # with gradients: torch's short cuts know no autocast
-        with torch.autocast(device, dtype=kind or torch.bfloat16, enabled=kind is not None):
+        # Weights that torch keeps converted would be those of the kind before.
+        with torch.autocast(device, kind or torch.bfloat16, kind is not None, cache_enabled=False):
             raw = case.run(model, batch)
         raw = raw.float() if isinstance(raw, Tensor) else raw  # as losses are under autocast
         return main_output(raw).detach().float(), _loss(case, raw, batch)

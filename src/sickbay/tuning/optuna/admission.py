@@ -10,13 +10,14 @@ from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial
 from torch import nn
 from torch.optim import Optimizer
 
+from sickbay.arguments import whole
 from sickbay.doctor.admission import Chart
 from sickbay.doctor.governor import Every
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.tuning.admission import admit_trial, pass_over
-from sickbay.tuning.checks import check_learns, check_metric, check_planned, is_maximized
+from sickbay.tuning.checks import check_learns, check_metric, is_maximized
 from sickbay.tuning.optuna.doctor import Learns, OptunaDoctor
 from sickbay.tuning.optuna.notes import TrialNotes
 
@@ -68,7 +69,7 @@ def watch(
     Raises:
         UsageError: If something given cannot be used; nothing has been changed then.
     """
-    check_planned(epochs)
+    epochs = whole("epochs", epochs, least=1)
     check_metric(metric)
     check_learns(learns, penalty)
     maximize = check_trial(trial, direction, learns)

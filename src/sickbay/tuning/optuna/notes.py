@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import isfinite, nan
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, TypeVar
 
 from optuna import Trial
 from optuna.trial import FrozenTrial, TrialState
 
 from sickbay.errors import UsageError
+from sickbay.printable import in_short
 from sickbay.problems.compared import Course
 from sickbay.tuning.judge import End
-from sickbay.tuning.written import described, plain
+from sickbay.tuning.written import COURSE, Written, described, plain
 
-COURSE, DIAGNOSIS = "sickbay:course", "sickbay:diagnosis"  # attributes of a trial
+DIAGNOSIS = "sickbay:diagnosis"  # an attribute of a trial
 COURSES = ("losses", "values")
 CONSTRAINT = "sickbay"  # above 0 for a sick trial, below for the others
 RARER = 100  # epochs from which on the course, always written as a whole, is written less often
-LONG = 150  # letters of an error that are said
 UNREACHED = (
     "the study cannot be reached ({error}); training goes on, and what is found is kept here "
     "and in the chart."
@@ -125,6 +125,8 @@ class TrialNotes:
             if each.number == self.number or COURSE not in each.user_attrs:
                 continue
             course = self._over.get(each.number) or read(each)
+            if course is None:
+                continue
             if each.state.is_finished():
                 self._over[each.number] = course
             found.append(course)
@@ -156,19 +158,22 @@ class TrialNotes:
             self.troubles.append(what.format(error=in_short(error)))
 
 
-def read(trial: FrozenTrial) -> Course:
-    """Return how a trial has gone."""
-    written = trial.user_attrs[COURSE]
-    losses, values = ([nan if each is None else each for each in written[name]] for name in COURSES)
-    sick = not trial.user_attrs.get(DIAGNOSIS, {"benign": True})["benign"]
-    return Course(losses, values, over=trial.state == TrialState.COMPLETE and not sick)
+def read(trial: FrozenTrial) -> Course | None:
+    """Return how a trial has gone, None if that was not written by us."""
+    try:
+        losses, values = Written.of(trial.user_attrs).numbers()
+    except UsageError:
+        return None
+    over = trial.state == TrialState.COMPLETE and not is_against(trial.user_attrs.get(DIAGNOSIS))
+    return Course(losses, values, over=over)
 
 
-def in_short(error: Exception) -> str:
-    r"""Return an error in one line that is not too long.
+def is_against(diagnosis: object) -> bool:
+    """Tell whether a diagnosis stands against a trial; it may be from elsewhere.
 
-    >>> in_short(OSError("it is\n  gone"))
-    'OSError: it is gone'
+    >>> is_against({"problem": "non_finite", "benign": False}), is_against({"benign": True})
+    (True, False)
     """
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text if len(text) <= LONG else text[:LONG] + ' …'}"
+    if isinstance(diagnosis, Mapping):
+        return bool(diagnosis) and not diagnosis.get("benign")
+    return diagnosis is not None and diagnosis is not False

@@ -6,8 +6,8 @@ from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from sickbay.errors import UsageError
-from sickbay.tuning.optuna.notes import DIAGNOSIS
+from sickbay.arguments import wrong
+from sickbay.tuning.optuna.notes import DIAGNOSIS, is_against
 
 
 class DiagnosisPruner(BasePruner):
@@ -28,11 +28,10 @@ class DiagnosisPruner(BasePruner):
 
     def __init__(self, base: BasePruner | None = None) -> None:
         if base is not None and not isinstance(base, BasePruner):
-            raise UsageError(f"base must be a pruner of Optuna or None, got {base!r}.")
+            raise wrong("base", "a pruner of Optuna or None", base)
         self._base = base
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        diagnosis = trial.user_attrs.get(DIAGNOSIS)
-        if diagnosis and not diagnosis.get("benign"):
+        if is_against(trial.user_attrs.get(DIAGNOSIS)):
             return True
         return self._base is not None and self._base.prune(study, trial)

@@ -9,13 +9,14 @@ from ray import tune
 from torch import nn
 from torch.optim import Optimizer
 
+from sickbay.arguments import one_of, whole
 from sickbay.doctor.admission import Chart
 from sickbay.doctor.governor import Every
-from sickbay.errors import UsageError, unknown
+from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.tuning.admission import admit_trial
-from sickbay.tuning.checks import check_metric, check_planned
+from sickbay.tuning.checks import check_metric
 from sickbay.tuning.ray.courses import Exchange
 from sickbay.tuning.ray.doctor import RayDoctor
 
@@ -60,10 +61,9 @@ def watch(
     Raises:
         UsageError: If something given cannot be used; nothing has been changed then.
     """
-    check_planned(epochs)
+    epochs = whole("epochs", epochs, least=1)
     check_metric(metric)
-    if mode not in MODES:
-        raise unknown("mode", mode, MODES)
+    one_of("mode", mode, MODES)
     trial, maximize = trial_id(), mode == "max"
     admitted = admit_trial(
         model,

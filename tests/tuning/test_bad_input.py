@@ -1,0 +1,214 @@
+"""What a search is given wrongly gets one clear sentence."""
+
+from collections.abc import Callable
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+
+from sickbay.cli import main
+from sickbay.errors import UsageError
+from sickbay.problems import NonFinite, PassiveLoss
+from sickbay.readings import Setup
+from sickbay.tuning import measures
+from sickbay.tuning.calibration import calibrate
+from sickbay.tuning.judge import Judge
+from sickbay.tuning.optuna import DiagnosisPruner, watch
+from sickbay.tuning.pool import Pool, save
+from sickbay.tuning.protection import is_protected
+from sickbay.tuning.reading import read
+from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.replay import replay
+from sickbay.tuning.search import Search
+from sickbay.tuning.settings import adjacent, changes, lines, with_settings
+from sickbay.vitals.guard import Guard
+from tests.tuning.loops import network
+from tests.tuning.made_up import search, trial
+from tests.tuning.test_optuna import study
+
+CURVE = [(1.0, 0.5)]
+ONE = search(trial("a", [3, 2]))
+GUARD = Guard(lambda *_: None)
+
+
+class Untold:
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [
+        (measures.top10_hit_ratio, (3, [1]), "method must be numbers, got 3."),
+        (measures.top10_hit_ratio, ([1], "12"), "baseline must be numbers, got '12'."),
+        (measures.top10_hit_ratio, ([1], [None]), "baseline must be a number, got None."),
+        (measures.top10_hit_ratio, (np.array(3), [1]), "method must be numbers"),
+        (measures.top10_hit_ratio, ([10**400], [1]), "method must be a number, got 1000"),
+        (measures.top10_hit_ratio, ([1], [1], "yes"), "maximize must be True or False"),
+        (measures.time_saving_for_baseline_accuracy, (CURVE, [1]), "baseline must be pairs of sec"),
+        (measures.time_saving_for_baseline_accuracy, ([(nan, 1)], CURVE), "seconds of method must"),
+        (measures.seconds_to_reach, ([(1, 2, 3)], 1.0), "curve must be pairs of seconds and a"),
+        (measures.seconds_to_reach, (CURVE, nan), "goal must be a number, got nan."),
+        (measures.seconds_to_reach, (CURVE, Untold()), "goal must be a number, got a Untold."),
+        (is_protected, ("a", [1.0] * 12), "loss must be a number, got 'a'."),
+        (is_protected, (1.0, None), "others must be losses, got None."),
+        (is_protected, (1.0, [1.0] * 12, 2), "share must be a finite number of at least 0 and at"),
+        (is_protected, (1.0, [1.0] * 12, 0.1, "x"), "least must be a whole number of at least 0"),
+        (with_settings, (3, []), "problems must be a list of problems, got 3."),
+        (with_settings, (["x"], []), "problems must be a list of problems, got one with 'x'."),
+        (with_settings, ([PassiveLoss()], "x"), "settings must be a list of texts, got 'x'."),
+        (with_settings, ([PassiveLoss()], [3]), "settings must be a list of texts, got one with 3"),
+        (changes, (None, []), "before must be a list of problems, got None."),
+        (changes, ([], 3), "after must be a list of problems, got 3."),
+        (lines, (3, PassiveLoss()), "own must be a problem, got 3."),
+        (lines, (PassiveLoss(), NonFinite()), "now must be a PassiveLoss, got NonFinite()."),
+        (adjacent, (PassiveLoss(), None), "now must be a PassiveLoss, got None."),
+        (Judge, ([3], "loss", True, GUARD), "problems must be a list of problems, got one with 3"),
+        (Judge, ([], None, True, GUARD), "metric must be a text, got None."),
+        (Judge, ([], "loss", "up", GUARD), "maximize must be True or False, got 'up'."),
+        (Judge, ([], "loss", True, None), "guard must be a Guard, got None."),
+        (Search, ("a", 3, "loss", True), "trials must be a list of recorded trials, got 3."),
+        (Search, ("a", [3], "loss", True), "trials must be a list of recorded trials, got one"),
+        (Search, ("a", [], ["loss"], True), "metric must be a text, got ['loss']."),
+        (Search, ("a", [], "loss", None), "maximize must be True or False, got None."),
+        (replay, (3, []), "search must be a Search, got 3."),
+        (replay, (ONE, "all"), "problems must be a list of problems, got 'all'."),
+        (replay, (ONE, [], 3), "tick must be a function, got 3."),
+        (calibrate, (ONE, []), "searches must be a list of searches"),
+        (calibrate, ([ONE], [Untold()]), "problems must be a list of problems, got one with a Un"),
+        (calibrate, ([ONE], [], None), "track must be a function, got None."),
+        (read, (None,), "STUDY must be a path, as str or os.PathLike, got None."),
+        (read, ("",), "STUDY must be a folder of charts"),
+        (read, (".", 3), "metric must be a text, got 3."),
+        (read, (".", None, b"up"), "direction must be a text, got b'up'."),
+        (read, (".", None, None, [1]), "study must be a text, got [1]."),
+        (DiagnosisPruner, (Untold(),), "base must be a pruner of Optuna or None, got a Untold."),
+    ],
+)
+def test_wrong_arguments(
+    function: Callable[..., object], given: tuple[Any, ...], expected: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        function(*given)
+    assert str(error.value).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"chart": 3}, "chart must be a path, as str or os.PathLike, got 3."),
+        ({"chart": "a\0b"}, "chart must be a path, as str or os.PathLike"),
+        ({"learns": ["last"]}, "There is no choice for learns"),
+        ({"learns": "penalty", "penalty": 10**400}, "penalty must be a number"),
+        ({"direction": Untold()}, "There is no direction 'a Untold'."),
+        ({"profile": ["tuning"]}, "There is no profile"),
+        ({"problems": [Untold()]}, "There is no problem 'a Untold'."),
+        ({"metric": Untold()}, "metric must be the name that epoch() is given it by"),
+    ],
+)
+def test_what_watch_cannot_use(options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError) as error:
+        watch(study().ask(), *network(0.5), **{"epochs": 3, **options})
+    assert str(error.value).startswith(expected)
+
+
+def test_epochs_may_be_numpy_s() -> None:
+    options: dict[str, Any] = {"epochs": np.int64(3)}
+    doctor = watch(study().ask(), *network(0.5), **options)
+    assert list(doctor.epochs()) == [0, 1, 2]
+    doctor.close()
+
+
+def test_numbers_of_searches_may_be_numpy_s() -> None:
+    reached = np.array([0.5, nan, 0.7], np.float32)
+    assert measures.top10_hit_ratio(reached, iter([0.6, 0.1])) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "prunes"), [("bad", True), ([1], True), ({}, False), ({"benign": True}, False)]
+)
+def test_diagnoses_from_elsewhere(diagnosis: Any, prunes: bool) -> None:
+    made = optuna.create_study(pruner=DiagnosisPruner())
+    asked = made.ask()
+    asked.set_user_attr("sickbay:diagnosis", diagnosis)
+    assert asked.should_prune() is prunes
+
+
+def test_what_others_wrote_into_a_study_hinders_no_trial() -> None:
+    made = study()
+    odd, sound, own = (made.ask() for _ in range(3))
+    odd.set_user_attr("sickbay:course", {"losses": 3})
+    sound.set_user_attr("sickbay:course", {"losses": [1.0], "values": [0.5]})
+    doctor = watch(own, *network(0.5), epochs=2)
+    assert doctor._notes is not None
+    assert [list(each.losses) for each in doctor._notes.others()] == [[1.0]]
+    assert not doctor._notes.troubles
+    doctor.close()
+
+
+HOSTILE = "val[/red]\x1b[31m$\\frac"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A pool whose names are made to do harm to terminals."""
+    epochs = [Epoch({HOSTILE: 1.0, "loss": nan}), Epoch({HOSTILE: 0.5, "loss": nan})] * 2
+    trials = [Recorded(f"{HOSTILE}{number}", Setup(epochs=4), epochs) for number in range(60)]
+    about = {"metric": HOSTILE, "direction": "maximize"}
+    save(Pool("task", about, trials), tmp_path / "[bold]\x1b[2J$x_$.zip")
+    return tmp_path / "[bold]\x1b[2J$x_$.zip"
+
+
+@pytest.mark.parametrize("more", [[], ["--trials"], ["--calibrate"]])
+def test_names_reach_no_terminal_raw(
+    hostile: Path, tmp_path: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = ["--plot", str(tmp_path / "saved.svg")]
+    settings = ["--profile", "default", "--set", "bad_targets=off"]
+    assert main(["replay", str(hostile), str(hostile), *settings, *plot, *more]) == 0
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err
+    assert "[bold]\\x1b[2J$x_$" in printed.out
+    if not more:
+        assert "val[/red]\\x1b[31m$\\frac, higher is better" in printed.out
+
+
+def test_names_on_a_progress_bar_are_no_markup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = f"sqlite:///{tmp_path}/all.db"
+    optuna.create_study(storage=storage, study_name="[/red]").ask().report(0.5, 0)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    assert main(["replay", storage, "--study", "[/red]"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--json", ""], "--json must be a path"),
+        (["--json", "."], "--json must be a file that can be written, got '.'."),
+        (["--json", "/nowhere/at/all"], "The folder of '/nowhere/at/all' must be there, and is"),
+        (["--json", "/dev/full"], "'/dev/full' cannot be written: No space left on device."),
+        (["--plot", ""], "--plot must be a path"),
+        (["--plot", "/nowhere/at/all.png"], "The folder of '/nowhere/at/all.png' must be there"),
+        (["--plot", "saved.odd"], "--plot must end in one of"),
+        (["--metric", ""], "metric must be a text, got ''."),
+        (["--set", "\x1b"], "--set must be name.threshold=value or name=off, got '\\x1b'."),
+        (["--set", "never_learnt.window=" + "9" * 5000], "window must be"),
+    ],
+)
+def test_what_a_replay_cannot_use(
+    options: list[str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(Pool("task", {}, [trial("a", [3, 2])]), tmp_path / "pool.zip")
+    assert main(["replay", "pool.zip", *options]) == 2
+    printed = capsys.readouterr().err.strip().splitlines()[-1]
+    assert printed.startswith(f"sickbay: {expected}")
