@@ -60,11 +60,6 @@ def problem(case: Case) -> Call:
     return Call(kind.__name__, kind, (), kwargs, ask)
 
 
-def check(case: Case) -> Call:
-    kind = EVERY[case.random.choice(list(EVERY))]
-    return Call(f"{kind.__name__}.check", kind().check, (history(case.random),))
-
-
 def finding(case: Case) -> sickbay.Finding:
     return sickbay.Finding(
         problem=case.random.choice(list(EVERY)), step=1, layers=("0", "x"), message="m"
@@ -140,4 +135,4 @@ def regimen(_: Case) -> Call:
     return Call("Recipe", sickbay.Recipe, (), kwargs, use)
 
 
-TARGETS: dict[Make, float] = {problem: 12, check: 8, remedy: 10, prescribe: 8, regimen: 6}
+TARGETS: dict[Make, float] = {problem: 16, remedy: 12, prescribe: 8, regimen: 6}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.fuzz import nasty
-from benchmarks.fuzz.case import SLOW, Case, Run
+from benchmarks.fuzz.case import Case, Run
 
 
 @dataclass
@@ -44,7 +44,8 @@ def run(case: Case, make: Make) -> None:
     """Make a call with one argument or more replaced."""
     call = make(case)
     case.note(call.name)
-    case.limit = SLOW if call.slow else case.limit
+    if call.slow:
+        case.slow_down()
     args, kwargs = replaced(case, call)
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         case.loop = call.loop

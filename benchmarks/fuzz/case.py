@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from benchmarks.fuzz.limits import allow
+
 QUICK, SLOW = 8.0, 90.0  # seconds that an input may take, on a busy machine
 
 
@@ -27,6 +29,11 @@ class Case:
     what: list[str] = field(default_factory=list)
     loop: bool = False
     limit: float = QUICK
+
+    def slow_down(self) -> None:
+        """Allow it the time of an input that trains, counted from now."""
+        self.limit = SLOW
+        allow(SLOW)
 
     def note(self, *words: object) -> None:
         self.what.extend(map(str, words))

@@ -14,7 +14,7 @@ import numpy as np
 
 import sickbay
 from benchmarks.fuzz import bases
-from benchmarks.fuzz.case import SLOW, Case, Run
+from benchmarks.fuzz.case import Case, Run
 from benchmarks.fuzz.commands import command
 from benchmarks.fuzz.damage import Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.sealed import seal
@@ -172,7 +172,7 @@ def journals(case: Case) -> None:
 
 def resumed(case: Case) -> None:
     """Take up a repair whose folder is damaged."""
-    case.limit = SLOW
+    case.slow_down()
     tree = dict(bases.repair())
     case.note("resume", *damage(tree, case.random))
     write(tree, case.home / "r")

@@ -23,17 +23,22 @@ def seconds(limit: float) -> Iterator[None]:
     def ring(*_: object) -> None:
         nonlocal rung
         rung = True
-        raise TooLong(f"it ran for more than {limit:g} s")
+        raise TooLong("it ran for too long")
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit, AGAIN)
+    allow(limit)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     if rung:  # and was swallowed
-        raise TooLong(f"it ran for more than {limit:g} s")
+        raise TooLong("it ran for too long")
+
+
+def allow(limit: float) -> None:
+    """Let so many seconds pass, from now on, before `TooLong` is raised."""
+    signal.setitimer(signal.ITIMER_REAL, limit, AGAIN)
 
 
 def cap_memory() -> None:

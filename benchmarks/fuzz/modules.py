@@ -29,7 +29,7 @@ def raises(): raise RuntimeError("\\x1b[31m[/red]")
 def leaves(): raise SystemExit(5)
 def interrupts(): raise StopIteration
 def recurses(): return recurses()
-def prints(): print("\\x1b[31mhello"); return model()
+def prints(): print("hello"); return model()
 def yields(): yield model()
 def itself(): return itself
 class Kind(nn.Module):

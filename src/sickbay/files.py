@@ -42,7 +42,7 @@ def read(path: Path, most: int = MOST) -> bytes:
         if size > most:
             raise unreadable(path, f"it has {size:,} bytes, at most {most:,} are read")
         try:
-            return file.read(most)
+            return file.read(size)  # not `most`: that much memory would be taken first
         except OSError as error:
             raise unreadable(path, error.strerror or error) from None
 

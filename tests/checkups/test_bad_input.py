@@ -83,7 +83,7 @@ def test_a_model_that_cannot_be_copied_is_examined_itself_and_that_is_said() -> 
     assert report["survives_lower_precision"].outcome == "passed"
     assert (
         "the model itself was run, and put back afterwards. "
-        "The model cannot be copied: cannot pickle '_thread.lock' object"
+        "The model cannot be copied: cannot pickle '_thread.lock' object."
     ) in report.untested
 
 

@@ -162,7 +162,6 @@ PARTS: dict[str, str] = {
     "weight tables": "sickbay.vitals.weights.Taken.table",
     "releasing": "sickbay.vitals.activations.Activations.release",
     "batch": "sickbay.vitals.batch.Batch.table",
-    "order": "sickbay.vitals.anatomy.Anatomy._called",
     "learnt order": "sickbay.vitals.anatomy.Anatomy.learn_order",
     "optimizer step": "sickbay.vitals.probe.Probe._on_step",
     "after the step": "sickbay.vitals.probe.Probe._on_stepped",

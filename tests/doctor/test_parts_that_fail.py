@@ -36,6 +36,7 @@ ALLOWED = {
     "vitals/hooks.py:weakly.<locals>.call",
     "vitals.losses:_call",
     "torch.amp.grad_scaler:_step",
+    "doctor/stepping.py:Stepping._wrapped.<locals>.step",
     "vitals.patch:Patch.call",
     "vitals.patch:Patch._bound",
     # What the loop itself calls: made to raise, it is the call that is replaced, and nothing of

@@ -275,6 +275,10 @@ def test_what_others_have_patched_is_called_once_and_stays(
         second.close()
     nn.MSELoss()(torch.ones(2), torch.zeros(2))
     assert len(calls) == 3 + (place != "scaler")
+    monkeypatch.undo()
+    watch(other).close()  # what was put back may be our own wrapper
+    assert "__call__" not in vars(_Loss)
+    assert "_patch" not in GradScaler.step.__code__.co_names
 
 
 def test_a_model_has_one_doctor() -> None:

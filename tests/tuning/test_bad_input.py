@@ -55,7 +55,7 @@ class Untold:
         (measures.seconds_to_reach, (CURVE, Untold()), "goal must be a number, got a Untold."),
         (is_protected, ("a", [1.0] * 12), "loss must be a number, got 'a'."),
         (is_protected, (1.0, None), "others must be losses, got None."),
-        (is_protected, (1.0, [1.0] * 12, 2), "share must be a finite number of at least 0 and at"),
+        (is_protected, (1.0, [1.0] * 12, 2), "share must be a number of at least 0 and at"),
         (is_protected, (1.0, [1.0] * 12, 0.1, "x"), "least must be a whole number of at least 0"),
         (with_settings, (3, []), "problems must be a list of problems, got 3."),
         (with_settings, (["x"], []), "problems must be a list of problems, got one with 'x'."),

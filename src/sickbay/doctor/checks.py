@@ -16,6 +16,8 @@ def check_model(model: object) -> None:
         raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise UsageError("model must have parameters that require a gradient, got none.")
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise UsageError("model must have weights, got parameters on the meta device.")
 
 
 def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:

@@ -41,7 +41,11 @@ def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: An
     {'metric': 'val_loss', 'direction': 'minimize', 'number': 3}
     """
     text = json.dumps({"metric": metric, "direction": direction, **about}, default=str)
-    files.write(folder("chart", chart) / NOTE, text.encode())
+    path = folder("chart", chart) / NOTE
+    try:
+        files.write(path, text.encode())
+    except OSError as error:
+        raise files.unwritable(path, error) from None
 
 
 def noted(chart: str | os.PathLike[str]) -> dict[str, Any]:

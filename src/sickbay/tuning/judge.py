@@ -38,6 +38,9 @@ class Judge:
 
     def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
+        if not isinstance(history, History):
+            raise wrong("history", "a sickbay.History", history)
+        others = several("others", others, Course, "courses")
         own = Course(history.epochs("loss"), history.epochs(self._metric))
         return self.weigh(history, Comparison(own, others, self._maximize))
 

@@ -53,8 +53,8 @@ class Patch:
         now = vars(self._owner).get(self._name)
         if now is not self._wrapper:
             self._inner.append(now)
-            self.alone = self._inner == [None]
             setattr(self._owner, self._name, self._wrapper)
+        self.alone = self._inner == [None]
 
     def take_off(self) -> None:
         """Put back what was there, unless somebody has wrapped it since: then it only passes on."""
