@@ -20,7 +20,7 @@ contracts: .venv/ready-dev
 	$(BIN)/lint-imports
 
 unit: .venv/ready-bench
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 bench: .venv/ready-rivals
 	$(BIN)/python -m benchmarks.overhead
@@ -34,7 +34,7 @@ bench: .venv/ready-rivals
 
 .venv/ready-dev: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt \
-		hypothesis import-linter mypy pre-commit pytest ruff triton
+		hypothesis import-linter mypy pre-commit pytest pytest-xdist ruff triton
 	touch $@
 
 .venv/ready-rivals: .venv/ready-dev

@@ -15,6 +15,7 @@ from typing import Any
 
 from sickbay.errors import UsageError, unknown
 
+LARGEST = 2**63 - 1  # what Python counts with
 SHOWN = 80  # characters of a value that an error quotes
 
 
@@ -28,6 +29,8 @@ def whole(name: str, value: object, *, least: int | None = None, most: int | Non
     fits = isinstance(value, Integral) and not isinstance(value, bool)
     if not fits or not _is_within(int(value), least=least, most=most):  # type: ignore[call-overload]
         raise wrong(name, f"a whole number{_bounds(least=least, most=most)}", value)
+    if most is None and abs(int(value)) > LARGEST:  # type: ignore[call-overload]
+        raise wrong(name, "a whole number below 2**63", value)
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -97,6 +100,10 @@ def one_of(name: str, value: object, possible: Iterable[str]) -> str:
 def iterable(name: str, value: object, what: str) -> Iterable[Any]:
     """Return something that can be gone through: a list, an array, a generator; not a text."""
     single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
+    try:
+        iter(value)  # type: ignore[call-overload]
+    except Exception:  # there are objects that only seem to be
+        single = True
     if single or not isinstance(value, Iterable):
         raise wrong(name, what, value)
     return value

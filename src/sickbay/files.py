@@ -47,10 +47,11 @@ def read(path: Path, most: int = MOST) -> bytes:
             raise unreadable(path, error.strerror or error) from None
 
 
-def piece(path: Path, start: int, stop: int) -> bytes:
-    """Return the bytes of a regular file from `start` to `stop`; fewer if it has fewer."""
+def piece(path: Path, start: int, stop: int | None = None) -> bytes:
+    """Return the bytes of a regular file from `start` to `stop` or its end."""
     with opened(path) as file:
-        stop = min(stop, os.fstat(file.fileno()).st_size)
+        size = os.fstat(file.fileno()).st_size
+        stop = size if stop is None else min(stop, size)
         try:
             return os.pread(file.fileno(), max(0, stop - start), start)
         except OSError as error:

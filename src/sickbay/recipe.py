@@ -120,7 +120,11 @@ class Recipe:
 
     def copy(self) -> Recipe:
         """Return the same with a model, loss and optimizer of its own."""
-        model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
+        try:
+            model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
+        except Exception as error:
+            given = f"{type(self.model).__name__}: {said(error)}"
+            raise UsageError(f"model must be one that can be copied, got {given}") from error
         return replace(self, model=model, loss=loss, optimizer=optimizer)
 
     def on(self, device: Any) -> Recipe:

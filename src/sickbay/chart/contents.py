@@ -114,7 +114,7 @@ class Contents:
         path = self.path / TABLES
         if not os.path.lexists(path):
             return b""
-        return piece(path, start, path.stat().st_size if stop is None else stop)
+        return piece(path, start, stop)
 
     def note(self, name: str, what: str, damaged: int, count: int) -> None:
         """Note how much of a file is left out."""

@@ -78,7 +78,7 @@ class Doctor:
         try:
             self._plan()
         except Exception:  # a function for `every` that fails
-            self.close()
+            Doctor.close(self)  # not that of a kind of doctor which is still being made
             raise
         self._last = perf_counter()
 

@@ -49,7 +49,10 @@ class ShuffledLabels:
         self._generator = torch.Generator().manual_seed(seed)
 
     def __len__(self) -> int:
-        return len(self._batches)  # type: ignore[arg-type]
+        try:
+            return len(self._batches)  # type: ignore[arg-type]
+        except Exception as error:  # whatever it is that has none
+            raise TypeError(f"{type(self._batches).__name__} has no length") from error
 
     def __iter__(self) -> Iterator[Any]:
         for batch in self._batches:

@@ -105,6 +105,8 @@ def _fits(before: Any, after: Any, old: int, width: int) -> bool:
     >>> _fits((5, 2), (5, 3), 2, 3), _fits((5,), (5, 3), 1, 3), _fits((5, 2), (15, 2), 2, 3)
     (True, True, False)
     """
+    if not isinstance(before, tuple) or not isinstance(after, tuple):
+        return False
     wide = (*before, 1) if old == 1 and before and before[-1] != 1 else before
     expected = (*wide[:-1], width)
     return after == expected or (width == 1 and after == expected[:-1])

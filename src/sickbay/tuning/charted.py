@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sickbay import files
-from sickbay.arguments import folder
+from sickbay.arguments import folder, one_of, text
 from sickbay.chart import Chart
 from sickbay.chart.format import HEAD
 from sickbay.errors import UsageError
 from sickbay.fields import mapping
 from sickbay.history import History
+from sickbay.tuning.checks import DIRECTIONS
 from sickbay.tuning.recorded import Epoch, Recorded
 
 NOTE = "trial.json"  # beside the chart: metric, direction, and what else there is to say
@@ -40,10 +41,12 @@ def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: An
     ...     noted(folder)
     {'metric': 'val_loss', 'direction': 'minimize', 'number': 3}
     """
-    text = json.dumps({"metric": metric, "direction": direction, **about}, default=str)
+    compared = {"metric": text("metric", metric)}
+    compared["direction"] = one_of("direction", direction, DIRECTIONS)
+    written = json.dumps({**compared, **about}, default=str)
     path = folder("chart", chart) / NOTE
     try:
-        files.write(path, text.encode())
+        files.write(path, written.encode())
     except OSError as error:
         raise files.unwritable(path, error) from None
 
