@@ -100,10 +100,6 @@ def one_of(name: str, value: object, possible: Iterable[str]) -> str:
 def iterable(name: str, value: object, what: str) -> Iterable[Any]:
     """Return something that can be gone through: a list, an array, a generator; not a text."""
     single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
-    try:
-        iter(value)  # type: ignore[call-overload]
-    except Exception:  # there are objects that only seem to be
-        single = True
     if single or not isinstance(value, Iterable):
         raise wrong(name, what, value)
     return value

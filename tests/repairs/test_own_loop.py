@@ -154,7 +154,7 @@ def test_each_attempt_draws_the_same_and_leaves_the_users_numbers_alone() -> Non
         ({"train": nn.Linear}, "train must be a function of a recipe and a doctor"),
         ({"train": 3}, "train must be a function of a recipe and a doctor, got 3."),
     ],
-    ids=str,
+    ids=range(7),
 )
 def test_what_is_not_for_a_loop_of_ones_own(more: dict[str, Any], said: str) -> None:
     recipe = recipe_of(healthy())

@@ -75,7 +75,9 @@ def test_a_plain_training_whose_process_dies_is_no_success() -> None:
     )
 
 
-@pytest.mark.parametrize("more", [{}, {"persistent_workers": True, "collate_fn": pairs}], ids=str)
+@pytest.mark.parametrize(
+    "more", [{}, {"persistent_workers": True, "collate_fn": pairs}], ids=("plain", "persistent")
+)
 def test_a_loader_may_have_workers_of_its_own(crew: Processes, more: dict[str, Any]) -> None:
     given: DataLoader[Any] = DataLoader(Circles(), 64, shuffle=True, num_workers=1, **more)
     trainee = crew.start(job(healthy(), given), lambda _: None)

@@ -127,7 +127,7 @@ def run(path: Path, **more: Any) -> sickbay.Outcome:
         ({"remedies": ["clip_norm"]}, "settings"),
         ({"strategy": "autotrainer"}, "settings"),
     ],
-    ids=str,
+    ids=range(18),
 )
 def test_another_run_is_not_taken_up(more: dict[str, Any], part: str, tmp_path: Path) -> None:
     run(tmp_path / "run")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from inspect import isabstract
 from time import perf_counter
@@ -105,8 +105,9 @@ def choose(tests: Tests) -> list[Statement]:
     if tests is None:
         return [each() for each in EVERY if not each.optional]
     listed = [tests] if isinstance(tests, str | Statement | type) else tests
-    given = arguments.iterable("tests", listed, "names of tests or tests themselves")
-    chosen = [test for each in given for test in _chosen(each)]
+    if not isinstance(listed, Sequence | Set | Iterator):
+        raise arguments.wrong("tests", "names of tests or tests themselves", listed)
+    chosen = [test for each in listed for test in _chosen(each)]
     if not chosen:
         raise UsageError("tests must name at least one test, got none; leave it out for the usual.")
     return list({each.name(): each for each in chosen}.values())  # one named twice runs once
