@@ -13,8 +13,6 @@ from sickbay.errors import SickbayError
 from sickbay.vitals.guard import Guard
 
 NO_SCRIPT = "torch.jit.script cannot compile a model that is watched; call doctor.close() first."
-# Before torch 2.7 an export cannot be told from a compilation.
-_is_exporting = getattr(torch.compiler, "is_exporting", lambda: False)
 
 
 class Hook:
@@ -32,7 +30,7 @@ class Hook:
     def __call__(self, *args: Any) -> None:
         if not torch.compiler.is_compiling():
             self._guard.run(self._part, self._call, *args)
-        elif not _is_exporting():
+        elif not is_exporting():
             self.compiled(*args)
 
     def compiled(self, *args: Any) -> None:
@@ -44,6 +42,14 @@ class Hook:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (nullcontext(), "__exit__")
+
+
+def is_exporting() -> bool:
+    """Tell whether a graph is made for `torch.export`; not known before torch 2.7.
+
+    Not by `torch.compiler.is_exporting`: in some versions it is true of any graph that is compiled.
+    """
+    return getattr(torch.compiler, "_is_exporting_flag", False)
 
 
 def can_be_hooked(module: nn.Module) -> bool:
