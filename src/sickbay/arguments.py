@@ -98,9 +98,12 @@ def one_of(name: str, value: object, possible: Iterable[str]) -> str:
 
 
 def iterable(name: str, value: object, what: str) -> Iterable[Any]:
-    """Return something that can be gone through: a list, an array, a generator; not a text."""
+    """Return something that can be gone through: a list, an array, a generator.
+
+    Not a text, nor anything that is called, as a module is.
+    """
     single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
-    if single or not isinstance(value, Iterable):
+    if single or callable(value) or not isinstance(value, Iterable):
         raise wrong(name, what, value)
     return value
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag, function, number, whole, wrong
+from sickbay.arguments import flag, function, number, one_of, quoted, whole, wrong
 from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
 from sickbay.printable import said
@@ -140,6 +140,8 @@ class Recipe:
 
     def but(self, *code: str, **changes: Any) -> Recipe:
         """Return it with some changes, and the code that makes them."""
+        for name in changes:
+            one_of("part of a recipe", name, self.__dataclass_fields__)
         return replace(self, code=(*self.code, *code), **changes)
 
     def with_model(self, model: nn.Module, *code: str) -> Recipe:
@@ -259,7 +261,7 @@ def spoken(optimizer: Optimizer) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else repr(value)
+    return f"{value:g}" if isinstance(value, float) else quoted(value)
 
 
 def _settings(recipe: Recipe) -> Mapping[str, str]:

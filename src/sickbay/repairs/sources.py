@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset, default_collate
 from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
@@ -187,7 +187,8 @@ def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Row
     if type(given) is TensorDataset:
         return Rows(*samples.batch(name, given.tensors, dtype))
     countable = hasattr(given, "__getitem__") and hasattr(given, "__len__")
-    other = isinstance(given, str | Mapping | IterableDataset) or hasattr(given, "shape")
+    kinds = str | Mapping | IterableDataset | nn.Module
+    other = isinstance(given, kinds) or hasattr(given, "shape")
     if not countable or other:
         raise UsageError(f"{name} must be {samples.KINDS}, got {type(given).__name__}.")
     if not len(given):
