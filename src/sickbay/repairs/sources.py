@@ -187,8 +187,8 @@ def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Row
     if type(given) is TensorDataset:
         return Rows(*samples.batch(name, given.tensors, dtype))
     countable = hasattr(given, "__getitem__") and hasattr(given, "__len__")
-    kinds = str | Mapping | IterableDataset | nn.Module
-    other = isinstance(given, kinds) or hasattr(given, "shape")
+    other = isinstance(given, str | Mapping | IterableDataset | nn.Module)
+    other = other or hasattr(given, "shape")
     if not countable or other:
         raise UsageError(f"{name} must be {samples.KINDS}, got {type(given).__name__}.")
     if not len(given):
