@@ -1,5 +1,8 @@
 """The promise: training is what it is without us, whatever its model and its tools are."""
 
+from __future__ import annotations
+
+import copy
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -201,6 +204,38 @@ def test_locating_a_nan_leaves_modules_alone_that_a_copy_shares() -> None:
         doctor.step(learn(model, optimizer, features()))
     assert int(norm.num_batches_tracked or 0) == 4
     assert doctor.findings
+
+
+class Itself(nn.Linear):
+    """A layer that is its own copy, as one that is frozen may be."""
+
+    def __deepcopy__(self, _memo: object) -> Itself:
+        return self
+
+
+class Shallow(nn.Linear):
+    """A layer whose copy has the same hooks."""
+
+    def __deepcopy__(self, _memo: object) -> Shallow:
+        return copy.copy(self)
+
+
+@pytest.mark.parametrize("kind", [Itself, Shallow])
+def test_locating_a_nan_leaves_hooks_alone_that_a_copy_shares(kind: type[nn.Linear]) -> None:
+    layer = kind(8, 1)
+    calls: list[int] = []
+    layer.register_forward_hook(lambda *_: calls.append(1))
+    model = nn.Sequential(layer)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    doctor = watch(model, optimizer, every={"gradient": 1})
+    for step in range(4):
+        if step == 2:
+            layer.bias.data[0] = nan
+        doctor.step(learn(model, optimizer, features()))
+    doctor.close()
+    assert doctor.findings
+    assert len(calls) == 4
+    assert len(layer._forward_hooks) == 1
 
 
 class Counted:
