@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -314,6 +315,51 @@ def test_what_others_have_patched_is_called_once_and_stays(
     watch(other).close()  # what was put back may be our own wrapper
     assert "__call__" not in vars(_Loss)
     assert "_patch" not in GradScaler.step.__code__.co_names
+
+
+def test_what_others_have_patched_is_called_by_every_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two threads are inside of the same loss at once, and somebody has wrapped it in between."""
+    calls: list[int] = []
+    both = threading.Barrier(2, timeout=30)
+
+    class Meets(nn.MSELoss):
+        def forward(self, value: Tensor, target: Tensor) -> Tensor:
+            both.wait()
+            return super().forward(value, target)
+
+    first = watch(mlp())
+    inner = _Loss.__call__
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        return inner(*args, **kwargs)
+
+    monkeypatch.setattr(_Loss, "__call__", counted)
+    second, loss = watch(mlp()), Meets()
+    threads = [
+        threading.Thread(target=loss, args=(torch.ones(2), torch.zeros(2))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first.close()
+    second.close()
+    assert len(calls) == 2
+
+
+def test_a_method_that_was_kept_while_it_was_watched_still_works() -> None:
+    model, scaler = mlp(), GradScaler("cpu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+    step = scaler.step
+    doctor.close()
+    before = model.state_dict()["0.weight"].clone()
+    backward(scaler.scale(model(features()).sum()))
+    step(optimizer)
+    assert not before.equal(model.state_dict()["0.weight"])
 
 
 def test_a_model_has_one_doctor() -> None:
