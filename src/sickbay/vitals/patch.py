@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import RLock, get_ident
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
-from weakref import WeakSet
+from weakref import ref
 
 from sickbay.vitals.guard import Guard
 
@@ -21,10 +20,6 @@ class Guarded(Protocol):
 
 
 Listener = TypeVar("Listener", bound=Guarded)
-
-
-def _nothing(*_: Any) -> None:
-    pass
 
 
 class Patch(Generic[Listener]):
@@ -61,23 +56,30 @@ class Patch(Generic[Listener]):
         part: str,
         *,
         after: Call,
-        before: Call = _nothing,
+        before: Call | None = None,
     ) -> None:
-        self.listeners: WeakSet[Listener] = WeakSet()  # weak, so that a forgotten one can go
+        # Weakly, so that a forgotten one can go. As all here, it is replaced and not changed: other
+        # threads may be in a call.
+        self._listeners: tuple[ref[Listener], ...] = ()
         self.alone = True  # nobody else has wrapped the method
         self._owner, self._name, self._wrapper, self._part = owner, name, wrapper, part
         self._before, self._after = before, after
         # What the wrapper stands for, once for each place it has in the chain of wrappers; None is
-        # what is inherited. It is replaced, not changed: other threads may be in a call.
+        # what is inherited.
         self._inner: tuple[Call | None, ...] = ()
         self._plain = vars(owner).get(name)  # for whoever has kept the wrapper
-        self._depth: Counter[tuple[int, int]] = Counter()  # calls under way, by thread and instance
+        self._depths: dict[tuple[int, int], int] = {}  # of calls, by thread and instance
         self._lock = RLock()
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Those that are told."""
+        return [alive for each in self._listeners if (alive := each()) is not None]
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every call; while anybody listens the method is wrapped."""
         with self._lock:
-            self.listeners.add(listener)
+            self._set([*self.listeners, listener])
             now = vars(self._owner).get(self._name)
             if now is not self._wrapper:
                 self._inner = (*self._inner, now)
@@ -90,9 +92,9 @@ class Patch(Generic[Listener]):
         Unless somebody has wrapped it since: then the wrapper stays, and only passes on.
         """
         with self._lock:
-            self.listeners.discard(listener)
+            self._set(each for each in self.listeners if each is not listener)
             on = self._inner and vars(self._owner).get(self._name) is self._wrapper
-            if self.listeners or not on:
+            if self._listeners or not on:
                 return
             *rest, inner = self._inner
             if inner is None:
@@ -104,26 +106,31 @@ class Patch(Generic[Listener]):
     def call(self, instance: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Call what the wrapper stands for, and tell of it."""
         key = get_ident(), id(instance)
-        depth = self._depth[key]  # the wrapper may stand below another one that calls it
+        depth = self._depths.get(key, 0)  # the wrapper may stand below another one that calls it
         bound = self._bound(instance, depth)
-        self._depth[key] += 1
+        self._depths[key] = depth + 1
         try:
-            if depth or not self.listeners:
+            if depth or not self._listeners:
                 return bound(*args, **kwargs)
             fed = (*args, *kwargs.values())
-            with suppress(Exception):
-                self._tell(self._before, instance, fed)
+            if self._before is not None:
+                with suppress(Exception):
+                    self._tell(self._before, instance, fed)
             value = bound(*args, **kwargs)
             with suppress(Exception):
                 self._tell(self._after, instance, fed, value)
             return value
         finally:
-            self._depth[key] -= 1
-            if not self._depth[key]:
-                del self._depth[key]
+            if depth:
+                self._depths[key] = depth
+            else:
+                del self._depths[key]
+
+    def _set(self, listeners: Iterable[Listener]) -> None:
+        self._listeners = tuple({id(each): ref(each) for each in listeners}.values())
 
     def _tell(self, how: Call, *what: Any) -> None:
-        for listener in list(self.listeners):
+        for listener in self.listeners:
             listener.guard.run(self._part, how, listener, *what)
 
     def _bound(self, instance: Any, depth: int) -> Call:
