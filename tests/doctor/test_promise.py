@@ -384,3 +384,23 @@ def test_a_doctor_that_nobody_holds_makes_room_for_the_next() -> None:
     for _ in range(3):
         watch(model, optimizer)
     assert len(optimizer._optimizer_step_pre_hooks) == 1
+
+
+class Untold(Exception):  # noqa: N818
+    """An error that cannot be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_trouble_whose_error_has_no_text_is_still_reported() -> None:
+    def fail(_finding: sickbay.Finding) -> None:
+        raise Untold
+
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding=fail, every=1)
+    learn(model, optimizer, features())
+    doctor.step(nan)
+    troubles = [each.text for each in doctor.events if each.kind == "trouble"]
+    assert troubles == ["on_finding failed and is switched off (Untold)."]
