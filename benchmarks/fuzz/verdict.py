@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -111,8 +110,3 @@ def plain(text: str) -> str:
     '\\x1b[31m\\ud800'
     """
     return "".join(each if " " <= each <= "~" else ascii(each)[1:-1] for each in text)
-
-
-def shown(error: BaseException) -> None:
-    """Print a traceback in full."""
-    traceback.print_exception(error, file=sys.stderr)

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import sys
+import traceback
 import warnings
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -72,8 +73,6 @@ class Runner:
         os.chdir(self._home)
         shutil.rmtree(folder, ignore_errors=True)
         if show and error is not None:
-            import traceback
-
             traceback.print_exception(error)
         verdict = judge(number, " | ".join(case.what).replace(str(folder), "."), error, case.loop)
         if error is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from sickbay.errors import UsageError, unknown
 
-LARGEST = 2**63 - 1  # what Python counts with
+LARGEST = 2**63 - 1  # what fits into 64 bits, as torch and numpy count
 SHOWN = 80  # characters of a value that an error quotes
 
 
@@ -26,12 +26,15 @@ def whole(name: str, value: object, *, least: int | None = None, most: int | Non
     Traceback (most recent call last):
     sickbay.errors.UsageError: epochs must be a whole number of at least 1, got 0.
     """
-    fits = isinstance(value, Integral) and not isinstance(value, bool)
-    if not fits or not _is_within(int(value), least=least, most=most):  # type: ignore[call-overload]
-        raise wrong(name, f"a whole number{_bounds(least=least, most=most)}", value)
-    if most is None and abs(int(value)) > LARGEST:  # type: ignore[call-overload]
+    possible = f"a whole number{_bounds(least=least, most=most)}"
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise wrong(name, possible, value)
+    plain = int(value)
+    if not _is_within(plain, least=least, most=most):
+        raise wrong(name, possible, value)
+    if most is None and abs(plain) > LARGEST:
         raise wrong(name, "a whole number below 2**63", value)
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    return plain
 
 
 def number(
@@ -72,7 +75,7 @@ def real(name: str, value: object) -> float:
 
 def seed(value: object, name: str = "seed") -> int:
     """Return the seed of random numbers: what torch and numpy can both be seeded with."""
-    return whole(name, value, least=0, most=2**63 - 1)
+    return whole(name, value, least=0, most=LARGEST)
 
 
 def flag(name: str, value: object) -> bool:
@@ -131,7 +134,7 @@ def function(name: str, value: object) -> Callable[..., Any]:
 
 
 def folder(name: str, value: object) -> Path:
-    """Return a path as an absolute one; whether there is anything is not looked at."""
+    """Return an absolute path; whether anything is there is not looked at."""
     given: Any = None
     if isinstance(value, str | os.PathLike):
         try:

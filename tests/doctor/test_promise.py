@@ -1,5 +1,9 @@
 """The promise: training is what it is without us, whatever its model and its tools are."""
 
+from __future__ import annotations
+
+import copy
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -203,6 +207,38 @@ def test_locating_a_nan_leaves_modules_alone_that_a_copy_shares() -> None:
     assert doctor.findings
 
 
+class Itself(nn.Linear):
+    """A layer that is its own copy, as one that is frozen may be."""
+
+    def __deepcopy__(self, _memo: object) -> Itself:
+        return self
+
+
+class Shallow(nn.Linear):
+    """A layer whose copy has the same hooks."""
+
+    def __deepcopy__(self, _memo: object) -> Shallow:
+        return copy.copy(self)
+
+
+@pytest.mark.parametrize("kind", [Itself, Shallow])
+def test_locating_a_nan_leaves_hooks_alone_that_a_copy_shares(kind: type[nn.Linear]) -> None:
+    layer = kind(8, 1)
+    calls: list[int] = []
+    layer.register_forward_hook(lambda *_: calls.append(1))
+    model = nn.Sequential(layer)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    doctor = watch(model, optimizer, every={"gradient": 1})
+    for step in range(4):
+        if step == 2:
+            layer.bias.data[0] = nan
+        doctor.step(learn(model, optimizer, features()))
+    doctor.close()
+    assert doctor.findings
+    assert len(calls) == 4
+    assert len(layer._forward_hooks) == 1
+
+
 class Counted:
     """A class beside torch's loss, whose turn comes after it."""
 
@@ -281,6 +317,51 @@ def test_what_others_have_patched_is_called_once_and_stays(
     assert "_patch" not in GradScaler.step.__code__.co_names
 
 
+def test_what_others_have_patched_is_called_by_every_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two threads are inside of the same loss at once, and somebody has wrapped it in between."""
+    calls: list[int] = []
+    both = threading.Barrier(2, timeout=30)
+
+    class Meets(nn.MSELoss):
+        def forward(self, value: Tensor, target: Tensor) -> Tensor:
+            both.wait()
+            return super().forward(value, target)
+
+    first = watch(mlp())
+    inner = _Loss.__call__
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        return inner(*args, **kwargs)
+
+    monkeypatch.setattr(_Loss, "__call__", counted)
+    second, loss = watch(mlp()), Meets()
+    threads = [
+        threading.Thread(target=loss, args=(torch.ones(2), torch.zeros(2))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first.close()
+    second.close()
+    assert len(calls) == 2
+
+
+def test_a_method_that_was_kept_while_it_was_watched_still_works() -> None:
+    model, scaler = mlp(), GradScaler("cpu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+    step = scaler.step
+    doctor.close()
+    before = model.state_dict()["0.weight"].clone()
+    backward(scaler.scale(model(features()).sum()))
+    step(optimizer)
+    assert not before.equal(model.state_dict()["0.weight"])
+
+
 def test_a_model_has_one_doctor() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -303,3 +384,23 @@ def test_a_doctor_that_nobody_holds_makes_room_for_the_next() -> None:
     for _ in range(3):
         watch(model, optimizer)
     assert len(optimizer._optimizer_step_pre_hooks) == 1
+
+
+class Untold(Exception):  # noqa: N818
+    """An error that cannot be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_trouble_whose_error_has_no_text_is_still_reported() -> None:
+    def fail(_finding: sickbay.Finding) -> None:
+        raise Untold
+
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding=fail, every=1)
+    learn(model, optimizer, features())
+    doctor.step(nan)
+    troubles = [each.text for each in doctor.events if each.kind == "trouble"]
+    assert troubles == ["on_finding failed and is switched off (Untold)."]

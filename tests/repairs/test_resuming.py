@@ -51,6 +51,21 @@ class Otherwise(Net):
         return made
 
 
+class Sloped(Net):
+    slope = 0.1
+
+    def forward(self, x: Tensor) -> Tensor:
+        made: Tensor = self.last(self.bent(self.first(x)))
+        return made
+
+    def bent(self, x: Tensor) -> Tensor:
+        return self.bend(x, self.slope)
+
+    @staticmethod
+    def bend(x: Tensor, slope: float) -> Tensor:
+        return F.leaky_relu(x, slope)
+
+
 class Again(Dataset[Any]):
     def __init__(self, flipped: bool = False, noisy: bool = False) -> None:
         self.points, labels = circles(128)
@@ -140,6 +155,24 @@ def test_functions_count_by_their_code(tmp_path: Path) -> None:
     run(tmp_path / "run", loss=squared)
     absolute.__qualname__ = absolute.__name__ = "squared"
     assert "'loss'" in refused(lambda: run(tmp_path / "run", loss=absolute, resume=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("slope", 0.2),
+        ("bend", staticmethod(lambda x, slope: F.elu(x, slope))),
+        ("bent", property(lambda self: lambda x: F.elu(x, self.slope))),
+    ],
+)
+def test_all_that_is_in_a_class_counts(
+    name: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path / "run", model=made(Sloped))
+    run(tmp_path / "run", model=made(Sloped), resume=True)
+    monkeypatch.setattr(Sloped, name, value)
+    told = refused(lambda: run(tmp_path / "run", model=made(Sloped), resume=True))
+    assert "'model'" in told
 
 
 def test_the_labels_of_a_dataset_count(tmp_path: Path) -> None:
@@ -317,15 +350,16 @@ def test_a_folder_of_something_else_is_no_run(tmp_path: Path) -> None:
     )
 
 
+PASSES = {"left": 10**9}  # not in the class, whose values tell one run from another
+
+
 class Interrupting(nn.Sequential):
     """Is interrupted in training, after so many passes."""
 
-    left = 10**9
-
     def forward(self, x: Tensor) -> Tensor:
         if self.training and torch.is_grad_enabled():
-            Interrupting.left -= 1
-            if Interrupting.left < 0:
+            PASSES["left"] -= 1
+            if PASSES["left"] < 0:
                 raise KeyboardInterrupt
         made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return made
@@ -333,7 +367,7 @@ class Interrupting(nn.Sequential):
 
 @pytest.fixture
 def interrupted_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    return lambda passes: monkeypatch.setattr(Interrupting, "left", passes)
+    return lambda passes: monkeypatch.setitem(PASSES, "left", passes)
 
 
 def of(model: nn.Module) -> nn.Module:

@@ -194,9 +194,9 @@ def test_a_metric_that_is_no_real_number_is_said_and_the_others_are_kept(
 def test_after_the_last_epoch_nothing_is_watched() -> None:
     model, optimizer = network(rate=0.5)
     doctor = watch(model, optimizer, PassiveLoss(), NoMoreGain(), epochs=2)
-    assert scaler._listeners
+    assert scaler._patch.listeners
     train(doctor, model, optimizer)
-    assert not scaler._listeners
+    assert not scaler._patch.listeners
     thread = doctor._checker._thread
     assert thread is not None
     thread.join(10)

@@ -55,7 +55,7 @@ class Doctor:
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
         meter = Meter() if record.treats else choose_meter(model.parameters())
-        if watched.discharge(unwrap(model)):
+        if self._guard.run("taking over", watched.discharge, unwrap(model)):
             record.notice(watched.TAKEN_OVER)
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
         watched.enter(unwrap(model), self, self._probe)

@@ -11,6 +11,7 @@ from sickbay.chart import ChartWriter
 from sickbay.doctor.ward import Verdict
 from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
+from sickbay.printable import in_short
 from sickbay.problems import Problem
 from sickbay.readings import Setup, Vitals
 from sickbay.reports import terminal
@@ -135,7 +136,7 @@ class Record:
 
     def trouble(self, part: str, error: Exception) -> None:
         """Report that a part of ours has failed and is switched off. Called by the guard."""
-        text = f"{part} failed and is switched off ({type(error).__name__}: {error})."
+        text = f"{part} failed and is switched off ({in_short(error)})."
         self.event("trouble", text)
         self._speak(terminal.say, text)
 

@@ -32,9 +32,7 @@ class Stepping:
         self.optimizer = optimizer
         self._prepare, self._guard = prepare, guard
         self._inside = False  # the shell
-        self._depth = (
-            0  # of steps in steps: one that calls another kind's has its hooks called twice
-        )
+        self._depth = 0  # of steps in steps: one that calls its parent's has its hooks called twice
         # Groups with the rate that the loop has set, and the one that they have for a step.
         self._rates: list[tuple[dict[str, Any], Any, Any]] = []
         self._grads: list[tuple[Tensor, Tensor | None]] = []

@@ -28,8 +28,9 @@ class Digest:
     """A hash that grows with what is added.
 
     Numbers, texts and tensors count by their values, functions by their code, what they enclose
-    and the functions they call, modules by their class, settings and parts, other objects by
-    their class and what they hold. The weights of modules may be left out.
+    and the functions they call, classes by their methods and values, modules by their class,
+    settings and parts, other objects by their class and what they hold. The weights of modules may
+    be left out.
 
     >>> one, other = Digest().add({"a": 1, "b": torch.ones(2)}), Digest().add({"a": 1})
     >>> one.text == other.text
@@ -108,9 +109,18 @@ class Digest:
         for parent in kind.__mro__:
             if not is_foreign(parent):
                 for name, each in sorted(vars(parent).items(), key=lambda pair: pair[0]):
-                    if isinstance(each, types.FunctionType):
-                        self._say(name)._code(each, depth)
+                    self._attribute(name, each, depth)
         return self
+
+    def _attribute(self, name: str, value: Any, depth: int) -> None:
+        """Take in what a class has under a name: a method of any kind, or a value."""
+        parts = [getattr(value, part, None) for part in ("__func__", "fget", "fset")]
+        for each in (value, *parts):
+            if isinstance(each, types.FunctionType):
+                self._say(name)._code(each, depth)
+        plain = isinstance(value, (*VALUES, Tensor, tuple, list, dict))
+        if plain and not name.startswith("__"):  # what Python notes there is no part of it
+            self._say(name).add(value, depth)
 
     def _function(self, function: types.FunctionType, depth: int) -> Digest:
         self._say("function", function.__module__, function.__qualname__)

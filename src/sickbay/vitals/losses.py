@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol
-from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
 
-from sickbay.vitals.guard import Guard
-from sickbay.vitals.patch import Patch
+from sickbay.vitals.patch import Guarded, Patch
 
 NAMES = {
     "CrossEntropyLoss": "cross_entropy",
@@ -34,39 +32,19 @@ NAMES = {
 }
 
 
-class Listener(Protocol):
+class Listener(Guarded, Protocol):
     """Whoever wants to hear of losses."""
-
-    guard: Guard
 
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         """Take note that a loss has compared these, and what came out."""
 
 
-_listeners: WeakSet[Listener] = WeakSet()  # weak, so that a forgotten listener can go
-
-
-def listen(listener: Listener) -> None:
-    """Tell `listener` of every loss module that is called from now on."""
-    _listeners.add(listener)
-    _patch.put_on()
-
-
-def forget(listener: Listener) -> None:
-    """Stop that."""
-    _listeners.discard(listener)
-    if not _listeners:
-        _patch.take_off()
-
-
-def _called(loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
+def _called(listener: Listener, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
     if len(fed) < 2 or not torch.is_grad_enabled():
         return
     outputs, targets = fed[:2]
     if isinstance(outputs, Tensor) and isinstance(targets, Tensor):
-        name = NAMES.get(type(loss).__name__, "")
-        for listener in list(_listeners):
-            listener.guard.run("batch", listener.heard, name, outputs, targets, value)
+        listener.heard(NAMES.get(type(loss).__name__, ""), outputs, targets, value)
 
 
 def _call(self: _Loss, *args: Any, **kwargs: Any) -> Any:
@@ -75,4 +53,5 @@ def _call(self: _Loss, *args: Any, **kwargs: Any) -> Any:
     return _patch.call(self, args, kwargs)
 
 
-_patch = Patch(_Loss, "__call__", _call, after=_called)
+_patch: Patch[Listener] = Patch(_Loss, "__call__", _call, "batch", after=_called)
+listen, forget = _patch.listen, _patch.forget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -21,6 +22,7 @@ from sickbay.vitals.moments import merge
 from sickbay.vitals.processes import is_one_of_several
 from sickbay.vitals.statistics import measure
 
+HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 LARGE = 65_536  # values of a tensor above which only the first samples are kept
 
 
@@ -69,6 +71,8 @@ class Replay:
     def _run_again(self, args: Any, kwargs: Any) -> None:
         original = self._anatomy.model
         model = copy.deepcopy(original)
+        if not set(model.modules()).isdisjoint(original.modules()):
+            return  # what copies as itself would keep the listeners
         for name, module in model.named_modules():
             drop_hooks(module)
             if computes(module) and can_be_hooked(module):
@@ -152,15 +156,14 @@ def would_be_noticed() -> bool:
 
 
 def drop_hooks(module: nn.Module) -> None:
-    """Take every hook from a module that is a copy."""
-    for name, hooks in vars(module).items():
-        if name.endswith("_hooks") and isinstance(hooks, dict):
-            hooks.clear()
+    """Take every hook from a module that is a copy; its original may hold the same dicts."""
+    for kind in HOOKS:
+        vars(module)[kind] = OrderedDict()
 
 
 @contextmanager
 def buffers_kept(model: nn.Module) -> Iterator[None]:
-    """Put the buffers of a model back afterwards: a copy may share modules with its original."""
+    """Put the buffers of a model back afterwards: a copy may share them with its original."""
     before = [(each, each._version, each.detach().clone()) for each in model.buffers()]
     try:
         yield
