@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
+from typing import Any, ClassVar
 from weakref import finalize
 
 from torch import Tensor
@@ -32,6 +33,8 @@ class TrialDoctor(Doctor):
     next step.
     """
 
+    ends: ClassVar[tuple[type[Exception], ...]] = ()  # what the framework ends a trial by
+
     def __init__(
         self,
         admitted: Admitted,
@@ -46,7 +49,8 @@ class TrialDoctor(Doctor):
         planned = history.setup.epochs
         self._checker = Checker(problems, planned, metric, maximize, others, leave)
         self._unsent: list[Vitals] = []
-        self._metrics: Mapping[str, float] | None = None  # of an epoch that ends
+        self._given: Mapping[str, float] = {}  # with the newest epoch
+        self._metrics: Mapping[str, float] | None = None  # the same, for the checker
         self._charged = 0.0  # seconds of the checker that were accounted for
         self._passed_epochs = 0
         self._values: list[float] = []  # of the metric, at the end of epochs
@@ -87,7 +91,9 @@ class TrialDoctor(Doctor):
         **metrics: Tensor | float,
     ) -> list[Finding]:
         """Tell the doctor that a step was made, as in `Doctor.step`; the trial may end here."""
-        ended = self._accept() if self._checker.end is not None and self._end is None else []
+        ended: list[Finding] = []
+        if self._checker.end is not None and self._end is None:
+            ended = self._shelled(self._accept)
         if ended and self._done:
             self._ended_inside()
         return ended + super().step(loss, outputs=outputs, targets=targets, **metrics)
@@ -97,11 +103,14 @@ class TrialDoctor(Doctor):
 
         The metric that the search is about must be among it.
         """
+        self._given = self._guard.run("numbers", numbers_of, metrics, self._record.notice) or {}
+        self._guard.run("best value", self._note_value, self._given)
+        return self._shelled(self._end_of_epoch, self._given)
+
+    def _end_of_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
         if self._done:
             self._record.notice(IGNORED)
-        numbers = numbers_of(metrics, self._record.notice)
         super().epoch(**numbers)
-        self._note_value(numbers)
         if not self._checker.wait():
             self._record.notice("judging takes long; the loop does not wait for it.")
         self._report_troubles()
@@ -113,7 +122,19 @@ class TrialDoctor(Doctor):
     def close(self) -> None:
         """Take every hook away and finish the chart. What was found stays."""
         super().close()
-        self._checker.close()
+        self._guard.run("checker", self._checker.close)
+
+    def _shelled(self, act: Callable[..., list[Finding]], *args: Any) -> list[Finding]:
+        """Return what `act` returns; of what it raises only the end of the trial goes on."""
+        if "trial" in self._guard.off:
+            return []
+        try:
+            return act(*args)
+        except self.ends:
+            raise
+        except Exception as error:
+            self._guard.fail("trial", error)
+            return []
 
     def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:  # noqa: ARG002
         """Do what is due at the end of an epoch; return what was found."""

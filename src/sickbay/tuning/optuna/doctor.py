@@ -22,6 +22,8 @@ Learns: TypeAlias = Literal["last", "constraint", "penalty"]
 class OptunaDoctor(TrialDoctor):
     """The doctor of a trial of Optuna; made by `watch`."""
 
+    ends = (TrialPruned,)
+
     def __init__(
         self,
         admitted: Admitted,
@@ -56,11 +58,14 @@ class OptunaDoctor(TrialDoctor):
     def close(self) -> None:
         """Take every hook away, finish the chart, and leave in the study what belongs there."""
         if self._notes is not None:
-            self._tell_course(self._notes, whole=True)
-            if self._learns == "constraint":
-                self._notes.constrain(1.0 if self._was_sick else -1.0)
-            self._say_troubles(self._notes)
+            self._guard.run("leaving notes", self._leave_notes, self._notes)
         super().close()
+
+    def _leave_notes(self, notes: TrialNotes) -> None:
+        self._tell_course(notes, whole=True)
+        if self._learns == "constraint":
+            notes.constrain(1.0 if self._was_sick else -1.0)
+        self._say_troubles(notes)
 
     @property
     def _was_sick(self) -> bool:

@@ -35,7 +35,9 @@ class RayDoctor(TrialDoctor):
             metrics: Numbers; the metric that the search is about must be among them.
         """
         self._checkpoint = checkpoint
-        return super().epoch(**metrics)
+        found = super().epoch(**metrics)
+        self._report(self._given)
+        return found
 
     def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
         found = super()._epoch_over(numbers)
@@ -45,9 +47,6 @@ class RayDoctor(TrialDoctor):
         met = self._guard.run("telling other trials", self._exchange.put, told)
         if last and met is False:
             self._record.notice(ALONE)
-        if last:
-            self.close()  # reporting may be the end of it
-        self._report(numbers)
         return found
 
     def _ended_inside(self) -> None:
