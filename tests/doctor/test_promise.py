@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from torch.nn.modules.module import (
 
 import sickbay
 from tests.doctor.loops import backward, learn, table, undisturbed, watch
+from tests.doctor.test_harmless import hooks_of
 from tests.models import features, mlp
 
 every_way = pytest.mark.parametrize("every", [1, "auto"])
@@ -404,3 +407,46 @@ def test_trouble_whose_error_has_no_text_is_still_reported() -> None:
     doctor.step(nan)
     troubles = [each.text for each in doctor.events if each.kind == "trouble"]
     assert troubles == ["on_finding failed and is switched off (Untold)."]
+
+
+def test_a_model_is_saved_and_copied_without_our_hooks(tmp_path: Path) -> None:
+    model = mlp()
+    model.register_forward_hook(noted)
+    plain = hooks_of(model)
+    doctor = watch(model, torch.optim.SGD(model.parameters(), lr=0.1))
+    assert hooks_of(model) > plain
+    assert hooks_of(copy.deepcopy(model)) == plain
+    assert hooks_of(pickle.loads(pickle.dumps(model))) == plain
+    torch.save(model, tmp_path / "model.pt")
+    assert not [
+        name
+        for name in torch.serialization.get_unsafe_globals_in_checkpoint(tmp_path / "model.pt")
+        if not name.startswith(("torch.", f"{__name__}."))
+    ]
+    assert hooks_of(model) > plain
+    doctor.close()
+    assert "__getstate__" not in vars(nn.Module)
+
+
+def noted(*_: Any) -> None:
+    """Be a hook of the user's own."""
+
+
+@pytest.mark.parametrize("accumulated", [1, 20])
+def test_an_optimizer_that_is_replaced_is_missed(accumulated: int) -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+
+    def missed() -> bool:
+        return any("another optimizer" in event.text for event in doctor.events)
+
+    for call in range(10 * accumulated):
+        backward(model(features()).square().mean())
+        if call % accumulated == accumulated - 1:
+            optimizer.step()
+        doctor.step(1.0)
+    assert not missed()
+    for _ in range(max(64, 8 * accumulated)):
+        doctor.step(1.0)
+    assert missed()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sickbay.doctor.treatment import Nurse, Treatment
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
+PATIENCE = 8  # times the most calls that a step of the optimizer ever took; then it is missed
 EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
 
 
@@ -70,6 +71,7 @@ class Doctor:
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[Vitals] = []  # those that have passed, which the history has not got
         self._next_look = 0
+        self._calls = self._most_calls = 0  # of `step` for a step of the optimizer: now, and ever
         self._loss_alarm, self._norm_alarm = RiseAlarm(), Alarm()
         self._eval_steps = 0  # made in evaluation mode, in a row
         self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
@@ -226,11 +228,13 @@ class Doctor:
                 costs[what] = costs.get(what, 0.0) + cost
         self._governor.lap(now - self._last, costs, passed + 1)
         self._last = now
+        self._calls += 1
         if stepped:
+            self._most_calls, self._calls = max(self._most_calls, self._calls), 0
             treating = self._treat()
             self._plan()
             self._clock.add("books", perf_counter() - now - treating)
-        elif self._desk.waiting == UNSTEPPED and self._desk.step < 0:
+        elif self._calls >= max(UNSTEPPED, PATIENCE * self._most_calls):
             self._record.notice(UNMOVED)
         return new
 

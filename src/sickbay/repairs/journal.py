@@ -64,7 +64,7 @@ class Journal:
         self._ended: list[str] = []
         self._next = time.monotonic() + SECONDS
         if self.path is not None:
-            self._begin(self.path / MARK, mark())
+            self._begin(self.path / MARK, mark(), resume)
         if path is not None and self.path != path:
             self.say(f"{path} holds a run already; this one is recorded in {self.path}.")
 
@@ -72,8 +72,10 @@ class Journal:
         self.bar.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.bar.stop()
+        if self.path is not None and kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.say(f"interrupted; resume=True goes on with the run in {self.path}.")
 
     def folder(self, attempt: Attempt) -> str | None:
         """Return where an attempt's chart goes."""
@@ -140,12 +142,14 @@ class Journal:
         """Write down what came of it."""
         self._write(OUTCOME, json.dumps(outcome.as_json(), indent=2) + "\n")
 
-    def _begin(self, file: Path, mark: Fingerprint) -> None:
+    def _begin(self, file: Path, mark: Fingerprint, resume: bool) -> None:
         """Write down what run this is, or say that it is another one."""
         if os.path.lexists(file):
             fingerprint.check(file, mark)
-        else:
-            fingerprint.write(file, mark)
+            return
+        fingerprint.write(file, mark)
+        if resume:
+            self.say(f"there is no run in {self.path} to resume; this one starts from scratch.")
 
     def _keep(self, attempt: Attempt, record: Record) -> None:
         if self.path is None:

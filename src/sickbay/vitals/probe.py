@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.readings import Kind, Setup, Table
-from sickbay.vitals import scaler
+from sickbay.vitals import copies, scaler
 from sickbay.vitals.activations import Activations
 from sickbay.vitals.anatomy import Anatomy, acts_by_mode
 from sickbay.vitals.batch import Batch
@@ -69,6 +69,7 @@ class Probe:
             self._hooks.add(optimizer.register_step_pre_hook(before))
             self._hooks.add(optimizer.register_step_post_hook(guard.shell("probe", after)))
         scaler.listen(self)
+        copies.keep_clean(self)
 
     def arm(self, kinds: Collection[Kind]) -> None:
         """Be ready to read these kinds at the next step."""
@@ -191,6 +192,7 @@ class Probe:
         """Take every hook away."""
         self._hooks.remove()
         scaler.forget(self)
+        copies.forget(self)
         parts = (self.anatomy, self.activations, self.gradients, self.weights, self.batch)
         for part in (*parts, self.replay):
             if part is not None:
