@@ -1,19 +1,80 @@
 """Arrays of numbers as few bytes: what barely changes from one to the next takes little room.
 
 The bits of the numbers are taken as whole numbers. Of these, their differences and the differences
-of those, whatever is smallest is kept, byte by byte: first the highest byte of all numbers, last
-the lowest, so that zlib meets long runs.
+of those, whatever is smallest is kept, byte by byte: first the lowest byte of all numbers, last
+the highest, so that zlib meets long runs. In front of all that a line of JSON lists the arrays.
 """
 
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sickbay.arguments import one_of, whole
+from sickbay.chart.format import encode
+from sickbay.errors import UsageError
+from sickbay.fields import revived, sequence
+from sickbay.files import parsed
+
 Array: TypeAlias = NDArray[Any]
-WIDTHS = {"<f4": 4, "<f8": 8, "<i8": 8, "|u1": 1}  # types there are, and their bytes
-ORDERS = (0, 1, 2)  # how many times differences are taken
+WIDTHS = {"<f4": 4, "<f8": 8, "<i8": 8}  # types there are, and their bytes
+MOST_BYTES = 1 << 26  # of arrays that are unpacked, far above what is written
+MOST_ORDER = 2  # how many times differences are taken
 SAMPLE = 1024  # numbers that this is decided by
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    name: str
+    kind: str
+    order: int
+    count: int
+
+
+def pack(arrays: Mapping[str, Array]) -> bytes:
+    """Return arrays as bytes.
+
+    >>> packed = pack({"steps": np.arange(1000), "losses": np.full(1000, 0.1)})
+    >>> len(packed) < 200, unpack(packed)["losses"][-1]
+    (True, np.float64(0.1))
+    """
+    listed, parts = [], []
+    for name, array in arrays.items():
+        order, data = squeeze(array)
+        parts.append(data)
+        kind = array.dtype.str
+        listed.append({"name": name, "kind": kind, "order": order, "count": len(array)})
+    return zlib.compress(encode(listed) + b"".join(parts), 1)
+
+
+def unpack(data: bytes) -> dict[str, Array]:
+    """Return the arrays that `pack` was given; a `UsageError` if they cannot be some."""
+    told, _, plain = inflated(data, MOST_BYTES).partition(b"\n")
+    found, place = {}, 0
+    for each in sequence("arrays", parsed(told, "arrays")):
+        listed = revived(_Listed, each)
+        order = whole("order", listed.order, least=0, most=MOST_ORDER)
+        count = whole("count", listed.count, least=0, most=MOST_BYTES)
+        start, place = place, place + count * WIDTHS[one_of("kind", listed.kind, WIDTHS)]
+        if place > len(plain):
+            raise UsageError("The arrays are longer than their bytes.")
+        found[listed.name] = unsqueeze(plain[start:place], listed.kind, order)
+    return found
+
+
+def inflated(data: bytes, most: int) -> bytes:
+    """Return what zlib has packed; a `UsageError` if that is damaged or more than `most` bytes."""
+    unpacking = zlib.decompressobj()
+    try:
+        plain = unpacking.decompress(data, most)
+    except zlib.error as error:
+        raise UsageError(f"It cannot be unpacked ({error}).") from None
+    if not unpacking.eof:
+        raise UsageError(f"It is torn, or has more than {most:,} bytes.")
+    return plain
 
 
 def smallest(numbers: NDArray[np.float64]) -> Array:
@@ -37,10 +98,8 @@ def squeeze(array: Array) -> tuple[int, bytes]:
     """
     width = array.dtype.itemsize
     bits = array.view(f"<u{width}")
-    tried = [bits]
-    if width > 1:
-        steps = _differences(bits)
-        tried += _folded(steps), _folded(_differences(steps))
+    steps = _differences(bits)
+    tried = [bits, _folded(steps), _folded(_differences(steps))]
     order = int(np.argmin([_entropy(each[:SAMPLE]) for each in tried]))
     return order, _planes(tried[order]).tobytes()
 

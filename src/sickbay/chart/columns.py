@@ -10,108 +10,98 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.chart.rows import EpochEnd, Row, Step
 from sickbay.history import History
 from sickbay.readings import Table, Vitals
 
 Whole: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
-Fetch: TypeAlias = Callable[[int, int], Iterable[Table]]  # tables by their numbers, from and to
+Fetch: TypeAlias = Callable[[int, int], Iterable[Table]]  # tables by their rows, from and to
 
 ABSENT: Any = object()
 
 
-def no_tables(_start: int, _stop: int) -> tuple[Table, ...]:
-    """Fetch no tables at all."""
-    return ()
+@dataclass
+class EpochEnd:
+    """The end of an epoch, with what was measured over all of it."""
+
+    epoch: int
+    metrics: Mapping[str, float]
+
+
+Row: TypeAlias = Vitals | EpochEnd
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Readings as columns, and the ends of epochs among them.
+    """Readings as columns, and the ends of epochs among them; tables are elsewhere.
 
     Attributes:
         steps: Of each reading, its step.
         epochs: Its epoch.
         times: Its time.
-        tables: How many tables it has.
         scalars: For each scalar, which readings have it, and the values.
-        ends: Each end of an epoch, with the number of readings before it.
+        ends: The ends of epochs.
+        cuts: Of each end, the number of readings before it.
     """
 
     steps: Whole
     epochs: Whole
     times: Floats
-    tables: Whole
     scalars: Mapping[str, tuple[Whole, Floats]]
-    ends: Sequence[tuple[int, EpochEnd]]
+    ends: Sequence[EpochEnd]
+    cuts: Whole
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Columns:
         """Turn rows into columns."""
-        steps = [row for row in rows if isinstance(row, Step)]
-        vitals = [step.vitals for step in steps]
-        counted, ends = 0, []
-        for row in rows:
-            if isinstance(row, EpochEnd):
-                ends.append((counted, row))
-            else:
-                counted += 1
+        readings = [row for row in rows if isinstance(row, Vitals)]
+        ends = [(at, row) for at, row in enumerate(rows) if isinstance(row, EpochEnd)]
         return cls(
-            np.array([each.step for each in vitals], np.int64),
-            np.array([each.epoch for each in vitals], np.int64),
-            np.array([each.time for each in vitals], np.float64),
-            np.array([each.tables for each in steps], np.int64),
-            _scalars([each.scalars for each in vitals]),
-            ends,
+            np.array([each.step for each in readings], np.int64),
+            np.array([each.epoch for each in readings], np.int64),
+            np.array([each.time for each in readings], np.float64),
+            _scalars([each.scalars for each in readings]),
+            [end for _, end in ends],
+            np.array([at - before for before, (at, _) in enumerate(ends)], np.int64),
         )
 
-    def rows(self, table: int) -> Iterator[Row]:
-        """Turn columns into rows; `table` is the number of the first table."""
-        fixed = (self.steps, self.epochs, self.times, self.tables)
-        steps = zip(*(each.tolist() for each in fixed), strict=True)
-        readings = zip(steps, self._by_row(), strict=True)
-        done = 0
-        for before, end in [*self.ends, (len(self.steps), None)]:
-            for (step, epoch, time, tables), scalars in islice(readings, before - done):
-                yield Step(Vitals(step, epoch, time, scalars), table, tables)
-                table += tables
-            done = before
-            if end is not None:
-                yield end
+    def counts(self) -> dict[str, int]:
+        """Return how many values each scalar has."""
+        return {name: len(values) for name, (_, values) in self.scalars.items()}
 
-    def play(
-        self, history: History, table: int, fetch: Fetch
-    ) -> Iterator[tuple[float | None, bool]]:
-        """Add everything to a history, as much as possible at once.
+    def rows(self) -> Iterator[Row]:
+        """Turn columns into rows."""
+        fixed = (each.tolist() for each in (self.steps, self.epochs, self.times))
+        readings = map(Vitals, *fixed, self._by_row())
+        done = 0
+        for cut, end in zip(self.cuts.tolist(), self.ends, strict=True):
+            yield from islice(readings, cut - done)
+            yield end
+            done = cut
+        yield from readings
+
+    def play(self, history: History, row: int, fetch: Fetch) -> Iterator[tuple[float | None, bool]]:
+        """Add everything to a history, as much as possible at once; `row` is the first one.
 
         Yields the time of the newest reading, if there is one, and whether an epoch has ended.
         """
-        cuts = [0, *(before for before, _ in self.ends), len(self.steps)]
-        steps, tables = self.steps.tolist(), np.cumsum([0, *self.tables.tolist()]) + table
+        cuts = [0, *self.cuts.tolist(), len(self.steps)]
+        steps = self.steps.tolist()
         series = [
-            (
-                name,
-                self.steps[index].tolist(),
-                values.tolist(),
-                np.searchsorted(index, cuts).tolist(),
-            )
+            (name, self.steps[index].tolist(), values.tolist(), np.searchsorted(index, cuts))
             for name, (index, values) in self.scalars.items()
         ]
         for number, (start, stop) in enumerate(pairwise(cuts)):
             if stop > start:
                 scalars = {
-                    name: (
-                        at[places[number] : places[number + 1]],
-                        values[places[number] : places[number + 1]],
-                    )
-                    for name, at, values, places in series
-                    if places[number + 1] > places[number]
+                    name: (at[slice(*places)], values[slice(*places)])
+                    for name, at, values, cut in series
+                    if (places := cut[number : number + 2])[0] < places[1]
                 }
-                found = fetch(int(tables[start]), int(tables[stop]))
-                history.extend(max(steps[start:stop]), int(self.epochs[stop - 1]), scalars, found)
+                tables = fetch(row + number + start, row + number + stop)
+                history.extend(max(steps[start:stop]), int(self.epochs[stop - 1]), scalars, tables)
             if number < len(self.ends):
-                history.end_epoch(**self.ends[number][1].metrics)
+                history.end_epoch(**self.ends[number].metrics)
             yield float(self.times[stop - 1]) if stop > start else None, number < len(self.ends)
 
     def _by_row(self) -> Iterator[dict[str, float]]:

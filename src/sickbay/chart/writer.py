@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from weakref import finalize
 
-from sickbay.chart.format import SCHEMA, Line, encode, to_json
+from sickbay.chart.columns import EpochEnd
+from sickbay.chart.format import SCHEMA, Line, encode
 from sickbay.chart.outbox import Outbox
 from sickbay.chart.place import claim
-from sickbay.chart.rows import EpochEnd
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.readings import STATISTICS, Setup, Table, Vitals
 
-MOST_ROWS = 1 << 15  # that wait, however fast readings come
+MOST_ROWS = 1 << 13  # that wait, however fast readings come
 MOST_BYTES = 1 << 20  # of tables that wait
 
 
@@ -66,7 +66,7 @@ class ChartWriter:
             self._attend()
 
     def finding(self, finding: Finding) -> None:
-        self._tell({"type": "finding", **vars(finding), "evidence": to_json(finding.evidence)})
+        self._tell({"type": "finding", **vars(finding)})
 
     def event(self, event: Event) -> None:
         self._tell({"type": "event", **vars(event)})
