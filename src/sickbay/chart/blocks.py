@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ from sickbay.arguments import whole
 from sickbay.chart import arrays, frames
 from sickbay.chart.arrays import Array
 from sickbay.chart.columns import Columns, EpochEnd
-from sickbay.chart.format import encode
+from sickbay.chart.format import encode, sound
 from sickbay.errors import UsageError
 from sickbay.fields import revived
 from sickbay.files import parsed
@@ -24,7 +23,6 @@ from sickbay.history import History
 from sickbay.totals import Totals
 
 MAGIC = b"SBB2"
-MOST_BYTES = 1 << 26  # of a digest, far above what is written
 MICRO = 1e6  # times are whole microseconds
 LATEST = 1e12  # seconds that still are whole microseconds as floats
 
@@ -109,15 +107,12 @@ def pack(place: Place, columns: Columns, history: History) -> bytes:
 
 def scan(data: bytes) -> Iterator[Block | None]:
     """Yield the blocks of a file, and None for each that is damaged."""
-    for frame in frames.scan(data, MAGIC):
-        block = None
-        with suppress(UsageError):
-            block = None if frame is None else Block(_digest(frame.head()), frame)
-        yield block
+    read = frames.scan(data, MAGIC)
+    return sound(lambda frame: Block(_digest(frame.head()), frame), read)
 
 
 def _digest(data: bytes) -> Digest:
-    made = revived(Digest, parsed(arrays.inflated(data, MOST_BYTES), "digest"))
+    made = revived(Digest, parsed(arrays.inflated(data), "digest"))
     place = made.place
     for name in ("row", "rows", "start"):
         whole(name, getattr(place, name), least=0)

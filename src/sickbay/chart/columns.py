@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -69,54 +69,51 @@ class Columns:
         """Return how many values each scalar has."""
         return {name: len(values) for name, (_, values) in self.scalars.items()}
 
-    def rows(self) -> Iterator[Row]:
-        """Turn columns into rows."""
-        fixed = (each.tolist() for each in (self.steps, self.epochs, self.times))
-        readings = map(Vitals, *fixed, self._by_row())
-        done = 0
-        for cut, end in zip(self.cuts.tolist(), self.ends, strict=True):
-            yield from islice(readings, cut - done)
-            yield end
-            done = cut
-        yield from readings
+    def play(
+        self, history: History, row: int, fetch: Fetch, by_row: bool = False
+    ) -> Iterator[tuple[float | None, bool]]:
+        """Add everything to a history, row by row or as much as possible at once.
 
-    def play(self, history: History, row: int, fetch: Fetch) -> Iterator[tuple[float | None, bool]]:
-        """Add everything to a history, as much as possible at once; `row` is the first one.
-
-        Yields the time of the newest reading, if there is one, and whether an epoch has ended.
+        `row` is the number of the first row. Yields the time of the newest reading, if there is
+        one, and whether an epoch has ended.
         """
-        cuts = [0, *self.cuts.tolist(), len(self.steps)]
-        steps = self.steps.tolist()
         series = [
-            (name, self.steps[index].tolist(), values.tolist(), np.searchsorted(index, cuts))
+            (name, self.steps[index].tolist(), values.tolist(), self._places(index))
             for name, (index, values) in self.scalars.items()
         ]
-        for number, (start, stop) in enumerate(pairwise(cuts)):
+        for start, stop, end in self._stretches(by_row):
             if stop > start:
                 scalars = {
-                    name: (at[slice(*places)], values[slice(*places)])
-                    for name, at, values, cut in series
-                    if (places := cut[number : number + 2])[0] < places[1]
+                    name: (steps[first:last], values[first:last])
+                    for name, steps, values, places in series
+                    if (first := places[start]) < (last := places[stop])
                 }
-                tables = fetch(row + number + start, row + number + stop)
-                history.extend(max(steps[start:stop]), int(self.epochs[stop - 1]), scalars, tables)
-            if number < len(self.ends):
-                history.end_epoch(**self.ends[number].metrics)
-            yield float(self.times[stop - 1]) if stop > start else None, number < len(self.ends)
+                tables = fetch(row, row + stop - start)
+                step, epoch = int(self.steps[start:stop].max()), int(self.epochs[stop - 1])
+                history.extend(step, epoch, scalars, tables)
+                row += stop - start
+            if end is not None:
+                history.end_epoch(**end.metrics)
+                row += 1
+            yield float(self.times[stop - 1]) if stop > start else None, end is not None
 
-    def _by_row(self) -> Iterator[dict[str, float]]:
-        if not self.scalars:
-            return ({} for _ in self.steps)
-        full = []
-        for index, values in self.scalars.values():
-            column = np.full(len(self.steps), ABSENT, object)
-            column[index] = values.tolist()
-            full.append(column.tolist())
-        names = list(self.scalars)
-        return (
-            {name: value for name, value in zip(names, row, strict=True) if value is not ABSENT}
-            for row in zip(*full, strict=True)
-        )
+    def _places(self, index: Whole) -> Whole:
+        """Return, for each number of readings, how many of these have a scalar."""
+        return np.searchsorted(index, np.arange(len(self.steps) + 1))
+
+    def _stretches(self, by_row: bool) -> Iterator[tuple[int, int, EpochEnd | None]]:
+        """Yield the readings that are added together, from and to, and the end after them."""
+        start = 0
+        for stop, end in [
+            *zip(self.cuts.tolist(), self.ends, strict=True),
+            (len(self.steps), None),
+        ]:
+            if by_row:
+                yield from ((at, at + 1, None) for at in range(start, stop))
+                start = stop
+            if stop > start or end is not None:
+                yield start, stop, end
+            start = stop
 
 
 def _scalars(rows: Sequence[Mapping[str, float]]) -> dict[str, tuple[Whole, Floats]]:

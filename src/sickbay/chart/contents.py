@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from sickbay.chart.blocks import Block, scan
 from sickbay.chart.events import Events
-from sickbay.chart.format import BLOCKS, EVENTS, LINES, TABLES
+from sickbay.chart.format import BLOCKS, EVENTS, LINES, TABLES, sound
 from sickbay.chart.lines import Told, lines, rows
-from sickbay.errors import UsageError
 from sickbay.files import piece, read
 
 
@@ -23,14 +21,9 @@ class Contents:
 
     def events(self) -> Events:
         """Return findings, events, setups and names of rows."""
-        found, told = Events(), list(lines(self._all(EVENTS)))
-        sound = 0
-        for line in told:
-            with suppress(UsageError):
-                if line is not None:
-                    found.add(line)
-                    sound += 1
-        self.note(EVENTS, "line", len(told) - sound, len(told))
+        found = Events()
+        added = list(sound(found.add, lines(self._all(EVENTS))))
+        self.note(EVENTS, "line", added.count(None), len(added))
         return found
 
     def lines(self) -> list[Told | None]:

@@ -29,8 +29,11 @@ class Events:
     setups: list[Setup] = field(default_factory=list)
     names: dict[int, Names] = field(default_factory=dict)
 
-    def add(self, line: Line) -> None:
-        """Add a line; a `UsageError` if it is damaged. Types of a newer sickbay are left out."""
+    def add(self, line: Line) -> bool:
+        """Add a line and return True; a `UsageError` if it is damaged.
+
+        Types of a newer sickbay are left out.
+        """
         kind = line.get("type")
         if kind == "finding":
             self.findings.append(revived(Finding, line))
@@ -43,3 +46,4 @@ class Events:
             self.names[whole("id", rows.id, least=0)] = rows.names
         elif not isinstance(kind, str):
             raise UsageError("type is missing.")
+        return True

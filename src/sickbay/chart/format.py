@@ -12,9 +12,12 @@ Charts of schema 1 have no blocks: all their steps are lines.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+from sickbay.errors import UsageError
 
 SCHEMA = 2
 HEAD, EVENTS, TABLES = "chart.json", "events.jsonl", "tables.bin"
@@ -22,6 +25,8 @@ BLOCKS, LINES = "scalars.bin", "scalars.jsonl"
 
 Names: TypeAlias = tuple[str, ...]
 Line: TypeAlias = dict[str, Any]
+Part = TypeVar("Part")
+Made = TypeVar("Made")
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=dict).encode
 
 
@@ -48,6 +53,17 @@ def to_json(value: Any) -> Any:
         return value
     number = float(value)
     return number if isfinite(number) else str(number)
+
+
+def sound(
+    read: Callable[[Part], Made | None], parts: Iterable[Part | None]
+) -> Iterator[Made | None]:
+    """Yield what is read of each part, None where that is damaged."""
+    for part in parts:
+        made = None
+        with suppress(UsageError):
+            made = None if part is None else read(part)
+        yield made
 
 
 def from_json(values: Mapping[str, float | str]) -> dict[str, float]:

@@ -10,23 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import Protocol, TypeVar
+from typing import TypeAlias
 from zlib import crc32
 
 from sickbay.errors import UsageError
 
 HEADER = Struct("<4sIIIII")
-
-
-class Bounded(Protocol):
-    """A record of which the header was read."""
-
-    @property
-    def stop(self) -> int:
-        """Where the record ends."""
-
-
-Record = TypeVar("Record", bound=Bounded)
 
 
 @dataclass(frozen=True)
@@ -38,6 +27,7 @@ class Frame:
     middle: int  # where the body begins
     stop: int
     checksums: tuple[int, int]
+    seed: int = 0  # of the checksum of the body
 
     def head(self) -> bytes:
         """Return the head; a `UsageError` if it is damaged."""
@@ -45,7 +35,10 @@ class Frame:
 
     def body(self) -> bytes:
         """Return the body; a `UsageError` if it is damaged."""
-        return _checked(self.data[self.middle : self.stop], self.checksums[1])
+        return _checked(self.data[self.middle : self.stop], self.checksums[1], self.seed)
+
+
+Read: TypeAlias = Callable[[bytes, int], Frame | None]
 
 
 def pack(magic: bytes, head: bytes, body: bytes) -> bytes:
@@ -54,44 +47,39 @@ def pack(magic: bytes, head: bytes, body: bytes) -> bytes:
     return header + crc32(header).to_bytes(4, "little") + head + body
 
 
-def scan(data: bytes, magic: bytes) -> Iterator[Frame | None]:
-    """Yield every record, and None where there must be one that is damaged."""
-
-    def read(data: bytes, place: int) -> Frame | None:
-        start = place + HEADER.size
-        found, head, body, *checksums, whole = HEADER.unpack(data[place:start])
-        if found != magic or whole != crc32(data[place : start - 4]):
-            return None
-        middle = start + head
-        return Frame(data, start, middle, middle + body, (checksums[0], checksums[1]))
-
-    return records(data, read, magic, HEADER.size)
+def unpack(data: bytes, place: int) -> Frame | None:
+    """Return the record at a place, None if its header is damaged."""
+    start = place + HEADER.size
+    _, head, body, *checksums, whole = HEADER.unpack(data[place:start])
+    if whole != crc32(data[place : start - 4]):
+        return None
+    return Frame(data, start, start + head, start + head + body, (checksums[0], checksums[1]))
 
 
-def records(
-    data: bytes, read: Callable[[bytes, int], Record | None], magic: bytes, least: int
-) -> Iterator[Record | None]:
+def scan(
+    data: bytes, magic: bytes, read: Read = unpack, size: int = HEADER.size
+) -> Iterator[Frame | None]:
     """Yield every record, and None where there must be one that `read` finds no header of.
 
     After such a one the next `magic` is looked for. A record that ends beyond the data is being
-    written, or was when its process was killed: it ends the search, as less than `least` bytes do.
+    written, or was when its process was killed: it ends the search, as an unfinished header does.
     """
     place = 0
-    while len(data) - place >= least:
-        record = read(data, place)
-        if record is None:
+    while len(data) - place >= size:
+        frame = read(data, place) if data.startswith(magic, place) else None
+        if frame is None:
             yield None
             place = data.find(magic, place + 1)
             if place < 0:
                 return
-        elif record.stop > len(data):
+        elif frame.stop > len(data):
             return
         else:
-            yield record
-            place = record.stop
+            yield frame
+            place = frame.stop
 
 
-def _checked(part: bytes, checksum: int) -> bytes:
-    if crc32(part) != checksum:
+def _checked(part: bytes, checksum: int, seed: int = 0) -> bytes:
+    if crc32(part, seed) != checksum:
         raise UsageError("The checksum does not fit.")
     return part

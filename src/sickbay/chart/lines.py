@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from sickbay.arguments import whole
 from sickbay.chart.columns import EpochEnd, Row
-from sickbay.chart.format import Line, encode
-from sickbay.errors import UsageError
+from sickbay.chart.format import Line, encode, sound
 from sickbay.fields import mapping, revived
 from sickbay.files import parsed
 from sickbay.readings import Vitals
@@ -33,12 +31,6 @@ class _StepLine:
     tables: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class _EndLine:
-    epoch_end: int
-    metrics: Mapping[str, float]
-
-
 def line_of(number: int, row: Row) -> bytes:
     """Return a row as a line."""
     if isinstance(row, EpochEnd):
@@ -49,30 +41,23 @@ def line_of(number: int, row: Row) -> bytes:
 
 def lines(data: bytes) -> Iterator[Line | None]:
     """Yield every whole line, None where it is damaged; one that is torn at the end is none."""
-    *whole_lines, _ = data.split(b"\n")
-    for line in whole_lines:
-        found = None
-        with suppress(UsageError):
-            found = mapping("line", parsed(line, "line"))
-        yield found
+    return sound(_parsed, data.split(b"\n")[:-1])
 
 
 def rows(data: bytes) -> Iterator[Told | None]:
     """Yield every row, None where its line is damaged; in charts of schema 1 lines are counted."""
-    number = 0
-    for line in lines(data):
-        found = None
-        with suppress(UsageError):
-            found = None if line is None else _told(line, number)
-        yield found
-        number = number + 1 if found is None else found.number + 1
+    return sound(_told, enumerate(data.split(b"\n")[:-1]))
 
 
-def _told(line: Line, number: int) -> Told:
+def _parsed(line: bytes) -> Line:
+    return mapping("line", parsed(line, "line"))
+
+
+def _told(numbered: tuple[int, bytes]) -> Told:
+    number, line = numbered[0], _parsed(numbered[1])
     number = whole("row", line.get("row", number), least=0)
     if "epoch_end" in line:
-        end = revived(_EndLine, line)
-        return Told(number, EpochEnd(end.epoch_end, end.metrics))
+        return Told(number, revived(EpochEnd, {**line, "epoch": line["epoch_end"]}))
     step = revived(_StepLine, line)
     vitals = Vitals(step.step, step.epoch, step.time, step.scalars)
     return Told(number, vitals, whole("tables", step.tables, least=0))

@@ -6,12 +6,12 @@ The lines of steps say how many tables each has, and tables come in that order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import dropwhile, islice
 from struct import Struct
 from zlib import crc32
 
-from sickbay.chart.frames import records
+from sickbay.chart.format import sound
+from sickbay.chart.frames import Frame, scan
 from sickbay.chart.lines import Told
 from sickbay.chart.tables import Maker
 from sickbay.readings import Table, Vitals
@@ -21,24 +21,17 @@ MAGIC = b"SBT1"
 HEADER = Struct("<4s16sqqIIII")
 
 
-@dataclass(frozen=True)
-class _Record:
-    kind: bytes
-    step: int
-    names: int
-    start: int  # of the values
-    stop: int
-    seed: int  # of the checksum
-    checksum: int
-
-
 def read(
     data: bytes, maker: Maker, told: Sequence[Told | None]
 ) -> Iterator[tuple[int, Table] | None]:
     """Yield tables with the rows of the run that they belong to, None where one is damaged."""
-    found = records(data, _header, MAGIC, HEADER.size)
-    tables: Iterator[Table | None] = (_table(record, data, maker) for record in found)
-    is_unsure = False  # after a damaged line, which had nobody knows how many
+
+    def made(frame: Frame) -> Table | None:
+        _, kind, step, _, names, *_ = HEADER.unpack(frame.head())
+        return maker.made(kind, step, names, frame.body())
+
+    tables = sound(made, scan(data, MAGIC, _header, HEADER.size))
+    is_unsure = False  # after a damaged line: nobody knows how many tables it had
     for line in told:
         if line is None:
             is_unsure = True
@@ -54,18 +47,8 @@ def _from(step: int, tables: Iterator[Table | None]) -> Iterator[Table | None]:
     return dropwhile(lambda table: table is None or table.step < step, tables)
 
 
-def _header(data: bytes, place: int) -> _Record | None:
+def _header(data: bytes, place: int) -> Frame:
     start = place + HEADER.size
-    magic, kind, step, _, names, _, size, checksum = HEADER.unpack(data[place:start])
-    if magic != MAGIC:
-        return None
-    return _Record(kind, step, names, start, start + size, crc32(data[place : start - 4]), checksum)
-
-
-def _table(record: _Record | None, data: bytes, maker: Maker) -> Table | None:
-    if record is None:
-        return None
-    values = data[record.start : record.stop]
-    if crc32(values, record.seed) != record.checksum:
-        return None
-    return maker.made(record.kind, record.step, record.names, values)
+    header = data[place:start]
+    *_, size, checksum = HEADER.unpack(header)
+    return Frame(data, place, start, start + size, (crc32(header), checksum), crc32(header[:-4]))

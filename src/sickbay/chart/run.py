@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sickbay.chart import old
 from sickbay.chart.blocks import Block
-from sickbay.chart.columns import Columns, EpochEnd, Row
+from sickbay.chart.columns import Columns, Row
 from sickbay.chart.contents import Contents
 from sickbay.chart.format import BLOCKS, TABLES
 from sickbay.chart.tables import Maker
@@ -61,25 +61,16 @@ class Run:
             counts.update(columns.counts())
         return sum(min(window, count) for count in counts.values())
 
-    def play(self, history: History, newest: int | None = None) -> Iterator[Moment]:
-        """Add everything to a history, as much as possible at once.
+    def play(
+        self, history: History, newest: int | None = None, by_row: bool = False
+    ) -> Iterator[Moment]:
+        """Add everything to a history, row by row or as much as possible at once.
 
         If only the newest of each scalar and table kind are wanted, blocks without any of them are
         gone past.
         """
         for row, columns, supply in self._parts(history, newest):
-            yield from columns.play(history, row, supply.fetch)
-
-    def rows(self, history: History) -> Iterator[None]:
-        """Add everything to a history, row by row."""
-        for first, columns, supply in self._parts(history, None):
-            for number, row in enumerate(columns.rows(), first):
-                if isinstance(row, EpochEnd):
-                    history.end_epoch(**row.metrics)
-                else:
-                    row.tables = supply.fetch(number, number + 1)
-                    history.append(row)
-                yield
+            yield from columns.play(history, row, supply.fetch, by_row)
 
     def _parts(self, history: History, newest: int | None) -> Iterator[tuple[int, Columns, Supply]]:
         """Yield what is to be added to a history, with its first row; go past what is not."""

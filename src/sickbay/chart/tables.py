@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from struct import Struct
 
 import numpy as np
 
 from sickbay.chart import frames
-from sickbay.chart.format import Names
-from sickbay.errors import UsageError
+from sickbay.chart.format import Names, sound
 from sickbay.readings import COLUMN, KINDS, STATISTICS, Kind, Table
 
 MAGIC = b"SBT2"
@@ -45,11 +43,7 @@ class Maker:
 
     def read(self, data: bytes) -> Iterator[tuple[int, Table] | None]:
         """Yield tables with the rows of the run that they belong to, None where one is damaged."""
-        for frame in frames.scan(data, MAGIC):
-            found = None
-            with suppress(UsageError):
-                found = None if frame is None else self._read(frame)
-            yield found
+        return sound(self._read, frames.scan(data, MAGIC))
 
     def _read(self, frame: frames.Frame) -> tuple[int, Table] | None:
         head = frame.head()
