@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from sickbay.chart import Chart, ChartWriter, ledger
+from sickbay.chart.contents import Contents
+from sickbay.chart.events import Events
 from sickbay.chart.format import encode
 from sickbay.chart.frames import HEADER, pack
 from sickbay.errors import UsageError
+from sickbay.history import History
 from sickbay.readings import Setup, Table, Vitals
 from tests.chart.small_run import FINDING, SETUP, begins, count, series, write
 
@@ -280,6 +283,29 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         write(writer)
     assert (victim.read_text(), writer.path) == ("mine", tmp_path / "run")
+
+
+def test_what_is_written_while_it_is_read_is_not_damage(
+    writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def append(step: int) -> None:
+        tables = [Table.of("gradient", step, {f"{step}": {"norm": step}})]
+        writer.append(Vitals(step=step, scalars={"loss": step}, tables=tables))
+        writer.flush()
+
+    def late(contents: Contents) -> Events:
+        found = events(contents)
+        append(2)
+        return found
+
+    append(1)
+    events = Contents.events
+    chart = Chart.open(writer.path)
+    monkeypatch.setattr(Contents, "events", late)
+    run = chart._run()
+    history = History()
+    assert len(list(run.play(history))) == 1
+    assert (history.recent("loss", 9), count(history), chart.damage) == ([1], 1, [])
 
 
 def test_a_metric_may_be_called_anything(writer: ChartWriter) -> None:

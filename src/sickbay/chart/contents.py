@@ -9,7 +9,7 @@ from sickbay.chart.blocks import Block, scan
 from sickbay.chart.events import Events
 from sickbay.chart.format import BLOCKS, EVENTS, LINES, TABLES, sound
 from sickbay.chart.lines import Told, lines, rows
-from sickbay.files import piece, read
+from sickbay.files import piece, read, size
 
 
 class Contents:
@@ -46,10 +46,14 @@ class Contents:
         self.note(BLOCKS, "block", found.count(None), len(found))
         return found
 
-    def tables(self, start: int, stop: int | None) -> bytes:
-        """Return a piece of the file of tables, to its end if nothing else is said."""
+    def tables(self, start: int, stop: int) -> bytes:
+        """Return a piece of the file of tables."""
+        return piece(self.path / TABLES, start, stop) if stop > start else b""
+
+    def end_of_tables(self) -> int:
+        """Return how many bytes the file of tables has so far."""
         path = self.path / TABLES
-        return piece(path, start, stop) if os.path.lexists(path) else b""
+        return size(path) if os.path.lexists(path) else 0
 
     def note(self, name: str, what: str, damaged: int, count: int) -> None:
         """Note how much of a file is left out."""

@@ -55,6 +55,11 @@ def to_json(value: Any) -> Any:
     return number if isfinite(number) else str(number)
 
 
+def floats(values: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers as floats, whatever they are: a bool or numpy's would be read as damage."""
+    return {name: float(value) for name, value in values.items()}
+
+
 def sound(
     read: Callable[[Part], Made | None], parts: Iterable[Part | None]
 ) -> Iterator[Made | None]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sickbay.arguments import whole
 from sickbay.chart.columns import EpochEnd, Row
-from sickbay.chart.format import Line, encode, sound
+from sickbay.chart.format import Line, encode, floats, sound
 from sickbay.fields import mapping, revived
 from sickbay.files import parsed
 from sickbay.readings import Vitals
@@ -35,8 +35,8 @@ def line_of(number: int, row: Row) -> bytes:
     """Return a row as a line."""
     if isinstance(row, EpochEnd):
         return encode({"row": number, "epoch_end": row.epoch, "metrics": row.metrics})
-    fields = {"step": row.step, "epoch": row.epoch, "time": row.time, "scalars": row.scalars}
-    return encode({"row": number, **fields})
+    fields = {"step": row.step, "epoch": row.epoch, "time": row.time}
+    return encode({"row": number, **fields, "scalars": floats(row.scalars)})
 
 
 def lines(data: bytes) -> Iterator[Line | None]:

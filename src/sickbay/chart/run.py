@@ -41,14 +41,15 @@ class Run:
     """Steps, ends of epochs and tables as they are on disk at this moment."""
 
     def __init__(self, contents: Contents, statistics: Sequence[str], schema: int) -> None:
-        # Read in the reverse order of writing: so no step lacks its tables, and what a writer
-        # moves from lines to a block meanwhile is read twice rather than not at all.
+        # Read in the reverse order of writing: so no step lacks its tables, no table its names,
+        # and what a writer moves from lines to a block meanwhile is read twice, not never.
         self._contents, self._is_old = contents, schema == 1
         self._lines = contents.lines()
         blocks = contents.blocks()
         self._blocks = [block for block in blocks if block is not None]
         self._seen, self._damaged = len(blocks), blocks.count(None)
         self._last = self._after_blocks()
+        self._end_of_tables = contents.end_of_tables()
         self._maker = Maker(contents.events().names, statistics)
         self._tables = self._damaged_tables = 0  # seen so far
 
@@ -84,7 +85,7 @@ class Run:
                 block.skip(history)
             else:
                 yield place.row, columns, Supply(self._read(place.start, stop))
-        supply = Supply(self._read(stop, None))
+        supply = Supply(self._read(stop, self._end_of_tables))
         for row, columns in self._last:
             yield row, columns, supply
 
@@ -124,9 +125,7 @@ class Run:
             self._contents.note(BLOCKS, "block", self._damaged, self._seen)
             return None
 
-    def _read(self, start: int, stop: int | None) -> Iterator[tuple[int, Table]]:
-        if start == stop:
-            return
+    def _read(self, start: int, stop: int) -> Iterator[tuple[int, Table]]:
         data, maker = self._contents.tables(start, stop), self._maker
         for each in old.read(data, maker, self._lines) if self._is_old else maker.read(data):
             self._tables += 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from weakref import finalize
 
 from sickbay.chart.columns import EpochEnd
-from sickbay.chart.format import SCHEMA, Line, encode
+from sickbay.chart.format import SCHEMA, Line, encode, floats
 from sickbay.chart.outbox import Outbox
 from sickbay.chart.place import claim
 from sickbay.errors import UsageError
@@ -61,12 +61,12 @@ class ChartWriter:
 
     def end_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Close an epoch, with what was measured over all of it."""
-        self._readings.append(EpochEnd(epoch, metrics))
+        self._readings.append(EpochEnd(epoch, floats(metrics)))
         if not self._outbox.is_timed:
             self._attend()
 
     def finding(self, finding: Finding) -> None:
-        self._tell({"type": "finding", **vars(finding)})
+        self._tell({"type": "finding", **vars(finding), "evidence": floats(finding.evidence)})
 
     def event(self, event: Event) -> None:
         self._tell({"type": "event", **vars(event)})
