@@ -32,7 +32,7 @@ class Ledger:
         self._row = 0  # number of the first row that is in no block yet
         self._rows: list[Row] = []  # these rows, without their tables
         self._kinds: Counter[str] = Counter()  # of these tables
-        self._start = self._stop = 0  # where these tables are in their file
+        self._start = 0  # where these tables begin in their file
 
     def write(self, events: bytes, readings: Sequence[Row]) -> None:
         """Write lines of events, then readings."""
@@ -43,7 +43,6 @@ class Ledger:
                 records += self._records(number, reading, names)
                 reading = replace(reading, tables=())
             self._rows.append(reading)
-        self._stop += sum(map(len, records))
         told = [encode({"type": "rows", "id": each, "names": key}) for key, each in names.items()]
         self._put(EVENTS, events + b"".join(told))
         self._ids |= names
@@ -75,8 +74,9 @@ class Ledger:
         """Return a block of the rows that are in none yet."""
         rows, self._rows = self._rows, []
         kinds, self._kinds = self._kinds, Counter()
-        place = blocks.Place(self._row, len(rows), self._start, self._stop, kinds)
-        self._row, self._start = self._row + len(rows), self._stop
+        stop = self.files[TABLES].tell()
+        place = blocks.Place(self._row, len(rows), self._start, stop, kinds)
+        self._row, self._start = self._row + len(rows), stop
         return blocks.pack(place, Columns.of(rows), self._history)
 
     def _put(self, name: str, data: bytes) -> None:
