@@ -5,12 +5,13 @@ from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.chart import made_up
-from sickbay.chart import Chart, ChartWriter, blocks, reader
+from sickbay.chart import Chart, ChartWriter, arrays, blocks, frames, reader
 from sickbay.chart.columns import Columns, EpochEnd, Row
 from sickbay.errors import UsageError
 from sickbay.history import History
@@ -71,6 +72,27 @@ def test_a_block_holds_the_rows_it_was_made_of(before: list[Row], rows: list[Row
         assert [repr(mine.get(name)) for name in wanted if wanted[name]] == [
             repr(value) for value in wanted.values() if value
         ]
+
+
+@pytest.mark.parametrize("index", [[2, 1], [1, 1], [-1, 1], [1, 3]])
+def test_an_index_that_does_not_ascend_is_damage(index: list[int]) -> None:
+    columns = Columns.of([Vitals(step, scalars={"loss": 1.0} if step else {}) for step in range(3)])
+    wrong = replace(columns, scalars={"loss": (np.array(index), np.ones(2))})
+    (block,) = blocks.scan(blocks.pack(blocks.Place(0, 3, 0, 0, {}), columns, History()))
+    assert block is not None
+    body = arrays.pack(blocks._arrays(wrong))
+    (bad,) = blocks.scan(frames.pack(blocks.MAGIC, block.frame.head(), body))
+    assert bad is not None
+    with pytest.raises(UsageError, match="must ascend"):
+        bad.columns()
+
+
+@pytest.mark.parametrize("sums", [(), (1.0,), (1.0, 0.0), (1.0, 2.0, 3.0)])
+def test_a_digest_whose_sums_make_no_mean_is_damage(sums: tuple[float, ...]) -> None:
+    history = History()
+    history.totals.sums["lr"] = sums
+    data = blocks.pack(blocks.Place(0, 0, 0, 0, {}), Columns.of([]), history)
+    assert list(blocks.scan(data)) == [None]
 
 
 def write(folder: Path, steps: int, flush: int) -> None:
