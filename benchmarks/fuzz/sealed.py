@@ -13,11 +13,11 @@ from random import Random
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - it is a class
 
-from benchmarks.fuzz.damage import WILD, Tree, changed, in_bytes
+from benchmarks.fuzz.damage import Tree, changed, in_bytes
 
-BLOCK = Struct("<4sIIIII")  # magic, bytes of digest and body, their checksums, checksum of these
+FRAME = Struct("<4sIIIII")  # magic, bytes of head and body, their checksums, checksum of these
 OLD_TABLE = Struct("<4s16sqqIIII")  # magic, kind, step, epoch, names, rows, bytes, checksum
-TABLE = Struct("<4s16sqqIIIQII")  # ..., bytes, number, checksum of the values, checksum of these
+TABLE = Struct("<16sqQI")  # kind, step, row, names
 KINDS = (b"gradient", b"weight", b"activation", b"batch", b"raw_gradient", b"x")
 STEPS = (0, 7, -1, 2**63 - 1, -(2**63))
 ROWS = (0, 1, 2, 3, 2**16, 2**24, 2**31, 2**32 - 1)
@@ -44,61 +44,47 @@ def tables(data: bytes, random: Random) -> bytes:
     values = random.randbytes(random.choice((0, 1, 4, 68, 72, 76, 144, 4000)))
     size = random.choice((*[len(values)] * 5, 2**31, 2**32 - 1))
     kind = random.choice(KINDS).ljust(16, b"\0")
-    names = random.choice((0, 0, 1, 2**32 - 1))
-    fields = kind, random.choice(STEPS), random.choice(STEPS), names, random.choice(ROWS), size
+    step, names = random.choice(STEPS), random.choice((0, 0, 1, 2**32 - 1))
     if data[:4] == b"SBT1":
+        fields = kind, step, random.choice(STEPS), names, random.choice(ROWS), size
         head = OLD_TABLE.pack(b"SBT1", *fields, 0)[:-4]
         made = head + zlib.crc32(values, zlib.crc32(head)).to_bytes(4, "little") + values
     else:
-        number = random.choice((0, 1, 8, 2**64 - 1))
-        head = TABLE.pack(b"SBT2", *fields, number, zlib.crc32(values), 0)[:-4]
-        made = head + zlib.crc32(head).to_bytes(4, "little") + values
+        head = TABLE.pack(kind, step, random.choice((0, 1, 8, 2**64 - 1)), names)
+        head = random.choice((*[head] * 5, head[:-1], head + b"x"))
+        made = framed(b"SBT2", head, values, size)
     return random.choice((data + made, made + data, made))
 
 
 def blocks(data: bytes, random: Random) -> bytes:
-    """Change what the first block says of itself, what it lists, or one of its columns."""
-    _, ahead, size, *_ = BLOCK.unpack(data[: BLOCK.size])
-    digest = data[BLOCK.size : BLOCK.size + ahead]
-    body = data[BLOCK.size + ahead : BLOCK.size + ahead + size]
-    rest = data[BLOCK.size + ahead + size :]
+    """Change what the first block says of itself, what it lists, or its columns."""
+    _, ahead, size, *_ = FRAME.unpack(data[: FRAME.size])
+    digest = data[FRAME.size : FRAME.size + ahead]
+    body = data[FRAME.size + ahead : FRAME.size + ahead + size]
+    rest = data[FRAME.size + ahead + size :]
     way = random.randrange(4)
     if way == 0:
         digest = packed(changed(json.loads(zlib.decompress(digest)), random))
+    elif way == 1:
+        listed, _, columns = zlib.decompress(body).partition(b"\n")
+        told = changed(json.loads(listed), random)
+        body = zlib.compress(told.encode("utf-8", "surrogatepass") + b"\n" + columns, 1)
+    elif way == 2:
+        digest, body = random.choice(((bomb(), body), (digest, bomb())))
     else:
-        body = within(body, way, random)
-    head = BLOCK.pack(b"SBB2", len(digest), len(body), zlib.crc32(digest), zlib.crc32(body), 0)[:-4]
-    made = head + zlib.crc32(head).to_bytes(4, "little") + digest + body
+        body = zlib.compress(in_bytes(zlib.decompress(body), random), 1)
+    made = framed(b"SBB2", digest, body, len(body))
     return made + random.choice((rest, rest, made))
 
 
-def within(body: bytes, way: int, random: Random) -> bytes:
-    """Return the body of a block with its list changed, or a column of it."""
-    size = int.from_bytes(body[:4], "little")
-    listed, columns = json.loads(zlib.decompress(body[4 : 4 + size])), body[4 + size :]
-    if way == 1:
-        told = packed(changed(listed, random))
-        return len(told).to_bytes(4, "little") + told + columns
-    if way == 2:
-        wild = random.choice((*WILD, size, size + 1)) & 0xFFFFFFFF
-        return wild.to_bytes(4, "little") + body[4:]
-    parts, place = [], 0
-    for each in listed["columns"]:
-        parts.append(columns[place : place + each["size"]])
-        place += each["size"]
-    number = random.randrange(len(parts))
-    parts[number] = random.choice((bomb(), recompressed(parts[number], random)))
-    listed["columns"][number]["size"] = len(parts[number])
-    told = packed(json.dumps(listed))
-    return len(told).to_bytes(4, "little") + told + b"".join(parts)
+def framed(magic: bytes, head: bytes, body: bytes, size: int) -> bytes:
+    """Return a record that says it has a body of so many bytes."""
+    frame = FRAME.pack(magic, len(head), size, zlib.crc32(head), zlib.crc32(body), 0)[:-4]
+    return frame + zlib.crc32(frame).to_bytes(4, "little") + head + body
 
 
 def packed(text: str) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-
-
-def recompressed(part: bytes, random: Random) -> bytes:
-    return zlib.compress(in_bytes(zlib.decompress(part), random), 1)
 
 
 @cache

@@ -85,9 +85,9 @@ def _check(hint: Any) -> Check:
     if origin in (Union, UnionType):  # X | None
         some = _check(inner[0])
         return lambda name, value: None if value is None else some(name, value)
-    if origin is tuple:
+    if origin in (tuple, list):
         each = _check(inner[0])
-        return lambda name, value: tuple([each(name, one) for one in sequence(name, value)])
+        return lambda name, value: origin([each(name, one) for one in sequence(name, value)])
     if origin is not None:  # Mapping[str, X]
         of = _check(inner[1])
         return lambda name, value: {key: of(name, one) for key, one in mapping(name, value).items()}

@@ -38,22 +38,25 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def read(path: Path, most: int = MOST) -> bytes:
     """Return all bytes of a regular file, which may have `most` of them."""
     with opened(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise unreadable(path, f"it has {size:,} bytes, at most {most:,} are read")
+        if _size(file) > most:
+            raise unreadable(path, f"it has {_size(file):,} bytes, at most {most:,} are read")
         try:
-            return file.read(size)  # not `most`: that much memory would be taken first
+            return file.read(_size(file))  # not `most`: that much memory would be taken first
         except OSError as error:
             raise unreadable(path, error.strerror or error) from None
 
 
-def piece(path: Path, start: int, stop: int | None = None) -> bytes:
-    """Return the bytes of a regular file from `start` to `stop` or its end."""
+def size(path: Path) -> int:
+    """Return how many bytes a regular file has."""
     with opened(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        stop = size if stop is None else min(stop, size)
+        return _size(file)
+
+
+def piece(path: Path, start: int, stop: int) -> bytes:
+    """Return the bytes of a regular file from `start` to `stop`, or to its end if that is less."""
+    with opened(path) as file:
         try:
-            return os.pread(file.fileno(), max(0, stop - start), start)
+            return os.pread(file.fileno(), max(0, min(stop, _size(file)) - start), start)
         except OSError as error:
             raise unreadable(path, error.strerror or error) from None
 
@@ -94,6 +97,10 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(draft)
         raise
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def unreadable(path: Path | str, why: object) -> UsageError:

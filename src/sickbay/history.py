@@ -4,12 +4,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from math import inf, nan
+from math import inf, isfinite, nan
 from statistics import median
 from typing import TypeAlias
 
 from sickbay.readings import Kind, Setup, Table, Vitals
-from sickbay.totals import Totals
+from sickbay.totals import FIRST, Totals
 
 Series: TypeAlias = "deque[tuple[int, float]]"
 
@@ -117,7 +117,8 @@ class History:
         By step, or by epoch where it has none by step. NaN if there is none; of fewer if there are
         fewer, and of 32 at most.
         """
-        values = self.totals.first.get(name, ())[:count]
+        known = self.totals.first.get(name) or filter(isfinite, self.totals.epochs.get(name, ()))
+        values = list(islice(known, min(count, FIRST)))
         return median(values) if values else nan
 
     def best(self, name: str) -> float:

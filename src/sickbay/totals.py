@@ -12,45 +12,50 @@ FIRST = 32  # values of a scalar that are kept from the start
 
 @dataclass
 class Totals:
-    """First values, best value, sums over the epoch so far and values by epoch, each by scalar.
+    """What is kept of each scalar.
 
     >>> totals = Totals()
     >>> totals.extend("loss", [3.0, 1.0])
     >>> totals.end_epoch({"val_loss": 2.5})
-    >>> totals.first["loss"], totals.best["loss"], totals.epochs
-    ([3.0, 1.0], 3.0, {'loss': [2.0], 'val_loss': [2.5]})
+    >>> totals.first, totals.best["loss"], totals.epochs
+    ({'loss': [3.0, 1.0]}, 3.0, {'loss': [2.0], 'val_loss': [2.5]})
+
+    Attributes:
+        first: Its first finite values by step.
+        best: Its highest value on either clock.
+        sums: Sum and count of its values over the epoch so far.
+        epochs: Its value for every epoch.
     """
 
     first: dict[str, list[float]] = field(default_factory=dict)
     best: dict[str, float] = field(default_factory=dict)
-    sums: dict[str, tuple[float, int]] = field(default_factory=dict)
+    sums: dict[str, tuple[float, ...]] = field(default_factory=dict)
     epochs: dict[str, list[float]] = field(default_factory=dict)
-    by_step: set[str] = field(default_factory=set)  # names that steps have had
 
     def add(self, name: str, value: float) -> None:
         """Add a value of a step."""
-        known = self.sums.get(name)
-        if known is None:
-            self.by_step.add(name)
-            known = 0.0, 0
-        self.sums[name] = known[0] + value, known[1] + 1
-        self._note(name, value)
+        total, count = self.sums.get(name, (0.0, 0.0))
+        self.sums[name] = total + value, count + 1
+        first = self.first.get(name)
+        if first is None:
+            first = self.first[name] = []
+        if len(first) < FIRST and isfinite(value):
+            first.append(value)
+        self._compare(name, value)
 
     def extend(self, name: str, values: Sequence[float]) -> None:
         """Add the values of many steps of one epoch, with the same result as one by one."""
         if not values:
             return
-        self.by_step.add(name)
-        total, count = self.sums.get(name, (0.0, 0))
+        total, count = self.sums.get(name, (0.0, 0.0))
         # One after the other, as `sum` would round in another way.
-        self.sums[name] = reduce(add, values, total), count + len(values)
+        total = reduce(add, values, total)
+        self.sums[name] = total, count + len(values)
         first = self.first.setdefault(name, [])
         first.extend(islice(filter(isfinite, values), FIRST - len(first)))
         # A sum that is no NaN had none in it, and `max` may be asked at once.
-        known = values if self.sums[name][0] == self.sums[name][0] else _numbers(values)
-        best = max(known, default=-inf)
-        if best > self.best.get(name, -inf):
-            self.best[name] = best
+        numbers = values if total == total else [value for value in values if value == value]
+        self._compare(name, max(numbers, default=-inf))
 
     def end_epoch(self, metrics: Mapping[str, float]) -> None:
         """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""
@@ -59,40 +64,17 @@ class Totals:
                 self.epochs.setdefault(name, []).append(total / count)
         for name, value in metrics.items():
             self.epochs.setdefault(name, []).append(value)
-            self._note(name, value, first=name not in self.by_step)
+            self._compare(name, value)
         self.sums.clear()
 
-    def lengths(self) -> dict[str, tuple[int, int]]:
-        """Return how long the lists are, for `since`."""
-        names = {*self.first, *self.epochs}
-        return {
-            name: (len(self.first.get(name, ())), len(self.epochs.get(name, ()))) for name in names
-        }
-
-    def since(self, lengths: Mapping[str, tuple[int, int]]) -> "Totals":
-        """Return what `skip` needs to get from where the lists were that long to here."""
-        first = {name: each[lengths.get(name, (0, 0))[0] :] for name, each in self.first.items()}
-        epochs = {name: each[lengths.get(name, (0, 0))[1] :] for name, each in self.epochs.items()}
-        return Totals(first, dict(self.best), dict(self.sums), epochs, set(self.by_step))
-
     def skip(self, new: "Totals") -> None:
-        """Take over what `since` has returned."""
-        for mine, theirs in ((self.first, new.first), (self.epochs, new.epochs)):
-            for name, values in theirs.items():
-                if values:
-                    mine.setdefault(name, []).extend(values)
-        self.best.update(new.best)
+        """Go past steps: take over `new`, whose epochs are those that ended meanwhile."""
+        self.first |= new.first
+        self.best |= new.best
         self.sums = dict(new.sums)
-        self.by_step |= new.by_step
+        for name, values in new.epochs.items():
+            self.epochs.setdefault(name, []).extend(values)
 
-    def _note(self, name: str, value: float, first: bool = True) -> None:
-        if first:
-            kept = self.first.setdefault(name, [])
-            if len(kept) < FIRST and isfinite(value):
-                kept.append(value)
+    def _compare(self, name: str, value: float) -> None:
         if value > self.best.get(name, -inf):
             self.best[name] = value
-
-
-def _numbers(values: Sequence[float]) -> list[float]:
-    return [value for value in values if value == value]

@@ -14,7 +14,7 @@ from benchmarks.fuzz import bases, crew, tables
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.limits import seconds
-from benchmarks.fuzz.sealed import BLOCK, OLD_TABLE, seal
+from benchmarks.fuzz.sealed import FRAME, OLD_TABLE, framed, seal
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
 from benchmarks.fuzz.worker import PARTS, Runner
 from sickbay.arguments import whole
@@ -134,22 +134,19 @@ def test_sealed_tables_have_checksums_that_fit() -> None:
 
 
 def test_sealed_blocks_have_checksums_that_fit() -> None:
-    column = zlib.compress(bytes(8))
-    told = zlib.compress(json.dumps({"columns": [{"size": len(column)}], "ends": []}).encode())
-    body = len(told).to_bytes(4, "little") + told + column
+    body = zlib.compress(b'[{"name": "steps", "count": 1}]\n' + bytes(8))
     digest = zlib.compress(b'{"row": 0}')
-    head = BLOCK.pack(b"SBB2", len(digest), len(body), zlib.crc32(digest), zlib.crc32(body), 0)
-    before = head + digest + body
+    before = framed(b"SBB2", digest, body, len(body))
     seen = set()
     for seed in range(30):
         tree: Tree = {"scalars.bin": before}
         assert seal(tree, Random(seed)) == ["sealed blocks of scalars.bin"]
         data = tree["scalars.bin"]
         assert isinstance(data, bytes)
-        _, first, second, *sums, whole_sum = BLOCK.unpack(data[: BLOCK.size])
-        parts = data[BLOCK.size :][:first], data[BLOCK.size + first :][:second]
+        _, first, second, *sums, whole_sum = FRAME.unpack(data[: FRAME.size])
+        parts = data[FRAME.size :][:first], data[FRAME.size + first :][:second]
         assert [*map(zlib.crc32, parts)] == sums
-        assert zlib.crc32(data[: BLOCK.size - 4]) == whole_sum
+        assert zlib.crc32(data[: FRAME.size - 4]) == whole_sum
         seen.add(data)
     assert len(seen) > 5
 

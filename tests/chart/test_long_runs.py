@@ -5,15 +5,14 @@ from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.chart import made_up
-from sickbay.chart import Chart, ChartWriter, blocks, ledger, reader
-from sickbay.chart.columns import Columns
-from sickbay.chart.digest import Place, digested
-from sickbay.chart.rows import EpochEnd, Row, Step
+from sickbay.chart import Chart, ChartWriter, arrays, blocks, frames, reader
+from sickbay.chart.columns import Columns, EpochEnd, Row
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.readings import KINDS, Setup, Table, Vitals
@@ -21,9 +20,7 @@ from sickbay.readings import KINDS, Setup, Table, Vitals
 FLOATS = st.floats() | st.floats(width=32) | st.sampled_from([0.1, nan, inf, -inf, -0.0])
 SCALARS = st.dictionaries(st.sampled_from(["loss", "lr", "ü\ud800", "val"]), FLOATS, max_size=3)
 WHOLE = st.integers(-(2**62), 2**62)
-STEPS = st.builds(
-    Step, st.builds(Vitals, WHOLE, WHOLE, st.just(1.25), SCALARS), st.just(0), st.just(0)
-)
+STEPS = st.builds(Vitals, WHOLE, WHOLE, st.just(1.25), SCALARS)
 ENDS = st.builds(EpochEnd, WHOLE, SCALARS)
 ROWS = st.lists(STEPS | ENDS, max_size=20)
 
@@ -34,14 +31,8 @@ def appended(rows: list[Row], window: int = 512) -> History:
         if isinstance(row, EpochEnd):
             history.end_epoch(**row.metrics)
         else:
-            history.append(row.vitals)
+            history.append(row)
     return history
-
-
-def told(row: Row) -> tuple[str, str]:
-    if isinstance(row, EpochEnd):
-        return str(row.epoch), repr(sorted(row.metrics.items()))
-    return repr(replace(row.vitals, scalars={})), repr(sorted(row.vitals.scalars.items()))
 
 
 def all_of(history: History) -> str:
@@ -50,7 +41,7 @@ def all_of(history: History) -> str:
     first = {name: values for name, values in history.totals.first.items() if values}
     sums = dict(sorted(history.totals.sums.items()))
     best = dict(sorted(history.totals.best.items()))
-    totals = replace(history.totals, first=first, best=best, sums=sums, by_step=set())
+    totals = replace(history.totals, first=first, best=best, sums=sums)
     series = {name: history.timed(name, 10**6) for name in history.scalars()}
     return repr((history.step, history.epoch, series, totals, tables))
 
@@ -60,17 +51,20 @@ def all_of(history: History) -> str:
 def test_a_block_holds_the_rows_it_was_made_of(before: list[Row], rows: list[Row]) -> None:
     tally = appended(before, window=1)
     columns = Columns.of(rows)
-    place = Place(row=0, table=0, at=0, until=0, kinds={})
-    data = blocks.pack(digested(place, columns, tally), columns)
+    data = blocks.pack(blocks.Place(0, len(rows), 0, 0, {}), columns, tally)
     (block,) = blocks.scan(data)
     assert block is not None
-    read = block.columns(data)
-    assert list(map(told, read.rows(0))) == list(map(told, rows))
-    true, played, skipped = (appended(rows_) for rows_ in (before + rows, before, before))
-    for _ in read.play(played, 0, lambda *_: ()):
-        pass
-    assert all_of(played) == all_of(true)
-    block.digest.skip(skipped)
+    read = block.columns()
+    true, skipped = appended(before + rows), appended(before)
+    for by_row in (True, False):
+        played = appended(before)
+        moments = list(read.play(played, 0, lambda *_: (), by_row))
+        assert all_of(played) == all_of(true)
+        assert sum(is_over for _, is_over in moments) == len(columns.ends)
+        assert not by_row or [time for time, _ in moments] == [
+            None if isinstance(row, EpochEnd) else row.time for row in rows
+        ]
+    block.skip(skipped)
     assert repr(skipped.totals.epochs) == repr(true.totals.epochs)
     assert (skipped.step, skipped.epoch) == (true.step, true.epoch)
     for what in ("sums", "best", "first"):
@@ -78,6 +72,27 @@ def test_a_block_holds_the_rows_it_was_made_of(before: list[Row], rows: list[Row
         assert [repr(mine.get(name)) for name in wanted if wanted[name]] == [
             repr(value) for value in wanted.values() if value
         ]
+
+
+@pytest.mark.parametrize("index", [[2, 1], [1, 1], [-1, 1], [1, 3]])
+def test_an_index_that_does_not_ascend_is_damage(index: list[int]) -> None:
+    columns = Columns.of([Vitals(step, scalars={"loss": 1.0} if step else {}) for step in range(3)])
+    wrong = replace(columns, scalars={"loss": (np.array(index), np.ones(2))})
+    (block,) = blocks.scan(blocks.pack(blocks.Place(0, 3, 0, 0, {}), columns, History()))
+    assert block is not None
+    body = arrays.pack(blocks._arrays(wrong))
+    (bad,) = blocks.scan(frames.pack(blocks.MAGIC, block.frame.head(), body))
+    assert bad is not None
+    with pytest.raises(UsageError, match="must ascend"):
+        bad.columns()
+
+
+@pytest.mark.parametrize("sums", [(), (1.0,), (1.0, 0.0), (1.0, 2.0, 3.0)])
+def test_a_digest_whose_sums_make_no_mean_is_damage(sums: tuple[float, ...]) -> None:
+    history = History()
+    history.totals.sums["lr"] = sums
+    data = blocks.pack(blocks.Place(0, 0, 0, 0, {}), Columns.of([]), history)
+    assert list(blocks.scan(data)) == [None]
 
 
 def write(folder: Path, steps: int, flush: int) -> None:
@@ -131,9 +146,9 @@ def test_a_window_looks_only_into_the_last_blocks(
     looked: list[blocks.Block] = []
     columns = blocks.Block.columns
 
-    def look(block: blocks.Block, data: bytes) -> Columns:
+    def look(block: blocks.Block) -> Columns:
         looked.append(block)
-        return columns(block, data)
+        return columns(block)
 
     monkeypatch.setattr(blocks.Block, "columns", look)
     chart = Chart.open(long_run)
@@ -151,17 +166,6 @@ def test_too_much_for_the_memory_is_refused(
     with pytest.raises(UsageError, match=r"values, at most 10,000 are read at once; give a small"):
         chart.history()
     assert len(chart.history(2000).recent("loss", 9999)) == 2000
-
-
-def test_many_rows_are_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "MOST_ROWS", 100)
-    monkeypatch.setattr(ledger, "ENOUGH", 250)
-    write(tmp_path / "run", 700, 300)
-    chart = Chart.open(tmp_path / "run")
-    *_, grown = chart.replay(window=10**6, tables=10**6)
-    assert grown.recent("loss", 10**6) == [each.scalars["loss"] for each in made_up(700, 0)]
-    assert all_of(chart.history()) == all_of(grown)
-    assert len(list(blocks.scan((tmp_path / "run" / "scalars.bin").read_bytes()))) == 7
 
 
 def test_every_step_an_epoch(tmp_path: Path) -> None:

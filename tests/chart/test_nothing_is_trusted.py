@@ -14,7 +14,12 @@ from typing import Any
 import pytest
 
 from sickbay.chart import Chart, ChartWriter, ledger
+from sickbay.chart.contents import Contents
+from sickbay.chart.events import Events
+from sickbay.chart.format import encode
+from sickbay.chart.frames import HEADER, pack
 from sickbay.errors import UsageError
+from sickbay.history import History
 from sickbay.readings import Setup, Table, Vitals
 from tests.chart.small_run import FINDING, SETUP, begins, count, series, write
 
@@ -117,19 +122,13 @@ def test_mutated_structures(folder: Path) -> None:
 
 
 def with_checksums(data: bytes, change: Callable[[bytes], bytes], part: int) -> bytes:
-    """Return a block whose digest or list was changed, with checksums that fit."""
-    magic, digest, body, *_ = struct.unpack("<4sIIIII", data[:24])
-    parts = [data[24 : 24 + digest], data[24 + digest : 24 + digest + body]]
-    rest = data[24 + digest + body :]
-    if part == 0:
-        parts[0] = zlib.compress(change(zlib.decompress(parts[0])))
-    else:
-        size = int.from_bytes(parts[1][:4], "little")
-        told = zlib.compress(change(zlib.decompress(parts[1][4 : 4 + size])))
-        parts[1] = len(told).to_bytes(4, "little") + told + parts[1][4 + size :]
-    sums = [zlib.crc32(each) for each in parts]
-    head = struct.pack("<4sIIII", magic, len(parts[0]), len(parts[1]), *sums)
-    return head + zlib.crc32(head).to_bytes(4, "little") + b"".join(parts) + rest
+    """Return blocks of which the first has a changed digest or list, with checksums that fit."""
+    magic, *sizes = HEADER.unpack(data[: HEADER.size])[:3]
+    middle = HEADER.size + sizes[0]
+    parts = [data[HEADER.size : middle], data[middle : middle + sizes[1]]]
+    line, newline, columns = zlib.decompress(parts[part]).partition(b"\n")
+    parts[part] = zlib.compress(change(line) + newline + columns)
+    return pack(magic, *parts) + data[middle + sizes[1] :]
 
 
 @pytest.mark.parametrize("part", [0, 1])
@@ -183,15 +182,32 @@ def test_a_damaged_block_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (len(chart.history().recent("loss", 99)), chart.damage) == (30, [])
 
 
-@pytest.mark.parametrize("numbered", [True, False])
-def test_a_damaged_line_is_left_out(tmp_path: Path, numbered: bool) -> None:
-    path = steps(tmp_path / "run").path / "scalars.jsonl"
+def as_old(chart: Chart) -> None:
+    """Write what `steps` has written as it is in schema 1."""
+    lines = (chart.path / "scalars.jsonl").read_bytes().splitlines()
+    told = [json.loads(line) for line in lines]
+    old = [{**each, "tables": each["step"] % 2} for each in told]
+    for each in old:
+        del each["row"]
+    (chart.path / "scalars.jsonl").write_bytes(b"".join(map(encode, old)))
+    records = b""
+    for table in chart.history().tables("gradient", 99):
+        data = table.values.astype("<f4").tobytes()
+        fields = b"SBT1", b"gradient", table.step, 0, 0, 1, len(data)
+        header = struct.pack("<4s16sqqIII", *fields)
+        records += header + zlib.crc32(data, zlib.crc32(header)).to_bytes(4, "little") + data
+    (chart.path / "tables.bin").write_bytes(records)
+    head = json.loads((chart.path / "chart.json").read_text())
+    (chart.path / "chart.json").write_text(json.dumps({**head, "schema": 1}))
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_damaged_line_is_left_out(tmp_path: Path, is_old: bool) -> None:
+    chart = steps(tmp_path / "run")
+    if is_old:
+        as_old(chart)
+    path = chart.path / "scalars.jsonl"
     lines = path.read_bytes().splitlines()
-    if not numbered:  # as in schema 1
-        told = [json.loads(line) for line in lines]
-        lines = [json.dumps({**each, "row": None, "table": None}).encode() for each in told]
-        head = json.loads((path.parent / "chart.json").read_text())
-        (path.parent / "chart.json").write_text(json.dumps({**head, "schema": 1}))
     lines[7], lines[8] = b'{"step": 7', lines[8].replace(b'"step"', b'"stop"')
     path.write_bytes(b"\n".join(lines) + b"\n")
     chart = Chart.open(path.parent)
@@ -267,6 +283,29 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         write(writer)
     assert (victim.read_text(), writer.path) == ("mine", tmp_path / "run")
+
+
+def test_what_is_written_while_it_is_read_is_not_damage(
+    writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def append(step: int) -> None:
+        tables = [Table.of("gradient", step, {f"{step}": {"norm": step}})]
+        writer.append(Vitals(step=step, scalars={"loss": step}, tables=tables))
+        writer.flush()
+
+    def late(contents: Contents) -> Events:
+        found = events(contents)
+        append(2)
+        return found
+
+    append(1)
+    events = Contents.events
+    chart = Chart.open(writer.path)
+    monkeypatch.setattr(Contents, "events", late)
+    run = chart._run()
+    history = History()
+    assert len(list(run.play(history))) == 1
+    assert (history.recent("loss", 9), count(history), chart.damage) == ([1], 1, [])
 
 
 def test_a_metric_may_be_called_anything(writer: ChartWriter) -> None:

@@ -21,6 +21,7 @@ from sickbay.readings import STATISTICS, Setup, Table, Vitals
 from tests.chart.small_run import EVENT, FINDING, SETUP, count, series, write
 
 SINGLE = st.floats(width=32).map(np.float32)
+NUMBERS = st.floats() | st.integers(-5, 5) | st.booleans() | SINGLE
 
 
 def test_what_was_written_is_read(writer: ChartWriter) -> None:
@@ -68,16 +69,18 @@ def test_a_replay_forgets_as_a_loop_does(writer: ChartWriter) -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.dictionaries(st.text(), st.floats() | st.integers(-5, 5) | SINGLE), max_size=5))
+@given(st.lists(st.dictionaries(st.text(), NUMBERS), max_size=5))
 def test_any_scalars_are_read_as_written(steps: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:
         with closing(ChartWriter(folder, Setup())) as writer:
             for step, scalars in enumerate(steps):
                 writer.append(Vitals(step=step, scalars=scalars))
+                writer.end_epoch(step, scalars)
         history, short = Chart.open(folder).history(), Chart.open(folder).history(window=2)
     for name in {name for scalars in steps for name in scalars}:
         true = [(step, float(row[name])) for step, row in enumerate(steps) if name in row]
         assert repr(history.timed(name, 9)) == repr(true)
+        assert repr(history.epochs(name)) == repr([value for _, value in true])
         assert repr(short.timed(name, 9)) == repr(true[-2:])
 
 

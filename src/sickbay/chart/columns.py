@@ -4,129 +4,116 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.chart.rows import EpochEnd, Row, Step
 from sickbay.history import History
 from sickbay.readings import Table, Vitals
 
 Whole: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
-Fetch: TypeAlias = Callable[[int, int], Iterable[Table]]  # tables by their numbers, from and to
+Fetch: TypeAlias = Callable[[int, int], Iterable[Table]]  # tables by their rows, from and to
 
 ABSENT: Any = object()
 
 
-def no_tables(_start: int, _stop: int) -> tuple[Table, ...]:
-    """Fetch no tables at all."""
-    return ()
+@dataclass
+class EpochEnd:
+    """The end of an epoch, with what was measured over all of it."""
+
+    epoch: int
+    metrics: Mapping[str, float]
+
+
+Row: TypeAlias = Vitals | EpochEnd
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Readings as columns, and the ends of epochs among them.
+    """Readings as columns, and the ends of epochs among them; tables are elsewhere.
 
     Attributes:
         steps: Of each reading, its step.
         epochs: Its epoch.
         times: Its time.
-        tables: How many tables it has.
         scalars: For each scalar, which readings have it, and the values.
-        ends: Each end of an epoch, with the number of readings before it.
+        ends: The ends of epochs.
+        cuts: Of each end, the number of readings before it.
     """
 
     steps: Whole
     epochs: Whole
     times: Floats
-    tables: Whole
     scalars: Mapping[str, tuple[Whole, Floats]]
-    ends: Sequence[tuple[int, EpochEnd]]
+    ends: Sequence[EpochEnd]
+    cuts: Whole
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Columns:
         """Turn rows into columns."""
-        steps = [row for row in rows if isinstance(row, Step)]
-        vitals = [step.vitals for step in steps]
-        counted, ends = 0, []
-        for row in rows:
-            if isinstance(row, EpochEnd):
-                ends.append((counted, row))
-            else:
-                counted += 1
+        readings = [row for row in rows if isinstance(row, Vitals)]
+        ends = [(at, row) for at, row in enumerate(rows) if isinstance(row, EpochEnd)]
         return cls(
-            np.array([each.step for each in vitals], np.int64),
-            np.array([each.epoch for each in vitals], np.int64),
-            np.array([each.time for each in vitals], np.float64),
-            np.array([each.tables for each in steps], np.int64),
-            _scalars([each.scalars for each in vitals]),
-            ends,
+            np.array([each.step for each in readings], np.int64),
+            np.array([each.epoch for each in readings], np.int64),
+            np.array([each.time for each in readings], np.float64),
+            _scalars([each.scalars for each in readings]),
+            [end for _, end in ends],
+            np.array([at - before for before, (at, _) in enumerate(ends)], np.int64),
         )
 
-    def rows(self, table: int) -> Iterator[Row]:
-        """Turn columns into rows; `table` is the number of the first table."""
-        fixed = (self.steps, self.epochs, self.times, self.tables)
-        steps = zip(*(each.tolist() for each in fixed), strict=True)
-        readings = zip(steps, self._by_row(), strict=True)
-        done = 0
-        for before, end in [*self.ends, (len(self.steps), None)]:
-            for (step, epoch, time, tables), scalars in islice(readings, before - done):
-                yield Step(Vitals(step, epoch, time, scalars), table, tables)
-                table += tables
-            done = before
-            if end is not None:
-                yield end
+    def counts(self) -> dict[str, int]:
+        """Return how many values each scalar has."""
+        return {name: len(values) for name, (_, values) in self.scalars.items()}
 
     def play(
-        self, history: History, table: int, fetch: Fetch
+        self, history: History, row: int, fetch: Fetch, by_row: bool = False
     ) -> Iterator[tuple[float | None, bool]]:
-        """Add everything to a history, as much as possible at once.
+        """Add everything to a history, row by row or as much as possible at once.
 
-        Yields the time of the newest reading, if there is one, and whether an epoch has ended.
+        `row` is the number of the first row. Yields the time of the newest reading, if there is
+        one, and whether an epoch has ended.
         """
-        cuts = [0, *(before for before, _ in self.ends), len(self.steps)]
-        steps, tables = self.steps.tolist(), np.cumsum([0, *self.tables.tolist()]) + table
         series = [
-            (
-                name,
-                self.steps[index].tolist(),
-                values.tolist(),
-                np.searchsorted(index, cuts).tolist(),
-            )
+            (name, self.steps[index].tolist(), values.tolist(), self._places(index))
             for name, (index, values) in self.scalars.items()
         ]
-        for number, (start, stop) in enumerate(pairwise(cuts)):
+        for start, stop, end in self._stretches(by_row):
             if stop > start:
                 scalars = {
-                    name: (
-                        at[places[number] : places[number + 1]],
-                        values[places[number] : places[number + 1]],
-                    )
-                    for name, at, values, places in series
-                    if places[number + 1] > places[number]
+                    name: (steps[first:last], values[first:last])
+                    for name, steps, values, places in series
+                    if (first := places[start]) < (last := places[stop])
                 }
-                found = fetch(int(tables[start]), int(tables[stop]))
-                history.extend(max(steps[start:stop]), int(self.epochs[stop - 1]), scalars, found)
-            if number < len(self.ends):
-                history.end_epoch(**self.ends[number][1].metrics)
-            yield float(self.times[stop - 1]) if stop > start else None, number < len(self.ends)
+                tables = fetch(row, row + stop - start)
+                step, epoch = int(self.steps[start:stop].max()), int(self.epochs[stop - 1])
+                history.extend(step, epoch, scalars, tables)
+                row += stop - start
+            if end is not None:
+                history.end_epoch(**end.metrics)
+                row += 1
+            yield float(self.times[stop - 1]) if stop > start else None, end is not None
 
-    def _by_row(self) -> Iterator[dict[str, float]]:
-        if not self.scalars:
-            return ({} for _ in self.steps)
-        full = []
-        for index, values in self.scalars.values():
-            column = np.full(len(self.steps), ABSENT, object)
-            column[index] = values.tolist()
-            full.append(column.tolist())
-        names = list(self.scalars)
-        return (
-            {name: value for name, value in zip(names, row, strict=True) if value is not ABSENT}
-            for row in zip(*full, strict=True)
-        )
+    def _places(self, index: Whole) -> Whole:
+        """Return, for each number of readings, how many of these have a scalar."""
+        return np.searchsorted(index, np.arange(len(self.steps) + 1))
+
+    def _stretches(self, by_row: bool) -> Iterator[tuple[int, int, EpochEnd | None]]:
+        """Yield the readings that are added together, from and to, and the end after them."""
+        start = 0
+        for stop, end in [
+            *zip(self.cuts.tolist(), self.ends, strict=True),
+            (len(self.steps), None),
+        ]:
+            if by_row:
+                yield from ((at, at + 1, None) for at in range(start, stop))
+                start = stop
+            if stop > start or end is not None:
+                yield start, stop, end
+            start = stop
 
 
 def _scalars(rows: Sequence[Mapping[str, float]]) -> dict[str, tuple[Whole, Floats]]:

@@ -1,88 +1,63 @@
-"""Lines of JSON: events, and the steps that are too few for a block yet."""
+"""Lines of JSON: events, and the rows that are too few for a block yet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sickbay.arguments import whole
-from sickbay.chart.format import Line, encode, listed, to_json
-from sickbay.chart.rows import EpochEnd, Row, Step
-from sickbay.errors import UsageError
+from sickbay.chart.columns import EpochEnd, Row
+from sickbay.chart.format import Line, encode, floats, sound
 from sickbay.fields import mapping, revived
 from sickbay.files import parsed
 from sickbay.readings import Vitals
 
 
+class Told(NamedTuple):
+    """What a line tells: a row, its number, and in charts of schema 1 how many tables it has."""
+
+    number: int
+    row: Row
+    tables: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class _StepLine:
-    """A reading; charts of schema 1 do not tell the numbers of the row and of its first table."""
-
     step: int
     epoch: int
     time: float
     scalars: Mapping[str, float]
-    tables: int
-    row: int | None = None
-    table: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _EndLine:
-    epoch_end: int
-    metrics: Mapping[str, float]
-    row: int | None = None
+    tables: int = 0
 
 
 def line_of(number: int, row: Row) -> bytes:
     """Return a row as a line."""
     if isinstance(row, EpochEnd):
-        end = {"row": number, "epoch_end": row.epoch, "metrics": to_json(row.metrics)}
-        return encode(end)
-    vitals = row.vitals
-    fields: Line = {"step": vitals.step, "epoch": vitals.epoch, "time": listed([vitals.time])[0]}
-    fields |= {"scalars": vitals.scalars, "tables": row.tables, "table": row.table}
-    try:
-        return encode({"row": number, **fields})
-    except (TypeError, ValueError):  # seldom, so that the others need not be gone through
-        return encode({"row": number, **fields, "scalars": to_json(row.vitals.scalars)})
+        return encode({"row": number, "epoch_end": row.epoch, "metrics": row.metrics})
+    fields = {"step": row.step, "epoch": row.epoch, "time": row.time}
+    return encode({"row": number, **fields, "scalars": floats(row.scalars)})
 
 
 def lines(data: bytes) -> Iterator[Line | None]:
     """Yield every whole line, None where it is damaged; one that is torn at the end is none."""
-    *whole_lines, _ = data.split(b"\n")
-    for line in whole_lines:
-        found = None
-        with suppress(UsageError):
-            found = dict(mapping("line", parsed(line, "line")))
-        yield found
+    return sound(_parsed, data.split(b"\n")[:-1])
 
 
-def rows(data: bytes) -> Iterator[tuple[int, Row] | None]:
-    """Yield every row with its number, None where its line is damaged."""
-    number = table = 0
-    for line in lines(data):
-        found = None
-        with suppress(UsageError):
-            found = None if line is None else _row(line, number, table)
-        yield found
-        number += 1
-        if found is not None:
-            number = found[0] + 1
-            if isinstance(found[1], Step):
-                table = found[1].table + found[1].tables
+def rows(data: bytes) -> Iterator[Told | None]:
+    """Yield every row, None where its line is damaged; in charts of schema 1 lines are counted."""
+    return sound(_told, enumerate(data.split(b"\n")[:-1]))
 
 
-def _row(line: Line, number: int, table: int) -> tuple[int, Row]:
+def _parsed(line: bytes) -> Line:
+    return mapping("line", parsed(line, "line"))
+
+
+def _told(numbered: tuple[int, bytes]) -> Told:
+    number, line = numbered[0], _parsed(numbered[1])
+    number = whole("row", line.get("row", number), least=0)
     if "epoch_end" in line:
-        end = revived(_EndLine, line)
-        return _told("row", end.row, number), EpochEnd(end.epoch_end, end.metrics)
+        return Told(number, revived(EpochEnd, {**line, "epoch": line["epoch_end"]}))
     step = revived(_StepLine, line)
-    tables = whole("tables", step.tables, least=0)
     vitals = Vitals(step.step, step.epoch, step.time, step.scalars)
-    return _told("row", step.row, number), Step(vitals, _told("table", step.table, table), tables)
-
-
-def _told(name: str, value: int | None, usual: int) -> int:
-    return usual if value is None else whole(name, value, least=0)
+    return Told(number, vitals, whole("tables", step.tables, least=0))

@@ -10,7 +10,8 @@ from threading import RLock, Timer, current_thread, get_ident
 from typing import TypeVar
 from weakref import WeakSet
 
-from sickbay.chart.ledger import Ledger, Waiting
+from sickbay.chart.columns import Row
+from sickbay.chart.ledger import Ledger
 from sickbay.chart.place import whereabouts
 from sickbay.errors import UsageError
 
@@ -29,7 +30,7 @@ class Outbox:
 
     def __init__(self, path: Path, files: dict[str, FileIO]) -> None:
         self.path = path
-        self.readings: list[Waiting] = []
+        self.readings: list[Row] = []
         self.events: list[bytes] = []
         self.is_timed = self.is_over = self.is_silent = False
         self.error: Exception | None = None

@@ -152,7 +152,7 @@ class Chart:
     def _replay(self, window: int, tables: int) -> Iterator[History]:
         run = self._run()
         history = History(self.setup, window=window, tables=tables)
-        for _ in run.rows(history):
+        for _ in run.play(history, by_row=True):
             yield history
 
     def _run(self) -> Run:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from weakref import finalize
 
-from sickbay.chart.format import SCHEMA, Line, encode, to_json
+from sickbay.chart.columns import EpochEnd
+from sickbay.chart.format import SCHEMA, Line, encode, floats
 from sickbay.chart.outbox import Outbox
 from sickbay.chart.place import claim
-from sickbay.chart.rows import EpochEnd
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.readings import STATISTICS, Setup, Table, Vitals
 
-MOST_ROWS = 1 << 15  # that wait, however fast readings come
+MOST_ROWS = 1 << 13  # that wait, however fast readings come
 MOST_BYTES = 1 << 20  # of tables that wait
 
 
@@ -61,12 +61,12 @@ class ChartWriter:
 
     def end_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Close an epoch, with what was measured over all of it."""
-        self._readings.append(EpochEnd(epoch, metrics))
+        self._readings.append(EpochEnd(epoch, floats(metrics)))
         if not self._outbox.is_timed:
             self._attend()
 
     def finding(self, finding: Finding) -> None:
-        self._tell({"type": "finding", **vars(finding), "evidence": to_json(finding.evidence)})
+        self._tell({"type": "finding", **vars(finding), "evidence": floats(finding.evidence)})
 
     def event(self, event: Event) -> None:
         self._tell({"type": "event", **vars(event)})
