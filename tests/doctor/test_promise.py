@@ -412,7 +412,7 @@ def test_trouble_whose_error_has_no_text_is_still_reported() -> None:
 def test_a_model_is_saved_and_copied_without_our_hooks(tmp_path: Path) -> None:
     model = mlp()
     model.register_forward_hook(noted)
-    plain = hooks_of(model)
+    plain, state = hooks_of(model), vars(nn.Module).get("__getstate__")
     doctor = watch(model, torch.optim.SGD(model.parameters(), lr=0.1))
     assert hooks_of(model) > plain
     assert hooks_of(copy.deepcopy(model)) == plain
@@ -425,7 +425,7 @@ def test_a_model_is_saved_and_copied_without_our_hooks(tmp_path: Path) -> None:
     ]
     assert hooks_of(model) > plain
     doctor.close()
-    assert "__getstate__" not in vars(nn.Module)
+    assert vars(nn.Module).get("__getstate__") is state
 
 
 def noted(*_: Any) -> None:

@@ -22,8 +22,8 @@ OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[
 
 UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
 UNMOVED = (
-    f"{UNSTEPPED} calls of step() or more in a row, but the watched optimizer made none: nothing is "
-    "read. If another optimizer has taken its place, watch again with that one."
+    f"{UNSTEPPED} calls of step() or more, but the watched optimizer made none: nothing is read. "
+    "If another optimizer has taken its place, watch again with that one."
 )
 WAITING = (
     "every reading waits for the device: reading without waiting needs Triton, and the whole model "

@@ -1,12 +1,13 @@
 """Leaving our hooks out of whatever is copied or pickled.
 
-While anybody watches, `nn.Module` has a `__getstate__`. It returns what Python returns by itself,
-without our hooks: so a file that `torch.save` writes is the file that it writes without us.
+While anybody watches, `nn.Module` has a `__getstate__` of ours. It returns what the one before it
+returns, without our hooks: so `torch.save` writes the file that it writes without us.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
@@ -22,24 +23,38 @@ FLAGS = (
 )
 
 _watchers: WeakSet[Any] = WeakSet()  # weak, so that a forgotten one can go
+_before: Any = None  # what was there; None: what Python has itself
 
 
 def keep_clean(watcher: object) -> None:
     """Keep copies clean as long as `watcher` watches."""
+    global _before
     _watchers.add(watcher)
-    if "__getstate__" not in vars(nn.Module):
-        nn.Module.__getstate__ = _state  # type: ignore[method-assign, assignment]
+    now = vars(nn.Module).get("__getstate__")
+    if now is not _state:
+        _before = now
+        nn.Module.__getstate__ = _state  # type: ignore[method-assign]
 
 
 def forget(watcher: object) -> None:
     """Stop that; with the last watcher gone the class is as it was."""
     _watchers.discard(watcher)
-    if not _watchers and vars(nn.Module).get("__getstate__") is _state:
+    if _watchers or vars(nn.Module).get("__getstate__") is not _state:
+        return
+    if _before is None:
         del nn.Module.__getstate__
+    else:
+        nn.Module.__getstate__ = _before  # type: ignore[method-assign]
 
 
 def _state(self: nn.Module) -> Any:
-    usual = getattr(object, "__getstate__", vars)(self)  # Python 3.10 has none
+    usual = (_before or getattr(object, "__getstate__", vars))(self)  # Python 3.10 has none
+    with suppress(Exception):  # a copy with hooks that do nothing is better than none
+        return _clean(usual)
+    return usual
+
+
+def _clean(usual: Any) -> Any:
     held, *slots = usual if isinstance(usual, tuple) else (usual,)
     hooks = [pair for name in HOOKS for pair in held.get(name, {}).items()]
     ours = {key for key, hook in hooks if isinstance(hook, Hook)}
