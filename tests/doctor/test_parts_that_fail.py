@@ -11,11 +11,13 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
+import optuna
 import pytest
 import torch
 from torch import Tensor, nn
 
 import sickbay
+import sickbay.tuning.optuna
 from sickbay.doctor import Doctor
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -37,6 +39,7 @@ ALLOWED = {
     "vitals.losses:_call",
     "torch.amp.grad_scaler:_step",
     "doctor/stepping.py:Stepping._wrapped.<locals>.step",
+    "tuning.trial:TrialDoctor._shelled",
     "vitals.patch:Patch.call",
     "vitals.patch:Patch._bound",
     # What the loop itself calls: made to raise, it is the call that is replaced, and nothing of
@@ -48,6 +51,8 @@ ALLOWED = {
             "example", "chart", "__repr__", "__enter__", "__exit__",
         )
     ),
+    *(f"tuning.trial:TrialDoctor.{name}" for name in ("step", "epoch", "close")),
+    "tuning.optuna.doctor:OptunaDoctor.close",
 }  # fmt: skip
 
 
@@ -88,7 +93,7 @@ class Loop:
         if self.watch is not None:
             options = dict(self.watch)
             options["chart"] = self.home if options.get("chart") else None
-            self.doctor = sickbay.watch(self.model, self.optimizer, **options)
+            self.doctor = self.admit(options)
         try:
             with redirect_stderr(io.StringIO()):
                 self.armed(self.train)
@@ -96,6 +101,9 @@ class Loop:
             if self.doctor is not None:
                 self.doctor.close()
         return self
+
+    def admit(self, options: dict[str, Any]) -> Doctor:
+        return sickbay.watch(self.model, self.optimizer, **options)
 
     def train(self) -> None:
         for step in range(self.steps):
@@ -179,6 +187,18 @@ class Hurried(Loop):
     steps, bad = 24, 21
 
 
+class Searched(Loop):
+    """The same as a trial of a search, judged in a thread."""
+
+    steps, bad = 6, 99  # it must not end before its time
+
+    def admit(self, options: dict[str, Any]) -> Doctor:
+        trial = optuna.create_study(direction="minimize").ask()
+        return sickbay.tuning.optuna.watch(
+            trial, self.model, self.optimizer, epochs=4, metric="val_loss", **options
+        )
+
+
 class Closed(Loop):
     """The same with an optimizer that runs backward itself."""
 
@@ -220,6 +240,7 @@ LOOPS: dict[str, tuple[type[Loop], dict[str, Any]]] = {
     "in a hurry": (Hurried, {"budget": 1e-6, "on_finding": "silent", "problems": SOME}),
     "scaler": (Scaled, {"every": 1, "on_finding": "silent", "problems": SOME}),
     "LBFGS": (Closed, {"every": 1, "on_finding": "silent", "problems": SOME}),
+    "trial": (Searched, {"every": 1, "chart": True}),
     "treated": (Loop, {"every": 1, "on_finding": "treat", "problems": SOME}),
 }
 
