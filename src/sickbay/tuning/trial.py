@@ -33,7 +33,7 @@ class TrialDoctor(Doctor):
     next step.
     """
 
-    ends: ClassVar[tuple[type[Exception], ...]] = ()  # what the framework ends a trial by
+    ended_by: ClassVar[tuple[type[Exception], ...]] = ()  # what the framework ends a trial by
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class TrialDoctor(Doctor):
             return []
         try:
             return act(*args)
-        except self.ends:
+        except self.ended_by:
             raise
         except Exception as error:
             self._guard.fail("trial", error)

@@ -22,7 +22,7 @@ Learns: TypeAlias = Literal["last", "constraint", "penalty"]
 class OptunaDoctor(TrialDoctor):
     """The doctor of a trial of Optuna; made by `watch`."""
 
-    ends = (TrialPruned,)
+    ended_by = (TrialPruned,)
 
     def __init__(
         self,
