@@ -210,7 +210,7 @@ def test_closer_looks_keep_to_the_budget() -> None:
 def test_a_kind_is_read_when_its_purse_holds_the_price() -> None:
     governor = Governor("auto", 0.01, ALL)
     governor.lap(1.0, {"activation": 5.0})
-    governor.lap(1e-6, {"gradient": 0.05, "weight": 5e-4, "activation": 5e-4})
+    governor.lap(1e-6, {"gradient": 0.05, "weight": 2e-4, "activation": 2e-4})
     assert governor.due(99) == {"activation"}
 
 

@@ -16,7 +16,7 @@ SHARES: Mapping[str, float] = {
 KINDS_READ = ("gradient", "weight", "activation", "batch")
 POSSIBLE = "a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
 # What is wrong mostly shows in the first steps, so these get more.
-START_SECONDS = 0.005  # in all purses together at the start
+START_SECONDS = 0.002  # in all purses together at the start
 START_STEPS = 50  # steps for which the budget is doubled
 # Steps that are read whatever it costs: as many as a problem must show in.
 ALWAYS_READ: Mapping[str, int] = {"gradient": 3, "activation": 3, "weight": 3, "batch": 8}
