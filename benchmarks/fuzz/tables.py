@@ -28,7 +28,7 @@ folders of repairs that are resumed: bytes, JSON, and pipes, links and devices i
 files), command lines with something wrong in them, and calls of what the docs show with arguments
 that are something else (`None`, NaN, huge numbers, odd tensors, models and optimizers, objects that
 raise whatever they are asked). Readings, findings and histories are plain records: calls of these
-are not tried. Each input must end with a result or with one `SickbayError`, and what is printed must
+are not tried. Each input must end with a result or one `SickbayError`, and what is printed must
 leave the terminal alone. From the user's loop nothing may come at all. Each input has
 limits of time and memory; one that crashes its process counts as a failure too.
 
