@@ -65,11 +65,10 @@ def called(run: Callable[[], object]) -> list[CodeType]:
     return [code for code in seen if code.co_name not in (*INSIDE, "<module>")]
 
 
-def name_of(code: CodeType, known: dict[CodeType, list[FunctionType]]) -> str:
-    """Return a function as `module:Class.function`."""
-    made = known.get(code)
-    where = made[0].__module__ if made else code.co_filename.rpartition("sickbay/")[2]
-    return f"{where.removeprefix('sickbay.')}:{code.co_qualname}"
+def name_of(code: CodeType) -> str:
+    """Return a function as `module:Class.function`, by the file it stands in."""
+    file = code.co_filename.rpartition("sickbay/")[2].removesuffix(".py")
+    return f"{file.replace('/', '.')}:{code.co_qualname}"
 
 
 @contextmanager
