@@ -26,8 +26,11 @@ def test_what_json_made_of_a_dataclass_is_undone() -> None:
         ({"problem": 3}, "problem must be a text, got 3."),
         ({"step": 3.0}, "step must be a whole number, got 3.0."),
         ({"step": True}, "step must be a whole number, got True."),
-        ({"step": 10**30}, "step must be a whole number, got 1000"),
-        ({"severity": "loud"}, "severity must be one of info, warning, critical, got 'loud'."),
+        ({"step": 10**30}, "step must be a whole number below"),
+        (
+            {"severity": "loud"},
+            "There is no severity 'loud'. Possible: 'critical'",
+        ),
         ({"layers": "ab"}, "layers must be a list, got 'ab'."),
         ({"layers": [None]}, "layers must be a text, got None."),
         ({"evidence": []}, r"evidence must be an object of JSON, got \[\]."),

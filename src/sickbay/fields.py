@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache, partial
+from functools import cache
 from types import UnionType
 from typing import (
     Any,
@@ -18,13 +18,12 @@ from typing import (
     get_type_hints,
 )
 
-from sickbay.arguments import flag, wrong
+from sickbay.arguments import LARGEST, flag, one_of, whole, wrong
 from sickbay.errors import UsageError
 
 Made = TypeVar("Made")
 Check: TypeAlias = Callable[[str, object], Any]  # of a name and a value; returns what is made of it
 
-LARGEST = 2**63 - 1  # of a whole number: what an array can hold
 NO_NUMBERS = {"nan", "inf", "-inf"}  # which JSON has no numbers for
 
 
@@ -81,23 +80,17 @@ def _check(hint: Any) -> Check:
         return lambda _, value: revived(cast(type[Any], hint), value)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return partial(_one_of, inner)
+        return lambda name, value: one_of(name, value, inner)
     if origin in (Union, UnionType):  # X | None
         some = _check(inner[0])
         return lambda name, value: None if value is None else some(name, value)
-    if origin in (tuple, list):
-        each = _check(inner[0])
-        return lambda name, value: origin([each(name, one) for one in sequence(name, value)])
+    if origin in (tuple, list, Sequence):
+        each, made = _check(inner[0]), tuple if origin is tuple else list
+        return lambda name, value: made([each(name, one) for one in sequence(name, value)])
     if origin is not None:  # Mapping[str, X]
         of = _check(inner[1])
         return lambda name, value: {key: of(name, one) for key, one in mapping(name, value).items()}
-    return PLAIN[hint]
-
-
-def _one_of(possible: tuple[str, ...], name: str, value: object) -> str:
-    if not isinstance(value, str) or value not in possible:
-        raise wrong(name, f"one of {', '.join(possible)}", value)
-    return value
+    return PLAIN.get(hint, _refuse)
 
 
 def _float(name: str, value: object) -> float:
@@ -109,16 +102,14 @@ def _float(name: str, value: object) -> float:
     raise wrong(name, "a number", value)
 
 
-def _whole(name: str, value: object) -> int:
-    if type(value) is not int or abs(value) > LARGEST:
-        raise wrong(name, "a whole number", value)
-    return value
-
-
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise wrong(name, "a text", value)
     return value
 
 
-PLAIN: Mapping[Any, Check] = {float: _float, int: _whole, str: _text, bool: flag}
+def _refuse(name: str, value: object) -> None:
+    raise wrong(name, "left out, as JSON cannot hold it", value)
+
+
+PLAIN: Mapping[Any, Check] = {float: _float, int: whole, str: _text, bool: flag}

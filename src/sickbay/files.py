@@ -56,7 +56,8 @@ def piece(path: Path, start: int, stop: int) -> bytes:
     """Return the bytes of a regular file from `start` to `stop`, or to its end if that is less."""
     with opened(path) as file:
         try:
-            return os.pread(file.fileno(), max(0, min(stop, _size(file)) - start), start)
+            file.seek(start)
+            return file.read(max(0, min(stop, _size(file)) - start))
         except OSError as error:
             raise unreadable(path, error.strerror or error) from None
 

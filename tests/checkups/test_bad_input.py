@@ -109,7 +109,7 @@ def test_names_and_errors_reach_no_terminal_raw(batch: Any) -> None:
         assert "val[/red]\\x1b]0;title\\x07" in printed
 
 
-def test_data_stays_as_it_is() -> None:
+def test_what_the_model_says_is_safe_to_print_from_data_too() -> None:
     report = sickbay.checkup(Hostile(), DATA, tests="runs_on_the_batch", progress=False)
-    assert "\x1b]0;title" in report.as_json()["results"][0]["message"]
+    assert "\\x1b]0;title" in report.as_json()["results"][0]["message"]
     assert "\\x1b]0;title" in str(report.results[0])

@@ -294,7 +294,6 @@ SPOILT: list[Callable[[Path], object]] = [
     spoil_the_text(reports=[{"error": "x"}]),
     spoil_the_text(reports=[{"example": ["x"]}]),
     spoil_the_text(best={"a": 1}),
-    spoil_the_text(more=1),
 ]
 
 

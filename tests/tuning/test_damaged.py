@@ -223,3 +223,9 @@ def test_a_storage_that_breaks_while_its_trials_are_read(tmp_path: Path) -> None
     (tmp_path / "study.db").write_bytes(broken)
     with pytest.raises(UsageError, match=r"study.db' cannot be read \(JSONDecodeError"):
         read(storage)
+
+
+def test_a_password_is_not_repeated() -> None:
+    with pytest.raises(UsageError, match=r"'nosql://me:\*\*\*@host/db' cannot be read") as error:
+        read("nosql://me:secret@host/db")
+    assert "secret" not in str(error.value)

@@ -25,6 +25,7 @@ from sickbay.checkups.report import Report, Result
 from sickbay.checkups.statements import EVERY
 from sickbay.checkups.writing import written
 from sickbay.errors import UsageError
+from sickbay.printable import said
 from sickbay.screen import Progress, Screen
 from sickbay.tasks import TASKS, Task
 
@@ -148,21 +149,9 @@ def result_of(test: Statement, case: Case) -> Result:
     except (MemoryError, torch.cuda.OutOfMemoryError):
         result = test.skipped("there is too little memory for it")
     except Exception as error:
-        result = test.fails(f"it raised {last_line(error)}")
+        kind, last = type(error).__name__, said(error).rstrip(".")
+        result = test.fails(f"it raised {kind}" + (f": {last}" if last != kind else ""))
     return replace(result, seconds=perf_counter() - start)
-
-
-def last_line(error: Exception) -> str:
-    r"""Return an error with the last line of what it says, which mostly is what matters.
-
-    >>> last_line(ValueError("given:\n  3\nwanted: 2"))
-    'ValueError: wanted: 2'
-    """
-    try:
-        said = str(error).strip().splitlines()
-    except Exception:  # somebody's own error that cannot be told
-        said = []
-    return f"{type(error).__name__}{f': {said[-1]}' if said else ''}"
 
 
 def check_loss(loss: object) -> None:

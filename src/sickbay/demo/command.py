@@ -15,7 +15,7 @@ from sickbay.demo import watched
 from sickbay.errors import UsageError
 from sickbay.files import unwritable
 from sickbay.printable import one_line, printable
-from sickbay.repairs.plain import plain
+from sickbay.repairs.outcome import plain
 from sickbay.screen import Console
 
 

@@ -20,8 +20,7 @@ from sickbay.remedies import Remedy
 from sickbay.repairs import fingerprint, records
 from sickbay.repairs.bar import Bar
 from sickbay.repairs.fingerprint import Fingerprint
-from sickbay.repairs.outcome import Attempt, Outcome
-from sickbay.repairs.plain import plain
+from sickbay.repairs.outcome import Attempt, Outcome, plain
 from sickbay.repairs.records import Record, Weights, fitting
 from sickbay.repairs.report import Report
 from sickbay.reports import terminal

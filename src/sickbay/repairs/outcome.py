@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -13,7 +14,6 @@ from torch import nn
 from sickbay.findings import Finding
 from sickbay.printable import printable
 from sickbay.recipe import Recipe
-from sickbay.repairs.plain import plain
 
 
 @dataclass
@@ -43,6 +43,16 @@ class Attempt:
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""
         return f"{self.words}: {score}{self.epochs:.1f} epochs, {self.result or 'under way'}"
+
+
+def plain(told: dict[str, Any]) -> dict[str, Any]:
+    """Return values as JSON has them: what is no number is None.
+
+    >>> plain({"score": float("-inf"), "layers": ("0", "1")})
+    {'score': None, 'layers': ['0', '1']}
+    """
+    values: dict[str, Any] = json.loads(json.dumps(told), parse_constant=lambda _: None)
+    return values
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from sickbay import files
 from sickbay.errors import UsageError
-from sickbay.repairs.plain import rebuilt
+from sickbay.fields import revived
 from sickbay.repairs.report import Report
 
 Weights: TypeAlias = dict[str, Any]  # tensors; a module may keep numbers of its own beside them
@@ -73,13 +73,12 @@ def load(path: Path) -> Record:
     text, best, healthy = kept.get("told"), kept.get("best"), kept.get("healthy")
     if not isinstance(text, str) or not (_is_weights(best) and _is_weights(healthy)):
         raise _foreign(path, "a part of it is missing")
+    fields = files.parsed(text, path)
     try:
-        told: Record = rebuilt(Record, files.parsed(text, path))
+        told = revived(Record, fields)
         reports = _with_examples(told.reports, kept.get("examples"))
-    except UsageError:
-        raise
-    except ValueError as error:
-        raise _foreign(path, str(error)) from None
+    except UsageError as error:
+        raise _foreign(path, str(error).rstrip(".")) from None
     return replace(told, reports=reports, best=best, healthy=healthy)
 
 
@@ -108,7 +107,7 @@ def _fields(report: Report) -> dict[str, Any]:
 def _with_examples(reports: Sequence[Report], examples: Any) -> list[Report]:
     good = isinstance(examples, list) and len(examples) == len(reports)
     if not good or not all(isinstance(e, list) and all(map(_is_tensor, e)) for e in examples):
-        raise ValueError("its examples are missing")
+        raise UsageError("its examples are missing")
     return [replace(each, example=tuple(e)) for each, e in zip(reports, examples, strict=True)]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from sickbay.arguments import folder, number, one_of, whole, wrong
 from sickbay.chart.format import to_json
 from sickbay.errors import UsageError
-from sickbay.fields import LARGEST, mapping, revived, sequence
+from sickbay.fields import mapping, revived, sequence
 from sickbay.files import parsed, unreadable
 from sickbay.readings import COLUMN, STATISTICS, Kind, Setup, Table
 from sickbay.tuning.packed import Array, members, packed, unpacked
@@ -120,7 +120,7 @@ class _Reader:
         if not isinstance(table, list) or len(table) != 3:
             raise wrong("a table", "its kind, step and rows", table)
         kind: Kind = one_of("kind of table", table[0], KINDS)  # type: ignore[assignment]
-        step = whole("step", table[1], least=0, most=LARGEST)
+        step = whole("step", table[1], least=0)
         names = rows[whole("rows", table[2], least=0, most=len(rows) - 1)]
         columns = [COLUMN[name] for name in COLUMNS[kind]]
         cells = self._stored[kind].take(len(names) * len(columns))

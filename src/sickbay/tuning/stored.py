@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial
 
+PASSWORD = re.compile(r"(://[^/@]*?:)[^/@]*@")  # in the address of a storage
 METRIC = "val_accuracy"  # what a trial is watched by unless another is named
 
 
@@ -77,7 +79,8 @@ def _opened(
     except UsageError:
         raise
     except Exception as error:  # each storage has errors of its own
-        raise UsageError(f"The storage {storage!r} cannot be read ({in_short(error)}).") from None
+        address = PASSWORD.sub(r"\1***@", storage)
+        raise UsageError(f"The storage {address!r} cannot be read ({in_short(error)}).") from None
 
 
 def _check_file(storage: str) -> None:
