@@ -343,3 +343,16 @@ def test_a_start_that_is_not_eager_reads_once(eager: bool, always: int) -> None:
         read.append(due)
         governor.lap(0.001, {"gradient": 0.05 if due else 0.0})
     assert read == [True] * always + [False] * (40 - always)
+
+
+def test_a_function_is_asked_once_for_a_step() -> None:
+    asked: list[int] = []
+
+    def every(step: int) -> bool:
+        asked.append(step)
+        return step % 2 == 0
+
+    governor = Governor(every, 0.01, ALL)
+    found = [(bool(governor.due(step)), governor.judging_due(step)) for step in range(4)]
+    assert found == [(True, True), (False, False)] * 2
+    assert asked == [0, 1, 2, 3]

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 Notice = Callable[[str], object]
 Ready = tuple[Reading, dict[str, float]]  # a reading, and the numbers that were handed in with it
 
+UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
+PATIENCE = 8  # and that many times what a step has ever taken, as gradients may be accumulated
+UNMOVED = (
+    f"{UNSTEPPED} calls of step() or more, but the watched optimizer made none: nothing is read. "
+    "If another optimizer has taken its place, watch again with that one."
+)
 MICRO = 4096  # calls between two steps of the optimizer whose numbers are kept at the most
 SENT = 256  # of them whose numbers are brought over from a device
 
@@ -34,6 +40,7 @@ class Desk:
         # Bounded, should there never be a step.
         self._given: deque[dict[str, float]] = deque(maxlen=MICRO)
         self._ready: list[Ready] = []
+        self._most = 0  # calls that a step of the optimizer ever took
 
     @property
     def step(self) -> int:
@@ -45,11 +52,17 @@ class Desk:
         """Calls since then."""
         return len(self._given)
 
+    @property
+    def misses_steps(self) -> bool:
+        """Whether so many calls came without a step that another optimizer must be at work."""
+        return self.waiting >= max(UNSTEPPED, PATIENCE * self._most)
+
     def hand_in(self, loss: Any, metrics: Mapping[str, Any]) -> int:
         """Take what a loop tells; return how many steps of the optimizer it has made."""
         self._note(told(loss, metrics))
         taken = self._guard.run("probe", self._probe.release, self.step)
         if taken is not None:
+            self._most = max(self._most, self.waiting)
             self._end(taken)
             return taken.turn.length
         if "probe" in self._guard.off:  # steps are counted all the same

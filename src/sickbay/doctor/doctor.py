@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from time import perf_counter, thread_time, time
 from typing import TYPE_CHECKING, Any
@@ -12,17 +11,17 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.doctor import watched
-from sickbay.doctor.desk import Desk, Mail
-from sickbay.doctor.governor import Governor
+from sickbay.doctor.desk import UNMOVED, Desk, Mail
+from sickbay.doctor.governor import Governor, summed
 from sickbay.doctor.numbers import numbers_of, told
-from sickbay.doctor.record import SCRIPTED, UNHEARD, UNMOVED, UNSTEPPED, WAITING, Record
+from sickbay.doctor.record import SCRIPTED, UNHEARD, WAITING, Record
 from sickbay.doctor.ward import Ward
 from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.readings import Vitals
-from sickbay.vitals.alarm import Alarm, RiseAlarm
+from sickbay.vitals.alarm import Jumps
 from sickbay.vitals.clock import Clock
 from sickbay.vitals.hooks import can_be_hooked, unwrap
 from sickbay.vitals.meter import Meter, choose_meter
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from sickbay.doctor.treatment import Nurse, Treatment
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
-PATIENCE = 8  # times the most calls that a step of the optimizer ever took; then it is missed
 EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
 
 
@@ -60,8 +58,7 @@ class Doctor:
             record.notice(watched.TAKEN_OVER)
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
         watched.enter(unwrap(model), self, self._probe)
-        self._scripted = not all(map(can_be_hooked, model.modules()))
-        if self._scripted:
+        if not all(map(can_be_hooked, model.modules())):
             record.notice(SCRIPTED)
         parts = self._probe, self._guard, history, record.notice
         self._desk = Mail(*parts) if meter.late else Desk(*parts)
@@ -71,10 +68,8 @@ class Doctor:
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[Vitals] = []  # those that have passed, which the history has not got
         self._next_look = 0
-        self._calls = self._most_calls = 0  # of `step` for a step of the optimizer: now, and ever
-        self._loss_alarm, self._norm_alarm = RiseAlarm(), Alarm()
+        self._jumps = Jumps()
         self._eval_steps = 0  # made in evaluation mode, in a row
-        self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
         self._untold: list[Finding] = []  # found while somebody looked
         self._closed = self._retired = False
         try:
@@ -193,11 +188,10 @@ class Doctor:
         else:
             numbers = numbers_of(told(loss, metrics), self._record.notice)
         probe = self._probe
-        value = numbers.get("loss", 0.0)
-        self._rose = self._rises(value)
-        if self._desk.waiting or self._rose or probe.in_eval or not probe.glance():
+        rose = self._jumps.rises(numbers.get("loss", 0.0))
+        if self._desk.waiting or rose or probe.in_eval or not probe.glance():
             return False
-        self._rose = None
+        self._jumps.forget()
         step = self._history.step + len(self._passed) + 1
         vitals = Vitals(step, self._history.epoch, time(), numbers)
         self._record.vitals(vitals)
@@ -220,21 +214,15 @@ class Doctor:
         new = self._receive()
         now = perf_counter()
         inside = self._clock.read()
-        for what, cost in inside.items():
-            costs[what] = costs.get(what, 0.0) + cost
-        costs["books"] = costs.get("books", 0.0) + now - start - sum(inside.values())
-        for part in (self._desk, self._nurse):
-            for what, cost in part.costs().items() if part is not None else ():
-                costs[what] = costs.get(what, 0.0) + cost
-        self._governor.lap(now - self._last, costs, passed + 1)
+        books = {"books": now - start - sum(inside.values())}
+        others = [part.costs() for part in (self._desk, self._nurse) if part is not None]
+        self._governor.lap(now - self._last, summed(costs, inside, books, *others), passed + 1)
         self._last = now
-        self._calls += 1
         if stepped:
-            self._most_calls, self._calls = max(self._most_calls, self._calls), 0
             treating = self._treat()
             self._plan()
             self._clock.add("books", perf_counter() - now - treating)
-        elif self._calls >= max(UNSTEPPED, PATIENCE * self._most_calls):
+        elif self._desk.misses_steps:
             self._record.notice(UNMOVED)
         return new
 
@@ -277,28 +265,17 @@ class Doctor:
         self._record.vitals(vitals)
         if reading.skipped:
             self._record.event("skipped_step", "a gradient scaler dropped the step")
-        if reading.unheard and not self._scripted:
+        if reading.unheard:
             self._record.notice(UNHEARD)
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
         self._eval_steps = self._eval_steps + 1 if reading.scalars.get("in_eval") else 0
-        strange = self._jumped(scalars) or reading.strange
+        strange = self._jumps.are_in(scalars) or reading.strange
         if strange:
             self._governor.look_closer(self._desk.step + 1)
         restless = strange or reading.alarm or 0 < self._eval_steps < EVAL_STEPS
         return self._judge() if restless or self._governor.judging_due(step) else []
-
-    def _jumped(self, scalars: Mapping[str, float]) -> bool:
-        """Tell whether something must be judged now, whatever that costs."""
-        loss, norm = scalars.get("loss"), scalars.get("grad_norm")
-        rose, self._rose = self._rose, None
-        if rose is None:
-            rose = loss is not None and self._rises(loss)
-        return (norm is not None and self._norm_alarm.rings(norm * norm)) or rose
-
-    def _rises(self, loss: float) -> bool:
-        return not isfinite(loss) or self._loss_alarm.rings(loss)
 
     def _book_passed(self) -> int:
         """Put the steps that were let pass into the history; return how many."""

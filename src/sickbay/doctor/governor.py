@@ -72,6 +72,7 @@ class Governor:
         self._always, self._eager = ALWAYS_READ if eager else READ_ONCE, eager
         self._closer_until = dict.fromkeys(payees, -1)
         self._prices = dict.fromkeys(payees, 0.0)
+        self._answer = -1, False  # of a function for `every`, to the last step it was asked about
         self._book_price = self._passing_price = self._looking_price = self._step_time = 0.0
 
     @property
@@ -95,8 +96,11 @@ class Governor:
         return set(self.kinds) if read else set()
 
     def _says_yes(self, step: int) -> bool:
+        if self._answer[0] == step:  # it is the user's own, and is asked once for a step
+            return self._answer[1]
         try:
-            return bool(self.every(step))  # type: ignore[operator]
+            self._answer = step, bool(self.every(step))  # type: ignore[operator]
+            return self._answer[1]
         except Exception as error:
             why = f"it raised {type(error).__name__} at step {step}: {error}"
             raise UsageError(f"every must be a function of a step's number; {why}") from error
@@ -166,6 +170,19 @@ class Governor:
         most = max(self._purses[each], 2 * self._prices[each])
         least = -DEBT * self._prices[each]
         self._purses[each] = max(min(self._purses[each] + income, most) - cost, least)
+
+
+def summed(*costs: Mapping[str, float]) -> dict[str, float]:
+    """Return what each thing has cost in all.
+
+    >>> summed({"books": 1.0}, {"books": 2.0, "voice": 1.0})
+    {'books': 3.0, 'voice': 1.0}
+    """
+    total: dict[str, float] = {}
+    for part in costs:
+        for what, cost in part.items():
+            total[what] = total.get(what, 0.0) + cost
+    return total
 
 
 def running_mean(mean: float, value: float) -> float:

@@ -20,11 +20,6 @@ from sickbay.vitals.processes import is_first
 
 OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[Finding], object]
 
-UNSTEPPED = 64  # calls of `step` without a step of the optimizer before we say so
-UNMOVED = (
-    f"{UNSTEPPED} calls of step() or more, but the watched optimizer made none: nothing is read. "
-    "If another optimizer has taken its place, watch again with that one."
-)
 WAITING = (
     "every reading waits for the device: reading without waiting needs Triton, and the whole model "
     "on CUDA devices."

@@ -82,6 +82,11 @@ class Activations:
         self._shares: dict[int, Numbers] = {}  # of silent units, by the place of what is kept
         self.due = False
 
+    @property
+    def listens(self) -> bool:
+        """Whether layers are to be heard; scripted ones alone cannot be."""
+        return self.due and bool(self._hooks)
+
     def arm(self, due: bool) -> None:
         """Hook every layer, or unhook them all."""
         self._forget()

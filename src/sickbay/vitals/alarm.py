@@ -1,6 +1,7 @@
 """Noticing at once that a number has jumped, for next to nothing."""
 
-from math import inf
+from collections.abc import Mapping
+from math import inf, isfinite
 
 EARLY = 10  # values before any can ring
 FADE = 0.97  # what an extreme keeps of itself from one step to the next
@@ -64,3 +65,28 @@ class RiseAlarm:
         self._mean += (1 - MEMORY) * off
         self._variance = MEMORY * (self._variance + (1 - MEMORY) * off * off)
         return rings
+
+
+class Jumps:
+    """Whether the loss or the gradient norm of a step has jumped, so that it must be judged."""
+
+    def __init__(self) -> None:
+        self._losses, self._norms = RiseAlarm(), Alarm()
+        self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
+
+    def rises(self, loss: float) -> bool:
+        """Take in the loss alone; what is told stays known to `are_in`."""
+        self._rose = not isfinite(loss) or self._losses.rings(loss)
+        return self._rose
+
+    def are_in(self, scalars: Mapping[str, float]) -> bool:
+        """Take in the scalars of a step; tell whether one of both has jumped."""
+        loss, norm = scalars.get("loss"), scalars.get("grad_norm")
+        if self._rose is None and loss is not None:
+            self.rises(loss)
+        rose, self._rose = bool(self._rose), None
+        return (norm is not None and self._norms.rings(norm * norm)) or rose
+
+    def forget(self) -> None:
+        """Let the loss at hand go: its step passes unread."""
+        self._rose = None

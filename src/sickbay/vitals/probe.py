@@ -106,7 +106,7 @@ class Probe:
             batch=self._released(self.batch, closer),
             replayed=replay.collect(last + turn.length) if replay is not None and closer else None,
             in_eval=self.in_eval,
-            listened=self.activations.due and self.anatomy.model.training,
+            listened=self.activations.listens and self.anatomy.model.training,
         )
         self._turn = Turn()
         return taken
