@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from sickbay.chart import Chart, ChartWriter
-from sickbay.readings import Setup, Vitals
+from sickbay.vitals import Setup, Vitals
 
 START = 1.75e9  # seconds
 EPOCH = 1000  # steps

@@ -22,9 +22,9 @@ from sickbay.doctor.governor import Every
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.inject import Fault, parse
+from sickbay.probe.gradient_norms import gradient_norms
 from sickbay.problems import Problem
-from sickbay.readings import Vitals
-from sickbay.vitals.pulse import gradient_norms
+from sickbay.vitals import Vitals
 
 TEXT = Path(__file__).parent.parent / "examples" / "text.txt"
 RATE, CLASSES = 1e-3, 10

@@ -17,11 +17,11 @@ from time import perf_counter
 import numpy as np
 from rich.console import Console
 
-from sickbay.doctor.ward import Ward
+from sickbay.doctor.causes import Ward
 from sickbay.history import History
+from sickbay.probe.guard import Guard
 from sickbay.problems.profiles import PROFILES
-from sickbay.readings import COLUMN, Kind, Setup, Table, Vitals
-from sickbay.vitals.guard import Guard
+from sickbay.vitals import COLUMN, Kind, Setup, Table, Vitals
 
 LIMIT, LAYERS = 2e-4, 100
 KINDS: tuple[Kind, ...] = ("gradient", "weight", "activation")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from sickbay.vitals import losses, scaler
-from sickbay.vitals.probe import Probe
+from sickbay.probe import grad_scaler, loss_modules
+from sickbay.probe.probe import Probe
 
 os.environ["SICKBAY_HOME"] = os.devnull  # tests neither use nor change the counts of a user
 if not torch.cuda.is_available():  # Triton's kernels are interpreted then; it asks when imported
@@ -19,8 +19,8 @@ torch.set_num_threads(1)  # the models are tiny; more threads only wait for each
 def discharge() -> Iterator[None]:
     """Close the doctors a test leaves behind, so that none watches the next test."""
     yield
-    for listener in list(scaler._patch.listeners):
+    for listener in list(grad_scaler._patch.listeners):
         assert isinstance(listener, Probe)
         listener.close()
-    for ear in list(losses._patch.listeners):  # of a probe that was made to fail as it closed
-        losses.forget(ear)
+    for ear in list(loss_modules._patch.listeners):  # of a probe that was made to fail as it closed
+        loss_modules.forget(ear)

@@ -3,7 +3,7 @@ from math import inf, isnan, nan
 import pytest
 
 from sickbay.history import History
-from sickbay.readings import Kind, Setup, Table, Vitals
+from sickbay.vitals import Kind, Setup, Table, Vitals
 
 
 def table(step: int, kind: Kind = "gradient") -> Table:

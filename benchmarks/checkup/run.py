@@ -24,7 +24,7 @@ from sickbay.checkups import Report, Result, Statement, checkup, statements
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.statements import EVERY
-from sickbay.surgery.patient import tensors_in
+from sickbay.model_copies import tensors_in
 
 Record = dict[str, Any]
 TRAINS = "overfits_one_batch"

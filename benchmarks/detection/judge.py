@@ -8,12 +8,12 @@ from math import isnan, nan
 from pathlib import Path
 
 from sickbay.chart import Chart
-from sickbay.doctor.ward import Ward
+from sickbay.doctor.causes import Ward
 from sickbay.findings import SEVERITIES, Finding, Severity
 from sickbay.history import History
+from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES
-from sickbay.vitals.guard import Guard
 
 # Which findings name a fault rightly. A fault has several true names where what was done and what
 # is seen differ: a learning rate that is too high is seen as a loss that oscillates or explodes,

@@ -19,12 +19,12 @@ from torch.optim import Optimizer
 from benchmarks.detection.case import Case, Silent
 from benchmarks.detection.judge import Said, attach
 from sickbay.chart.format import from_json, to_json
-from sickbay.doctor.checks import check_model, check_optimizers
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
-from sickbay.doctor.record import Record
+from sickbay.doctor.run_log import Record
+from sickbay.doctor.watch_arguments import check_model, check_optimizers
 from sickbay.history import History
-from sickbay.readings import Kind, Setup
+from sickbay.vitals import Kind, Setup
 
 RESULT = "result.json"
 DENSE, SPARSE = 20, 10  # read at each step below the first, and then at every so many

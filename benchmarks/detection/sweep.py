@@ -20,13 +20,13 @@ from benchmarks.detection.figures import Row, share
 from benchmarks.detection.judge import Run, accepted
 from benchmarks.detection.report import Sheet, number
 from sickbay.chart import Chart
-from sickbay.doctor.ward import Ward
+from sickbay.doctor.causes import Ward
 from sickbay.errors import UsageError, unknown
 from sickbay.history import History
+from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.base import Source
 from sickbay.problems.profiles import PROFILES
-from sickbay.vitals.guard import Guard
 
 FACTORS = (1 / 30, 1 / 10, 1 / 4, 1 / 2, 1, 2, 4, 10, 30)
 COLUMNS = 6  # panels side by side

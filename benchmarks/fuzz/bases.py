@@ -23,9 +23,9 @@ from benchmarks.fuzz.damage import Tree
 from benchmarks.fuzz.sealed import OLD_TABLE
 from sickbay.chart import ChartWriter
 from sickbay.findings import Event, Finding
-from sickbay.readings import STATISTICS, Setup, Table, Vitals
-from sickbay.tuning import charted, pool
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning import charted_trials, pool
+from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.vitals import STATISTICS, Setup, Table, Vitals
 
 NAMES = ("0.weight", "0.bias")
 SETUP = Setup(
@@ -141,7 +141,7 @@ def search() -> Tree:
         for number in range(3):
             place = folder / f"trial-{number}"
             write_chart(place, 0.1 * number)
-            charted.note(place, "val_accuracy", "maximize", number=number)
+            charted_trials.note(place, "val_accuracy", "maximize", number=number)
 
     return made(write)
 

@@ -12,7 +12,7 @@ from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage import write
 from sickbay.chart import Chart
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 
 def setup(_: Case) -> Call:

@@ -17,8 +17,8 @@ from sickbay import remedies
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.profiles import EVERY
-from sickbay.readings import Setup, Table, Vitals
 from sickbay.remedies import Remedy
+from sickbay.vitals import Setup, Table, Vitals
 
 REMEDIES = [
     kind

@@ -15,16 +15,16 @@ from benchmarks.fuzz.call_rules import history
 from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage import write
+from sickbay.probe.guard import Guard
 from sickbay.problems.compared import Course
 from sickbay.problems.profiles import choose
-from sickbay.tuning import charted, measures
+from sickbay.tuning import charted_trials, measures
 from sickbay.tuning.calibration import calibrate
+from sickbay.tuning.finished_search import Search
 from sickbay.tuning.judge import Judge
-from sickbay.tuning.reading import read
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.load_search import read
+from sickbay.tuning.recorded_trial import Epoch, Recorded
 from sickbay.tuning.replay import replay
-from sickbay.tuning.search import Search
-from sickbay.vitals.guard import Guard
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 
@@ -144,7 +144,7 @@ def reading(case: Case) -> Call:
 def noting(case: Case) -> Call:
     write(dict(bases.chart()), case.home / "c")
     kwargs = {"chart": str(case.home / "c"), "metric": "val_loss", "direction": "minimize"}
-    return Call("tuning.charted.note", charted.note, (), {**kwargs, "number": 1})
+    return Call("tuning.charted.note", charted_trials.note, (), {**kwargs, "number": 1})
 
 
 def measure(case: Case) -> Call:

@@ -10,10 +10,10 @@ from benchmarks.tuning.part import Part
 from benchmarks.tuning.search import Ending, Played
 from sickbay.findings import Finding
 from sickbay.history import History
+from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.compared import ComparedProblem, Course
 from sickbay.tuning.judge import Judge
-from sickbay.vitals.guard import Guard
 
 
 class Histories:

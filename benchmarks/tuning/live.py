@@ -32,7 +32,7 @@ from sickbay.doctor import Doctor
 from sickbay.problems.never_learnt import FIRST
 from sickbay.problems.profiles import PROFILES
 from sickbay.tuning.optuna import OptunaDoctor, watch
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.recorded_trial import Epoch, Recorded
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.history import History
 from sickbay.problems.never_learnt import FIRST
-from sickbay.readings import Table
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.vitals import Table
 
 DECAY = 0.7  # of the learning rate, an epoch
 

@@ -190,7 +190,7 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _problems(_options: argparse.Namespace) -> None:
-    from sickbay.screen import Console, Table
+    from sickbay.console import Console, Table
 
     table = Table("problem", "what it is", "profiles", box=None, pad_edge=False)
     for name, kind in sorted(EVERY.items()):
@@ -238,6 +238,6 @@ def _checkup(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> None:
-    from sickbay.tuning import command  # without torch
+    from sickbay.tuning import replay_command  # without torch
 
-    command.run(options)
+    replay_command.run(options)

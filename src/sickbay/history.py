@@ -8,8 +8,8 @@ from math import inf, isfinite, nan
 from statistics import median
 from typing import TypeAlias
 
-from sickbay.readings import Kind, Setup, Table, Vitals
-from sickbay.totals import FIRST, Totals
+from sickbay.scalar_totals import FIRST, Totals
+from sickbay.vitals import Kind, Setup, Table, Vitals
 
 Series: TypeAlias = "deque[tuple[int, float]]"
 

@@ -14,7 +14,7 @@ from sickbay.arguments import flag, function, number, one_of, quoted, whole, wro
 from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
 from sickbay.printable import said
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
 HELD: tuple[tuple[str, Any, str], ...] = (
@@ -22,7 +22,7 @@ HELD: tuple[tuple[str, Any, str], ...] = (
     ("example", tuple, "a tuple of the model's arguments"),
     ("inputs", tuple | None, "a tensor of means and one of deviations, or None"),
     ("targets", Tensor | None, "a tensor or None"),
-    ("setup", Setup, "a sickbay.readings.Setup"),
+    ("setup", Setup, "a sickbay.vitals.Setup"),
 )
 # Settings of a group that say how torch computes, not what; they are not shown.
 HOW = {

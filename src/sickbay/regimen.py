@@ -7,8 +7,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sickbay.probe.finite import all_finite
 from sickbay.recipe import Recipe
-from sickbay.vitals.finite import all_finite
 
 
 class Regimen:

@@ -11,7 +11,7 @@ from sickbay.chart import Chart, ChartWriter
 from sickbay.findings import Finding, Severity
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.readings import Setup, Vitals
+from sickbay.vitals import Setup, Vitals
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from benchmarks.tuning.part import Part
 from benchmarks.tuning.pool import Pool
 from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS
-from sickbay.readings import Setup
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.vitals import Setup
 
 TASK = "cifar10_lstm"
 

@@ -13,7 +13,7 @@ from benchmarks.detection import report
 from benchmarks.detection.figures import AT_ONCE, EIGHT, check, figures, must_hold
 from benchmarks.detection.judge import ACCEPTED, PAPERS, accepted, judge
 from benchmarks.detection.live import compare, scored
-from sickbay.doctor.ward import PATIENCE
+from sickbay.doctor.causes import PATIENCE
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NonFinite, Problem

@@ -15,9 +15,9 @@ from benchmarks.detection.options import arguments, select
 from benchmarks.detection.record import RESULT, Dense, result_of
 from benchmarks.detection.sweep import Attentive, Trial, moved, row, values
 from sickbay.errors import UsageError
+from sickbay.probe.guard import Guard
 from sickbay.problems import DyingRelu
 from sickbay.problems.profiles import PROFILES
-from sickbay.vitals.guard import Guard
 from tests.benchmarks.made_up import High, Low, chart, run
 
 

@@ -19,7 +19,7 @@ from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
 from benchmarks.fuzz.worker import PARTS, Runner
 from sickbay.arguments import whole
 from sickbay.errors import UsageError
-from sickbay.readings import Table
+from sickbay.vitals import Table
 
 
 @pytest.fixture

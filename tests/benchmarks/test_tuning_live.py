@@ -17,7 +17,7 @@ from benchmarks.tuning.live import Lived, Order, data_of, foretold, made_small, 
 from benchmarks.tuning.lived import agreement, searched
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.spaces import SPACES, draw
-from sickbay.tuning.recorded import Recorded
+from sickbay.tuning.recorded_trial import Recorded
 from tests.benchmarks.made_up_pool import trial
 
 TASK = "ex96_trans"

@@ -10,7 +10,7 @@ import numpy as np
 from sickbay.chart import ChartWriter
 from sickbay.findings import Event, Finding
 from sickbay.history import History
-from sickbay.readings import KINDS, STATISTICS, Setup, Table, Vitals
+from sickbay.vitals import KINDS, STATISTICS, Setup, Table, Vitals
 
 LAYERS = MappingProxyType({"b": "Linear", "a": "ReLU"})
 SETUP = Setup(layers=LAYERS, shapes={"b.weight": (3, 2)}, epochs=4)

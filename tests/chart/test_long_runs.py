@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.chart import made_up
-from sickbay.chart import Chart, ChartWriter, arrays, blocks, frames, reader
+from sickbay.chart import Chart, ChartWriter, blocks, pack_arrays, reader, record_frames
 from sickbay.chart.columns import Columns, EpochEnd, Row
 from sickbay.errors import UsageError
 from sickbay.history import History
-from sickbay.readings import KINDS, Setup, Table, Vitals
+from sickbay.vitals import KINDS, Setup, Table, Vitals
 
 FLOATS = st.floats() | st.floats(width=32) | st.sampled_from([0.1, nan, inf, -inf, -0.0])
 SCALARS = st.dictionaries(st.sampled_from(["loss", "lr", "ü\ud800", "val"]), FLOATS, max_size=3)
@@ -80,8 +80,8 @@ def test_an_index_that_does_not_ascend_is_damage(index: list[int]) -> None:
     wrong = replace(columns, scalars={"loss": (np.array(index), np.ones(2))})
     (block,) = blocks.scan(blocks.pack(blocks.Place(0, 3, 0, 0, {}), columns, History()))
     assert block is not None
-    body = arrays.pack(blocks._arrays(wrong))
-    (bad,) = blocks.scan(frames.pack(blocks.MAGIC, block.frame.head(), body))
+    body = pack_arrays.pack(blocks._arrays(wrong))
+    (bad,) = blocks.scan(record_frames.pack(blocks.MAGIC, block.frame.head(), body))
     assert bad is not None
     with pytest.raises(UsageError, match="must ascend"):
         bad.columns()

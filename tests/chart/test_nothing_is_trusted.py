@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, ledger
-from sickbay.chart.contents import Contents
+from sickbay.chart import Chart, ChartWriter, block_writer
 from sickbay.chart.events import Events
+from sickbay.chart.file_contents import Contents
 from sickbay.chart.format import encode
-from sickbay.chart.frames import HEADER, pack
+from sickbay.chart.record_frames import HEADER, pack
 from sickbay.errors import UsageError
 from sickbay.history import History
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 from tests.chart.small_run import FINDING, SETUP, begins, count, series, write
 
 OLD = Path(__file__).parent / "old"  # the small run, written with schema 1
@@ -59,7 +59,7 @@ def survives(folder: Path) -> bool:
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if request.param == "old":
         return Path(shutil.copytree(OLD, tmp_path / "run"))
-    monkeypatch.setattr(ledger, "ENOUGH", 3 if request.param == "blocks" else 1000)
+    monkeypatch.setattr(block_writer, "ENOUGH", 3 if request.param == "blocks" else 1000)
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         write(writer)
     return tmp_path / "run"
@@ -135,7 +135,7 @@ def with_checksums(data: bytes, change: Callable[[bytes], bytes], part: int) -> 
 def test_mutated_blocks_whose_checksums_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
-    monkeypatch.setattr(ledger, "ENOUGH", 3)
+    monkeypatch.setattr(block_writer, "ENOUGH", 3)
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         write(writer)
     path, draw = tmp_path / "run" / "scalars.bin", random.Random(part)
@@ -165,7 +165,7 @@ def norms(chart: Chart) -> list[float]:
 
 
 def test_a_damaged_block_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "ENOUGH", 10)
+    monkeypatch.setattr(block_writer, "ENOUGH", 10)
     chart = steps(tmp_path / "run")
     size = (chart.path / "scalars.bin").stat().st_size
     known = {}

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 import sickbay
 from sickbay.doctor import Doctor
-from sickbay.readings import Table
+from sickbay.vitals import Table
 
 
 def watch(model: nn.Module, optimizer: Any = None, **options: Any) -> Doctor:

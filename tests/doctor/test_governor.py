@@ -22,7 +22,7 @@ from sickbay.doctor.governor import (
     running_mean,
 )
 from sickbay.errors import UsageError
-from sickbay.readings import Kind
+from sickbay.vitals import Kind
 
 ALL: list[Kind] = ["gradient", "weight", "activation"]
 EVERY = (

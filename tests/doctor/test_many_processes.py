@@ -19,7 +19,7 @@ from torch.optim import SGD
 import sickbay
 from sickbay.doctor.treatment import PARTED
 from sickbay.errors import UsageError
-from sickbay.vitals.finite import all_finite
+from sickbay.probe.finite import all_finite
 from tests.doctor.loops import undisturbed
 from tests.doctor.test_treatment import learn, regression, treated
 

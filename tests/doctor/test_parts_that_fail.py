@@ -293,7 +293,7 @@ def test_no_part_that_raises_reaches_the_loop(
 
 
 def test_a_part_that_is_made_to_raise_does(known: dict[CodeType, list[FunctionType]]) -> None:
-    from sickbay.vitals.alarm import Alarm
+    from sickbay.probe.jump_alarm import Alarm
 
     code = Alarm.rings.__code__
     with failing(code, known), pytest.raises(MadeToFail):

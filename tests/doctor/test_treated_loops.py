@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.optim import SGD, Adam, Optimizer
 
-from sickbay.doctor import Doctor, dispensary, treatment
+from sickbay.doctor import Doctor, live_remedies, treatment
+from sickbay.probe.finite import all_finite
 from sickbay.remedies import ClipNorm
-from sickbay.vitals.finite import all_finite
-from tests.doctor.test_dosing import find
+from tests.doctor.test_step_hooks import find
 from tests.doctor.test_treatment import regression, remedies, state_of, treated
 from tests.models import mlp
 
@@ -45,7 +45,7 @@ def test_two_optimizers_are_looked_at_one_by_one() -> None:
 
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_gradient_scaler_skips_by_itself(fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispensary, "CHOICES", {"plateau": [ClipNorm(limit=0.5)]})
+    monkeypatch.setattr(live_remedies, "CHOICES", {"plateau": [ClipNorm(limit=0.5)]})
     model = regression()
     optimizer = Adam(model.parameters(), lr=0.01, fused=fused)
     doctor = treated(model, optimizer, problems=["non_finite"])

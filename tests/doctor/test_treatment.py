@@ -12,9 +12,9 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 import sickbay
 from sickbay.doctor import Doctor
-from sickbay.doctor.dosing import IN_A_ROW
+from sickbay.doctor.step_hooks import IN_A_ROW
 from sickbay.findings import Finding
-from sickbay.vitals.finite import all_finite
+from sickbay.probe.finite import all_finite
 from tests.models import FAMILIES, train
 
 Change = Callable[[int, Optimizer, Tensor], None]

@@ -15,8 +15,8 @@ from torch.utils.checkpoint import checkpoint
 
 import sickbay
 from benchmarks.gpu_checks import never_waiting
-from sickbay.readings import Kind, Table
-from sickbay.vitals.activations import sampled
+from sickbay.probe.activations import sampled
+from sickbay.vitals import Kind, Table
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 

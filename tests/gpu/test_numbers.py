@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from benchmarks.gpu_checks import never_waiting
-from sickbay.readings import COLUMN
-from sickbay.vitals.statistics import measure
+from sickbay.probe.statistics import measure
+from sickbay.vitals import COLUMN
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 SAMPLED = ("lower_quartile", "median", "upper_quartile", "mean_abs")
@@ -16,7 +16,7 @@ SAMPLED = ("lower_quartile", "median", "upper_quartile", "mean_abs")
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_the_numbers_are_those_of_the_cpu(dtype: torch.dtype) -> None:
-    from sickbay.vitals.gpu.post import LateMeter
+    from sickbay.probe.gpu.late_meter import LateMeter
 
     torch.manual_seed(1)
     shapes = [(300, 777), (5,), (100_000,), (64, 3, 3, 3), (0,), (1,), (513,)]
@@ -40,7 +40,7 @@ def test_the_numbers_are_those_of_the_cpu(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_quartiles_of_a_small_tensor_are_exact(dtype: torch.dtype) -> None:
-    from sickbay.vitals.gpu.post import LateMeter
+    from sickbay.probe.gpu.late_meter import LateMeter
 
     values = torch.randperm(101).to(dtype).cuda()
     meter = LateMeter()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sickbay.history import History
-from sickbay.readings import Kind, Setup, Table, Vitals
+from sickbay.vitals import Kind, Setup, Table, Vitals
 
 Rows = Mapping[str, Mapping[str, float]]
 LAYERS = {"1": "ReLU", "2": "Tanh", "3": "Linear"}

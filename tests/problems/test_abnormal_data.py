@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import AbnormalData
-from sickbay.readings import Table, Vitals
+from sickbay.vitals import Table, Vitals
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [0.5, 40.0, 0.5]
 by_mean = AbnormalData(limit=8)

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import AbnormalGradient
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [9e4, 2e4, 1e4]
 problem = AbnormalGradient()

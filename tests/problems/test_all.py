@@ -13,7 +13,7 @@ from sickbay.findings import SEVERITIES
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.profiles import EVERY, PROFILES
-from sickbay.readings import KINDS, STATISTICS, Setup, Table, Vitals
+from sickbay.vitals import KINDS, STATISTICS, Setup, Table, Vitals
 
 every_problem = pytest.mark.parametrize("kind", EVERY.values(), ids=EVERY)
 SECTIONS = ("Why it matters:", "How it is judged:", "Example:", "Reference:")

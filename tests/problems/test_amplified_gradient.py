@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import AmplifiedGradient
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [4e6, 2e3, 1.0]  # sick: ratios 2000 and 2000
 SHAPES = {"bias": (4,)}

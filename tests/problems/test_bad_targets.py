@@ -6,7 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import BadTargets
 from sickbay.problems.bad_targets import LOOK_BACK
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 problem = BadTargets(batches=3, values=30)
 LABELS = {"minimum": 0.0, "maximum": 1.0, "count": 10.0, "nonfinite": 0.0}

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import ConstantPrediction
-from sickbay.readings import Table, Vitals
+from sickbay.vitals import Table, Vitals
 
 LIMIT = 2.0**-10
 SICK, HEALTHY = 1e-6, 0.5

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import DeadUnits
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 LAYERS = {"0": "Linear", "1": "ReLU", "2": "Linear", "3": "ReLU", "4": "Linear"}
 BAD, GOOD = (1.0, 1.0), (1.0, *[0.5] * 10)

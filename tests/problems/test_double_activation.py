@@ -2,7 +2,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import DoubleActivation
-from sickbay.readings import Setup, Vitals
+from sickbay.vitals import Setup, Vitals
 
 problem = DoubleActivation()
 

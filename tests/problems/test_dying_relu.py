@@ -6,7 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import DyingRelu
 from sickbay.problems.profiles import choose
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 Rows = Mapping[str, tuple[float, float]]
 HEALTHY: Rows = {"a.weight": (0.2, 100), "b.weight": (0.0, 100)}

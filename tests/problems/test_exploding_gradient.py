@@ -6,7 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import ExplodingGradient
 from sickbay.problems.profiles import choose
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [900.0, 30.0, 1.0]
 problem = ExplodingGradient(ratio=64, checks=2)

@@ -22,7 +22,7 @@ from sickbay.problems import (
     UnnormalisedInput,
     VanishingGradient,
 )
-from sickbay.readings import Kind, Setup, Table, Vitals
+from sickbay.vitals import Kind, Setup, Table, Vitals
 from tests.problems.few_samples import Rows, history, setup
 
 SILENT = {"1": {"dead_units": 1.0}, "3": {}}

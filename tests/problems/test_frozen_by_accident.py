@@ -7,7 +7,7 @@ from torch import nn
 import sickbay
 from sickbay.history import History
 from sickbay.problems import FrozenByAccident
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 from tests.models import features, mlp
 
 problem = FrozenByAccident(checks=2)

@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import GradientCollapse
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 STEADY = [2.0, 1.0, 0.5, 1.0]
 LIMIT = 2.0**-10

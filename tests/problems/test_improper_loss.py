@@ -7,7 +7,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import ImproperLoss
 from sickbay.problems.profiles import choose
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 problem = ImproperLoss(strict=0)
 published = ImproperLoss(strict=1, accuracy=0.7)

@@ -7,7 +7,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import ImproperOutput
 from sickbay.problems.profiles import choose
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 problem = ImproperOutput(margin=0.5, strict=0)
 published = ImproperOutput(strict=1, accuracy=0.7)

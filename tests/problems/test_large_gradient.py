@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LargeGradient
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 STEADY = [1.0, 3.0, 1.0, 3.0]  # mean 2, standard deviation 1
 problem = LargeGradient(limit=8.0, sigmas=3.0, window=4)

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LayerImbalance
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 SICK, HEALTHY = [2.0**-20, 0.25, 0.5], [0.25, 0.5, 1.0]
 problem = LayerImbalance(factor=1024, checks=2)

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LearningRateTooHigh
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 SICK, HEALTHY = [0.5, 0.75, 1.0], [1e-3, 2e-3, 3e-3]
 RISING = (1.0, *[2.0] * 10)

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LearningRateTooLow
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 CERTAIN, RATIO = 2.0**-20, 2.0**-12
 SICK, HEALTHY = [2.0**-30, 2.0**-25], [1e-3, 2e-3]

@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LossExplosion
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 problem = LossExplosion()
 

@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LossSpike
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 STEADY = [1.0, 1.25, 1.5, 1.25]  # at most 1.5, range 0.5: with factor 4 the limit is 3.5
 problem = LossSpike(factor=4, least=0.25, window=4)

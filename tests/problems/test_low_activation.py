@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import LowActivation
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 HEALTHY, SICK = [0.1, 0.1, 0.1], [0.9, 0.75, 0.5]
 SETUP = Setup(shapes={"bias": (4,)}, layers={"words": "Embedding"})

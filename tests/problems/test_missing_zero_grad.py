@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import MissingZeroGrad
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 problem = MissingZeroGrad(checks=3)
 

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import NeverLearnt
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 problem = NeverLearnt(window=0.1, steps=0, drop=0.125)
 

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import NoMoreGain
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 # Of 20 epochs 6 are looked at: the newest 3 against the 3 before.
 START = [9.0, 8.0, 7.0, 6.0, 5.0]

@@ -6,7 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import NoRecentGain
 from sickbay.problems.compared import Comparison, Course
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 problem = NoRecentGain(window=0.25, gain=0.0, after=0.5)
 

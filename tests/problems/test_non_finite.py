@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import NonFinite
-from sickbay.readings import Kind, Table, Vitals
+from sickbay.vitals import Kind, Table, Vitals
 
 problem = NonFinite()
 Rows = Mapping[str, float]

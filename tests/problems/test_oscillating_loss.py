@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import OscillatingLoss
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 SWINGING = [0.5, 0.75, 0.5, 0.75, 0.5]  # maxima 0.75, 0.75 and one minimum, 0.5: one pair
 RISING = [0.1, 0.2, 0.3, 0.4, 0.5]

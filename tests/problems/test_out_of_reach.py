@@ -6,7 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import OutOfReach
 from sickbay.problems.compared import Comparison, Course
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 problem = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, after=2)
 # After 2 epochs 0.25 to 0.5, at the end 0.5 to 1.0: the most that any has gained is 0.5.

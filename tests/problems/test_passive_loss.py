@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import PassiveLoss
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 SPREAD = 2.0**-13
 AT = [1 - SPREAD, 1 + SPREAD] * 2  # mean 1, standard deviation SPREAD, both exact

@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import Plateau
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 AT = [1.75, 2.25, 1.75, 2.25]  # variance 1/16
 BELOW = [1.75, 2.249, 1.75, 2.249]

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import ReducedGradient
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [1e-9, 5e-5, 1.0]  # sick: ratios 2e-5 and 5e-5
 SHAPES = {"bias": (4,)}

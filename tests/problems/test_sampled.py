@@ -8,7 +8,7 @@ from sickbay.history import History
 from sickbay.problems import DeadUnits
 from sickbay.problems.learning import best_accuracy, fall
 from sickbay.problems.sampled import batch_size, pooled
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 from tests.problems.few_samples import history, setup
 
 problem = DeadUnits(samples=8)

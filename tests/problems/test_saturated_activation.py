@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import SaturatedActivation
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 LAYERS = {"0": "Linear", "1": "Sigmoid", "2": "Linear", "3": "Tanh", "4": "Linear"}
 GOOD = (1.0, *[0.5] * 10)

@@ -2,7 +2,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import ShapeBroadcast
-from sickbay.readings import Setup, Vitals
+from sickbay.vitals import Setup, Vitals
 
 problem = ShapeBroadcast()
 FITTING = "mse compares outputs (32, 1)"

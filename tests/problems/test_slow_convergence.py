@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import SlowConvergence
-from sickbay.readings import Setup, Vitals
+from sickbay.vitals import Setup, Vitals
 
 SLOW, FAST = [0.25, 0.25, 0.265625], [0.25, 0.5, 0.625]
 problem = SlowConvergence(change=0.015625, accuracy=0.75)

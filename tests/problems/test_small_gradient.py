@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import SmallGradient
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 STEADY = [7.0, 9.0, 7.0, 9.0]  # mean 8, standard deviation 1
 problem = SmallGradient(limit=0.5, sigmas=3.0, window=4)

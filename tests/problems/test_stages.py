@@ -2,7 +2,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems.stages import adaptive_window, is_over, stage
-from sickbay.readings import Setup, Vitals
+from sickbay.vitals import Setup, Vitals
 
 
 def history(planned: int | None, finished: int) -> History:

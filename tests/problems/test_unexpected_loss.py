@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import UnexpectedLoss
-from sickbay.readings import Setup
+from sickbay.vitals import Setup
 
 # Of 10 epochs 3 are looked at. Slope of the last three: (last - first) / 2.
 FALLING = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0]

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import UnnormalisedInput
-from sickbay.readings import Table, Vitals
+from sickbay.vitals import Table, Vitals
 
 problem = UnnormalisedInput(size=8, passed=4)
 Rows = Mapping[str, Mapping[str, float]]

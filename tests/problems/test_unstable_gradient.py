@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import UnstableGradient
-from sickbay.readings import Vitals
+from sickbay.vitals import Vitals
 
 AT = [1.0, 3.0, 1.0, 3.0]  # mean 2, standard deviation 1
 WILD = [1.0, 3.01, 1.0, 3.01]

@@ -6,7 +6,7 @@ import pytest
 from sickbay.history import History
 from sickbay.problems import VanishingGradient
 from sickbay.problems.profiles import choose
-from sickbay.readings import Setup, Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
 RATIO, NORM = 2.0**-10, 2.0**-13
 HEALTHY, SICK = [0.5, 0.5, 0.5], [2.0**-20, 0.1, 0.5]

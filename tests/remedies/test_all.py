@@ -11,10 +11,10 @@ from sickbay import remedies
 from sickbay.errors import Declined
 from sickbay.findings import Finding
 from sickbay.problems.profiles import EVERY as PROBLEMS
-from sickbay.readings import Setup
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.choices import CHOICES, EVERY
+from sickbay.vitals import Setup
 
 KINDS = {
     kind.name(): kind

@@ -9,9 +9,9 @@ from torch import nn
 from sickbay import remedies as r
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.readings import Setup
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
+from sickbay.vitals import Setup
 from tests.remedies.test_all import recipe
 
 FOUND = Finding(problem="any", step=0)

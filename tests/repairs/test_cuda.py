@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.chance import Chance
 from sickbay.demo.circles import circles
+from sickbay.isolated_random import Chance
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import placed
 from tests.repairs.loops import step

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import sickbay
 from sickbay.demo.circles import circles
-from sickbay.demo.patients import PATIENTS, layers
+from sickbay.demo.sick_models import PATIENTS, layers
 from tests.repairs.unsteady import Poison
 
 pytestmark = pytest.mark.usefixtures("home")

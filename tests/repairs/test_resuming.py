@@ -20,7 +20,7 @@ from torch.utils.data import Dataset
 
 import sickbay
 from sickbay.demo.circles import circles
-from sickbay.repairs import journal, records
+from sickbay.repairs import attempt_files, journal
 from tests.repairs.loops import recipe_of, step
 from tests.repairs.samples import refused
 from tests.repairs.test_fit import fit, healthy, sick
@@ -383,7 +383,7 @@ def test_an_interrupted_first_attempt_is_kept_and_resumed(
         fit(of(healthy()), chart=path, progress=True)
     assert "attempt 0 was left after 3 epochs" in capsys.readouterr().err
     assert sickbay.Chart.open(path / "attempt-0").history().step > 0
-    kept = records.load(path / "attempt-0.pt")
+    kept = attempt_files.load(path / "attempt-0.pt")
     assert (kept.over, kept.epochs) == (False, 3)
     healthy().load_state_dict(kept.best)
     interrupted_after(10**9)
@@ -404,7 +404,7 @@ def test_an_interrupted_repair_comes_to_the_same(
     interrupted_after(first + 60)
     with pytest.raises(KeyboardInterrupt):
         fit(of(sick()), chart=tmp_path / "run")
-    assert records.load(tmp_path / "run" / "attempt-0.pt").over
+    assert attempt_files.load(tmp_path / "run" / "attempt-0.pt").over
     interrupted_after(10**9)
     resumed = fit(of(sick()), chart=tmp_path / "run", resume=True)
     assert resumed.as_json() | {"chart": None} == whole.as_json()
@@ -416,15 +416,15 @@ def test_the_best_weights_are_kept_on_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[float] = []
-    real = records.save
+    real = attempt_files.save
 
-    def save(path: Path, record: records.Record) -> None:
+    def save(path: Path, record: attempt_files.Record) -> None:
         seen.append(record.epochs if not record.over else -1)
         real(path, record)
 
     monkeypatch.setattr(journal, "SECONDS", 0.0)
     monkeypatch.setattr(journal, "SHARE", 1e9)
-    monkeypatch.setattr(records, "save", save)
+    monkeypatch.setattr(attempt_files, "save", save)
     run(tmp_path / "run", epochs=3)
     assert seen == [1, 2, 3, -1]
 
@@ -453,6 +453,6 @@ def test_what_cannot_be_written_ends_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(records, "save", full)
+    monkeypatch.setattr(attempt_files, "save", full)
     run(tmp_path / "run", progress=True)
     assert "attempt 0 cannot be resumed later: [Errno 28] No space left" in capsys.readouterr().err

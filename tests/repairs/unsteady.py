@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import sickbay
 from sickbay.demo.circles import circles
-from sickbay.demo.patients import layers
+from sickbay.demo.sick_models import layers
 from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
 from sickbay.repairs.trainee import Job

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.tuning.trial import TrialDoctor
+from sickbay.tuning.trial_doctor import TrialDoctor
 
 POINTS = torch.rand(120, 2, generator=torch.Generator().manual_seed(0)) * 2 - 1
 LABELS = (POINTS.norm(dim=1) < 0.8).long()  # inside a circle, or not

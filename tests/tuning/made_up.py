@@ -7,10 +7,10 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.compared import ComparedProblem, Comparison
-from sickbay.readings import Setup
 from sickbay.thresholds import choice, threshold
-from sickbay.tuning.recorded import Epoch, Recorded
-from sickbay.tuning.search import Search
+from sickbay.tuning.finished_search import Search
+from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.vitals import Setup
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,20 +11,20 @@ import pytest
 
 from sickbay.cli import main
 from sickbay.errors import UsageError
+from sickbay.probe.guard import Guard
 from sickbay.problems import NonFinite, PassiveLoss
-from sickbay.readings import Setup
 from sickbay.tuning import measures
 from sickbay.tuning.calibration import calibrate
+from sickbay.tuning.finished_search import Search
 from sickbay.tuning.judge import Judge
+from sickbay.tuning.load_search import read
 from sickbay.tuning.optuna import DiagnosisPruner, watch
 from sickbay.tuning.pool import Pool, save
 from sickbay.tuning.protection import is_protected
-from sickbay.tuning.reading import read
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.recorded_trial import Epoch, Recorded
 from sickbay.tuning.replay import replay
-from sickbay.tuning.search import Search
-from sickbay.tuning.settings import adjacent, changes, lines, with_settings
-from sickbay.vitals.guard import Guard
+from sickbay.tuning.threshold_settings import adjacent, changes, lines, with_settings
+from sickbay.vitals import Setup
 from tests.tuning.loops import network
 from tests.tuning.made_up import search, trial
 from tests.tuning.test_optuna import study

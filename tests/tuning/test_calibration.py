@@ -9,8 +9,8 @@ from sickbay.problems.compared import Comparison, Course
 from sickbay.tuning.board import Board, Effect, Tally
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import left_by, walk
-from sickbay.tuning.settings import changes
-from sickbay.tuning.trying import Shared, try_alone
+from sickbay.tuning.threshold_settings import changes
+from sickbay.tuning.try_settings import Shared, try_alone
 from tests.tuning.made_up import (
     Always,
     FewOthers,

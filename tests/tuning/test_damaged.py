@@ -14,9 +14,9 @@ from optuna.storages.journal import JournalFileBackend
 
 from sickbay.cli import main
 from sickbay.errors import UsageError
+from sickbay.tuning.load_search import read
 from sickbay.tuning.packed import members
 from sickbay.tuning.pool import Pool, load, save
-from sickbay.tuning.reading import read
 from tests.tuning.made_up import trial
 from tests.tuning.test_pool import trials
 

@@ -2,10 +2,10 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
+from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.compared import ComparedProblem, Comparison, Course
 from sickbay.tuning.judge import End, Judge
-from sickbay.vitals.guard import Guard
 
 
 @dataclass(frozen=True, kw_only=True)

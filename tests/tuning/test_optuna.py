@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 import sickbay
 from sickbay.problems import NonFinite
 from sickbay.tuning.optuna import DiagnosisPruner, watch
-from sickbay.tuning.optuna.notes import read
+from sickbay.tuning.optuna.study_notes import read
 from tests.tuning.listening import Comparing
 from tests.tuning.loops import BATCHES, learn, network, train
 from tests.tuning.made_up import Rising

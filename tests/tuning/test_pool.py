@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sickbay.readings import Setup, Table
 from sickbay.tuning.pool import Pool, load, save
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.vitals import Setup, Table
 
 SETUP = Setup(layers={"a": "Linear"}, shapes={"a.weight": (3, 2)}, epochs=2, output_shape=(8, 3))
 ROWS = {"a.weight": {"norm": 1.23456, "zeros": 0.5, "nonfinite": 0.0}, "b.weight": {"norm": inf}}

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import sickbay
-from sickbay.doctor.admission import admit
+from sickbay.doctor.watch_model import admit
 from sickbay.problems import NonFinite, PassiveLoss, Problem
 from sickbay.problems.compared import Course
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
-from sickbay.tuning.ray.courses import Exchange
+from sickbay.tuning.ray.courses_actor import Exchange
 from sickbay.tuning.ray.doctor import ALONE
 from tests.tuning.loops import BATCHES, learn, network, train
 

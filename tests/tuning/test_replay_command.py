@@ -218,7 +218,7 @@ def test_a_plot_of_a_kind_that_there_is_not(pool: Path, capsys: pytest.CaptureFi
 def test_without_matplotlib(
     pool: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sickbay.reports.plots.find_spec", lambda _: None)
+    monkeypatch.setattr("sickbay.reports.replay_plots.find_spec", lambda _: None)
     assert main(["replay", str(pool), "--plot", "x.png"]) == 2
     assert "--plot needs the package matplotlib: pip install matplotlib" in capsys.readouterr().err
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.arguments import whole
-from sickbay.chart import arrays, frames
-from sickbay.chart.arrays import Array
+from sickbay.chart import pack_arrays, record_frames
 from sickbay.chart.columns import Columns, EpochEnd
 from sickbay.chart.format import encode, sound
+from sickbay.chart.pack_arrays import Array
 from sickbay.errors import UsageError
-from sickbay.fields import revived
-from sickbay.files import parsed
 from sickbay.history import History
-from sickbay.totals import Totals
+from sickbay.json_dataclasses import revived
+from sickbay.safe_files import parsed
+from sickbay.scalar_totals import Totals
 
 MAGIC = b"SBB2"
 MICRO = 1e6  # times are whole microseconds
@@ -72,11 +72,11 @@ class Block:
     """A block of which the digest was read."""
 
     digest: Digest
-    frame: frames.Frame
+    frame: record_frames.Frame
 
     def columns(self) -> Columns:
         """Return what is in it; a `UsageError` if it is damaged."""
-        columns = _columns(arrays.unpack(self.frame.body()), self.digest.ends)
+        columns = _columns(pack_arrays.unpack(self.frame.body()), self.digest.ends)
         if len(columns.steps) + len(columns.ends) != self.digest.place.rows:
             raise UsageError("The digest is not of these columns.")
         return columns
@@ -102,17 +102,19 @@ def pack(place: Place, columns: Columns, history: History) -> bytes:
         "epoch": history.epoch,
         "totals": {**vars(totals), "first": first},
     }
-    return frames.pack(MAGIC, zlib.compress(encode(digest), 1), arrays.pack(_arrays(columns)))
+    return record_frames.pack(
+        MAGIC, zlib.compress(encode(digest), 1), pack_arrays.pack(_arrays(columns))
+    )
 
 
 def scan(data: bytes) -> Iterator[Block | None]:
     """Yield the blocks of a file, and None for each that is damaged."""
-    read = frames.scan(data, MAGIC)
+    read = record_frames.scan(data, MAGIC)
     return sound(lambda frame: Block(_digest(frame.head()), frame), read)
 
 
 def _digest(data: bytes) -> Digest:
-    made = revived(Digest, parsed(arrays.inflated(data), "digest"))
+    made = revived(Digest, parsed(pack_arrays.inflated(data), "digest"))
     place = made.place
     for name in ("row", "rows", "start"):
         whole(name, getattr(place, name), least=0)
@@ -133,7 +135,7 @@ def _arrays(columns: Columns) -> dict[str, Array]:
     for name, (index, values) in columns.scalars.items():
         if len(index) < len(columns.steps):
             found[f"index {name}"] = index
-        found[f"value {name}"] = arrays.smallest(values)
+        found[f"value {name}"] = pack_arrays.smallest(values)
     return found
 
 

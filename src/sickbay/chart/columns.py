@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.history import History
-from sickbay.readings import Table, Vitals
+from sickbay.vitals import Table, Vitals
 
 Whole: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from sickbay.arguments import whole
 from sickbay.chart.format import Line, Names
 from sickbay.errors import UsageError
-from sickbay.fields import revived
 from sickbay.findings import Event, Finding
-from sickbay.readings import Setup
+from sickbay.json_dataclasses import revived
+from sickbay.vitals import Setup
 
 
 @dataclass(frozen=True, kw_only=True)

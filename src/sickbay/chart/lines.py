@@ -9,9 +9,9 @@ from typing import NamedTuple
 from sickbay.arguments import whole
 from sickbay.chart.columns import EpochEnd, Row
 from sickbay.chart.format import Line, encode, floats, sound
-from sickbay.fields import mapping, revived
-from sickbay.files import parsed
-from sickbay.readings import Vitals
+from sickbay.json_dataclasses import mapping, revived
+from sickbay.safe_files import parsed
+from sickbay.vitals import Vitals
 
 
 class Told(NamedTuple):

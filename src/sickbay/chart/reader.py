@@ -10,15 +10,15 @@ from math import isfinite
 from pathlib import Path
 
 from sickbay.arguments import folder, whole
-from sickbay.chart.contents import Contents
+from sickbay.chart.file_contents import Contents
 from sickbay.chart.format import HEAD, SCHEMA, Names
-from sickbay.chart.run import Run
+from sickbay.chart.replay_run import Run
 from sickbay.errors import UsageError
-from sickbay.fields import mapping, revived
-from sickbay.files import parsed, read, unreadable
 from sickbay.findings import Event, Finding
 from sickbay.history import History
-from sickbay.readings import COLUMN, Setup
+from sickbay.json_dataclasses import mapping, revived
+from sickbay.safe_files import parsed, read, unreadable
+from sickbay.vitals import COLUMN, Setup
 
 MOST_HEAD = 1 << 26  # bytes of the head
 MOST_VALUES = 1 << 26  # of scalars that are held at once; each takes about a hundred bytes
@@ -43,7 +43,7 @@ class Chart:
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from sickbay.chart import ChartWriter
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> with TemporaryDirectory() as folder:
         ...     writer = ChartWriter(folder, Setup(optimizer="SGD"))
         ...     writer.append(Vitals(step=0, scalars={"loss": 2.3}))
@@ -117,7 +117,7 @@ class Chart:
 
         >>> from tempfile import TemporaryDirectory
         >>> from sickbay.chart import ChartWriter
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> with TemporaryDirectory() as folder:
         ...     writer = ChartWriter(folder, Setup())
         ...     for step, loss in enumerate([3.0, 2.0]):

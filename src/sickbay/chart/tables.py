@@ -7,9 +7,9 @@ from struct import Struct
 
 import numpy as np
 
-from sickbay.chart import frames
+from sickbay.chart import record_frames
 from sickbay.chart.format import Names, sound
-from sickbay.readings import COLUMN, KINDS, STATISTICS, Kind, Table
+from sickbay.vitals import COLUMN, KINDS, STATISTICS, Kind, Table
 
 MAGIC = b"SBT2"
 HEAD = Struct("<16sqQI")  # kind, step, row of the run, id of the row names
@@ -20,7 +20,7 @@ def pack(table: Table, row: int, names: int) -> bytes:
     """Return a table as a record; `names` is the id of its row names."""
     with np.errstate(over="ignore"):
         data = table.values.astype("<f4").tobytes()
-    return frames.pack(MAGIC, HEAD.pack(table.kind.encode(), table.step, row, names), data)
+    return record_frames.pack(MAGIC, HEAD.pack(table.kind.encode(), table.step, row, names), data)
 
 
 class Maker:
@@ -43,9 +43,9 @@ class Maker:
 
     def read(self, data: bytes) -> Iterator[tuple[int, Table] | None]:
         """Yield tables with the rows of the run that they belong to, None where one is damaged."""
-        return sound(self._read, frames.scan(data, MAGIC))
+        return sound(self._read, record_frames.scan(data, MAGIC))
 
-    def _read(self, frame: frames.Frame) -> tuple[int, Table] | None:
+    def _read(self, frame: record_frames.Frame) -> tuple[int, Table] | None:
         head = frame.head()
         if len(head) != HEAD.size:
             return None

@@ -9,12 +9,12 @@ from pathlib import Path
 from weakref import finalize
 
 from sickbay.chart.columns import EpochEnd
+from sickbay.chart.folder import claim
 from sickbay.chart.format import SCHEMA, Line, encode, floats
-from sickbay.chart.outbox import Outbox
-from sickbay.chart.place import claim
+from sickbay.chart.write_queue import Outbox
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
-from sickbay.readings import STATISTICS, Setup, Table, Vitals
+from sickbay.vitals import STATISTICS, Setup, Table, Vitals
 
 MOST_ROWS = 1 << 13  # that wait, however fast readings come
 MOST_BYTES = 1 << 20  # of tables that wait

@@ -2,6 +2,6 @@
 
 from sickbay.checkups.base import Inapplicable as Inapplicable
 from sickbay.checkups.base import Statement as Statement
-from sickbay.checkups.examination import checkup as checkup
 from sickbay.checkups.report import Report as Report
 from sickbay.checkups.report import Result as Result
+from sickbay.checkups.run_checkup import checkup as checkup

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.surgery.patient import tensors_in
+from sickbay.model_copies import tensors_in
 
 BUILT_IN = (
     "scaled_dot_product_attention",

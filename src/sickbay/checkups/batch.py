@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from sickbay.errors import UsageError
+from sickbay.model_copies import tensors_in
 from sickbay.printable import in_short
-from sickbay.surgery.patient import tensors_in
 
 DEEPEST = 50  # lists in lists
 LABELS = ("labels", "label", "targets", "target", "y")  # what a batch that is a dict calls them

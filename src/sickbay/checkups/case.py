@@ -18,15 +18,15 @@ from sickbay import tasks
 from sickbay.checkups.attention import Attention, watched
 from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.batch import LABELS, Batch
-from sickbay.checkups.classes import class_dimension
+from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, part
 from sickbay.checkups.first_steps import first_steps
-from sickbay.checkups.keeping import kept
-from sickbay.checkups.made_up import make_up
+from sickbay.checkups.made_up_batch import make_up
+from sickbay.checkups.restore_model import kept
 from sickbay.errors import Declined
-from sickbay.surgery.patient import copy_of, inputs_of
+from sickbay.model_copies import copy_of, inputs_of
+from sickbay.probe.hooks import unwrap
 from sickbay.tasks import Task
-from sickbay.vitals.hooks import unwrap
 
 MOST, LEAST = 16, 4  # samples of a batch that is run: the fewer if a pass is not quick
 QUICK = 0.15  # seconds of such a pass

@@ -16,15 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.arguments import one_of, quoted, whole
-from sickbay.checkups.examination import checkup
-from sickbay.checkups.named import called, named
+from sickbay.checkups.import_by_name import called, named
 from sickbay.checkups.report import Report
+from sickbay.checkups.run_checkup import checkup
+from sickbay.checkups.source_location import written
 from sickbay.checkups.statements import EVERY
-from sickbay.checkups.writing import written
+from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown
 from sickbay.problems.profiles import EVERY as PROBLEMS
-from sickbay.reports.examined import show
-from sickbay.screen import Console, Table
+from sickbay.reports.checkup_text import show
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
 SHAPE = re.compile(r"([0-9]{1,12}(?:x[0-9]{1,12})*)(?::([0-9]{1,18}))?")

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sickbay.checkups.batch import Batch
-from sickbay.surgery.patient import tensors_in
-from sickbay.vitals.graph import Origin, origin
+from sickbay.model_copies import tensors_in
+from sickbay.probe.loss_graph import Origin, origin
 
 VIEWS = (
     "data",

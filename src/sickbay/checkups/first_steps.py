@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.first_pass import main_output
-from sickbay.surgery.patient import tensors_in
+from sickbay.model_copies import tensors_in
 
 if TYPE_CHECKING:
     from sickbay.checkups.case import Case

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sickbay.checkups.answers import takes
 from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.case import Case
-from sickbay.checkups.classes import class_dimension
+from sickbay.checkups.class_outputs import class_dimension
+from sickbay.checkups.loss_levels import takes
 
 MOST = 16  # labels that are tried
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.probing import replaced
+from sickbay.checkups.changed_inputs import replaced
 
 KEEP = ("attention_mask", "valid_mask")  # 1 is kept
 LEAVE = ("key_padding_mask", "src_key_padding_mask", "padding_mask", "pad_mask")  # True is left out

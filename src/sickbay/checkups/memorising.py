@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.keeping import kept
+from sickbay.checkups.loss_levels import DISTANCES
+from sickbay.checkups.restore_model import kept
 from sickbay.checkups.short_training import Judge, training
 from sickbay.checkups.without_dropout import without_dropout
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sickbay.checkups.unregistered import beside
-from sickbay.surgery.patient import tensors_in
-from sickbay.vitals.graph import nodes
+from sickbay.model_copies import tensors_in
+from sickbay.probe.loss_graph import nodes
 
 if TYPE_CHECKING:
     from sickbay.checkups.case import Case

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from sickbay.chance import Chance
 from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.short_training import training
+from sickbay.isolated_random import Chance
 from sickbay.recipe import moved
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30

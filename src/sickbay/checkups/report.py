@@ -113,6 +113,6 @@ class Report:
         return [each for each in self.results if each.outcome == outcome]
 
     def __str__(self) -> str:
-        from sickbay.reports.examined import text  # here: it loads rich
+        from sickbay.reports.checkup_text import text  # here: it loads rich
 
         return text(self)

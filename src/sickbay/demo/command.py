@@ -11,12 +11,12 @@ from tempfile import mkdtemp
 
 from sickbay import demo, inject
 from sickbay.arguments import folder
-from sickbay.demo import watched
+from sickbay.console import Console
+from sickbay.demo import show_watch
 from sickbay.errors import UsageError
-from sickbay.files import unwritable
 from sickbay.printable import one_line, printable
 from sickbay.repairs.outcome import plain
-from sickbay.screen import Console
+from sickbay.safe_files import unwritable
 
 
 def run(options: Namespace) -> None:
@@ -59,7 +59,7 @@ def _watch(options: Namespace) -> None:
         f"Training a healthy network with {fault} to tell two circles apart, "
         f"{options.epochs} epochs, watched.",
     )
-    result = watched.run(options.epochs, fault, options.chart, console)
+    result = show_watch.run(options.epochs, fault, options.chart, console)
     if options.json:
         told = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
         print(json.dumps(plain(told), indent=2))

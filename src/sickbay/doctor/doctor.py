@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.doctor import watched
-from sickbay.doctor.desk import UNMOVED, Desk, Mail
+from sickbay.doctor import watched_models
+from sickbay.doctor.causes import Ward
 from sickbay.doctor.governor import Governor, summed
-from sickbay.doctor.numbers import numbers_of, told
-from sickbay.doctor.record import SCRIPTED, UNHEARD, WAITING, Record
-from sickbay.doctor.ward import Ward
+from sickbay.doctor.intake import UNMOVED, Desk, Mail
+from sickbay.doctor.loop_numbers import numbers_of, told
+from sickbay.doctor.run_log import SCRIPTED, UNHEARD, WAITING, Record
 from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
+from sickbay.probe.cost_clock import Clock
+from sickbay.probe.hooks import can_be_hooked, unwrap
+from sickbay.probe.jump_alarm import Jumps
+from sickbay.probe.meter import Meter, choose_meter
+from sickbay.probe.probe import Probe
+from sickbay.probe.turn import Reading
 from sickbay.problems import Problem
-from sickbay.readings import Vitals
-from sickbay.vitals.alarm import Jumps
-from sickbay.vitals.clock import Clock
-from sickbay.vitals.hooks import can_be_hooked, unwrap
-from sickbay.vitals.meter import Meter, choose_meter
-from sickbay.vitals.probe import Probe
-from sickbay.vitals.round import Reading
+from sickbay.vitals import Vitals
 
 if TYPE_CHECKING:
     from sickbay.doctor.treatment import Nurse, Treatment
@@ -54,10 +54,10 @@ class Doctor:
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
         meter = Meter() if record.treats else choose_meter(model.parameters())
-        if self._guard.run("taking over", watched.discharge, unwrap(model)):
-            record.notice(watched.TAKEN_OVER)
+        if self._guard.run("taking over", watched_models.discharge, unwrap(model)):
+            record.notice(watched_models.TAKEN_OVER)
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
-        watched.enter(unwrap(model), self, self._probe)
+        watched_models.enter(unwrap(model), self, self._probe)
         if not all(map(can_be_hooked, model.modules())):
             record.notice(SCRIPTED)
         parts = self._probe, self._guard, history, record.notice
@@ -231,7 +231,7 @@ class Doctor:
         if not self._retired:
             self._retired, self._uneventful = True, 0
             self._guard.run("end of probing", self._probe.close)
-            watched.leave(self._probe.anatomy.model)
+            watched_models.leave(self._probe.anatomy.model)
             if self._nurse is not None:
                 self._guard.run("end of treatment", self._nurse.close)
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from sickbay.arguments import number, whole, wrong
 from sickbay.errors import UsageError
-from sickbay.readings import Kind
+from sickbay.vitals import Kind
 
 Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int] | Callable[[int], bool]
 

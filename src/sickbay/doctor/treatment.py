@@ -9,17 +9,17 @@ from time import perf_counter
 
 from torch import nn
 
-from sickbay.doctor.dispensary import Dispensary
-from sickbay.doctor.dosing import IN_A_ROW, LATELY, Dose, Dosing
-from sickbay.doctor.record import Record
-from sickbay.doctor.snapshot import LEVEL, Keeper, Snapshot, rates, tensors
+from sickbay.doctor.live_remedies import Dispensary
+from sickbay.doctor.run_log import Record
+from sickbay.doctor.snapshots import LEVEL, Keeper, Snapshot, rates, tensors
+from sickbay.doctor.step_hooks import IN_A_ROW, LATELY, Dose, Dosing
 from sickbay.findings import Finding
 from sickbay.history import History
+from sickbay.probe.distributed import is_one_of_several
+from sickbay.probe.finite import all_finite
+from sickbay.probe.probe import Probe
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
-from sickbay.vitals.finite import all_finite
-from sickbay.vitals.probe import Probe
-from sickbay.vitals.processes import is_one_of_several
 
 JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along
 PATIENCE = 3  # losses after a jump that tell whether it lasts

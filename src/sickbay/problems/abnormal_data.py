@@ -6,8 +6,8 @@ import numpy as np
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.readings import Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class AbnormalData(Problem):
         In `checks` readings in a row, while the accuracy is low; silent without an accuracy.
 
     Example:
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> rows = {"0": {"mean_abs": 52.0}, "1": {"mean_abs": 0.1}}
         >>> history = History(accuracy=[0.5])
         >>> history.append(Vitals(step=0, tables=[Table.of("activation", 0, rows)]))

@@ -20,7 +20,7 @@ class AbnormalGradient(Problem):
         median is above `limit`.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"mean_abs": 3e4}, "b.weight": {"mean_abs": 2e4}}
         >>> history = History(loss=[2.3])
         >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))

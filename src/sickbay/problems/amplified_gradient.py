@@ -24,7 +24,7 @@ class AmplifiedGradient(Problem):
         half of the planned epochs; silent where they are not known.
 
     Example:
-        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup, Table, Vitals
         >>> rows = {"a.weight": {"mean_abs": 40.0}, "b.weight": {"mean_abs": 0.01}}
         >>> history = History(Setup(epochs=20))
         >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))

@@ -21,7 +21,7 @@ class BadTargets(Problem):
         are all the same in `batches` readings in a row, `values` of them at least.
 
     Example:
-        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup, Table, Vitals
         >>> history = History(Setup(loss="bce_logits"))
         >>> table = Table.of("batch", 0, {"target": {"minimum": 0, "maximum": 255, "count": 64}})
         >>> history.append(Vitals(step=0, tables=[table]))

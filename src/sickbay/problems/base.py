@@ -5,8 +5,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 from sickbay.findings import Finding, Severity
 from sickbay.history import History
-from sickbay.readings import KINDS, Kind
 from sickbay.thresholds import Tunable
+from sickbay.vitals import KINDS, Kind
 
 Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a step, of an epoch
 

@@ -8,8 +8,8 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import GRADIENTS, RATES, STANDSTILL
 from sickbay.problems.learning import LearningProblem
-from sickbay.readings import Numbers, Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Numbers, Table
 
 SILENCED = (
     "ReLU",
@@ -38,7 +38,7 @@ class DeadUnits(LearningProblem):
         or for a layer that puts out nothing but 0, `samples`.
 
     Example:
-        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup, Table, Vitals
         >>> history = History(Setup(layers={"1": "ReLU", "2": "Linear"}), loss=[0.7])
         >>> table = Table.of("activation", 2, {"1": {"lasting_dead": 1.0}, "2": {}})
         >>> history.append(Vitals(step=2, tables=[table]))

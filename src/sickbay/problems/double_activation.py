@@ -21,7 +21,7 @@ class DoubleActivation(Problem):
         cross-entropy or BCE with logits. A log-softmax before cross-entropy changes nothing.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(loss="cross_entropy", output="softmax"), loss=[2.3])
         >>> print(DoubleActivation().check(history).message)
         softmax before cross_entropy, which applies softmax itself

@@ -6,8 +6,8 @@ import numpy as np
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem
-from sickbay.readings import Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class DyingRelu(GradientProblem):
         zero wherever a word did not occur.
 
     Example:
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
         >>> history = History(loss=[2.3])
         >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))

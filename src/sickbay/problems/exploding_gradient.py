@@ -8,8 +8,8 @@ from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
 from sickbay.problems.groups import AFTERMATH
 from sickbay.problems.updates import all_updates, relative_gradients
-from sickbay.readings import Table, rms
 from sickbay.thresholds import threshold
+from sickbay.vitals import Table, rms
 
 HUGE = 100  # times the targets
 
@@ -29,7 +29,7 @@ class ExplodingGradient(GradientProblem):
         while the model learns badly; NaN and Inf count too where `nonfinite` says so.
 
     Example:
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> gradient = Table.of("gradient", 0, {"a.weight": {"norm": 9e5}, "b.weight": {}})
         >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
         >>> history = History(loss=[2.3])

@@ -4,8 +4,8 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import STANDSTILL
-from sickbay.readings import layer_of
 from sickbay.thresholds import threshold
+from sickbay.vitals import layer_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class FrozenByAccident(Problem):
         a head may be fine-tuned that way: that is said as an `info`.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> shapes = {"a.weight": (4, 4), "b.weight": (4, 4), "c.weight": (1, 4)}
         >>> history = History(Setup(shapes=shapes, unheld=("b.weight",)), loss=[1.0])
         >>> print(FrozenByAccident().check(history))

@@ -7,8 +7,8 @@ from math import nan
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.learning import LearningProblem
-from sickbay.readings import Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Table
 
 
 @dataclass(frozen=True, kw_only=True)

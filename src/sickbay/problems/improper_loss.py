@@ -38,7 +38,7 @@ class ImproperLoss(Problem):
         the paper: any loss but those recommended for the task, while the accuracy is low.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(loss="nll", output="linear"), loss=[-0.1])
         >>> print(ImproperLoss().check(history).message)
         nll takes logarithms of probabilities, but is fed linear outputs

@@ -40,7 +40,7 @@ class ImproperOutput(SampledProblem):
         task, while the accuracy is low.
 
     Example:
-        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup, Table, Vitals
         >>> history = History(Setup(loss="mse", output="sigmoid", task="regression"))
         >>> target = {"minimum": -2.0, "maximum": 2.5, "variance": 1.0}
         >>> table = Table.of("batch", 0, {"target": target})

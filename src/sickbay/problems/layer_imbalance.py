@@ -21,7 +21,7 @@ class LayerImbalance(Problem):
         of the last `checks` readings. Kernels that do not change at all are left out.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 1e-8}, "b.weight": {"update_ratio": 1e-2}}
         >>> history = History()
         >>> history.append(Vitals(step=0, tables=[Table.of("weight", 0, rows)]))

@@ -29,7 +29,7 @@ class LearningRateTooHigh(SampledProblem):
         gradients of a usual size (at most 100 times the weight).
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
         >>> history = History(loss=[0.7] + 9 * [2.3])
         >>> history.append(Vitals(step=9, tables=[Table.of("weight", 9, rows)]))

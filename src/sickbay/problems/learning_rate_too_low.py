@@ -22,7 +22,7 @@ class LearningRateTooLow(LearningProblem):
         it was, a schedule has lowered it: then a loss that has fallen by `loss_drop` is enough.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
         >>> history = History(loss=[2.3, 2.3], lr=[1e-7, 1e-7])
         >>> history.append(Vitals(step=1, tables=[Table.of("weight", 1, rows)]))

@@ -21,7 +21,7 @@ class LowActivation(Problem):
         for `abnormal_gradient`. Embeddings are left out.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"zeros": 0.8}, "b.weight": {"zeros": 0.6}}
         >>> history = History()
         >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))

@@ -27,7 +27,7 @@ class NeverLearnt(Problem):
         losses are left alone.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(epochs=20), loss=[2.31] * 100)
         >>> for loss in (2.29, 2.29):
         ...     history.end_epoch(loss=loss)

@@ -20,7 +20,7 @@ class NoMoreGain(Problem):
         loss. Judged in the second half of the planned epochs; silent where they are not known.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(epochs=4))
         >>> for loss in (0.9, 0.50, 0.52):
         ...     history.end_epoch(loss=loss)

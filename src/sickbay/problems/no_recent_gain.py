@@ -23,7 +23,7 @@ class NoRecentGain(ComparedProblem):
 
     Example:
         >>> from sickbay.problems.compared import Course
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(epochs=10))
         >>> for _ in range(4):
         ...     history.end_epoch()

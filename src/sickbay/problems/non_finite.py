@@ -8,7 +8,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.base import Problem
 from sickbay.problems.groups import EVERYTHING
-from sickbay.readings import KINDS, Table
+from sickbay.vitals import KINDS, Table
 
 # At one step, what comes first is the likelier origin: the batch and the weights feed the forward
 # pass, that feeds the loss, that feeds the gradients, and clipping spreads a NaN over all of them.
@@ -27,7 +27,7 @@ class NonFinite(Problem):
         The layers are those where it is, in forward order.
 
     Example:
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"nonfinite": 0.0}, "b.weight": {"nonfinite": 3.0}}
         >>> history = History(loss=[2.3])
         >>> history.append(Vitals(step=7, tables=[Table.of("gradient", 7, rows)]))

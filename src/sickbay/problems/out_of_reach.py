@@ -28,7 +28,7 @@ class OutOfReach(ComparedProblem):
 
     Example:
         >>> from sickbay.problems.compared import Course
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> others = [Course([], [0.3, 0.4, 0.5, 0.6], over=True)] * 12
         >>> beside = Comparison(Course([], [0.1, 0.12]), others)
         >>> print(OutOfReach().compare(History(Setup(epochs=4)), beside).message)

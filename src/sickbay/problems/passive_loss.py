@@ -22,7 +22,7 @@ class PassiveLoss(Problem):
         Judged in the first half of the planned epochs; silent where they are not known.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(epochs=20))
         >>> for loss in (2.3026, 2.3025, 2.3026):
         ...     history.end_epoch(loss=loss)

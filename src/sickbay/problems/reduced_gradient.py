@@ -24,7 +24,7 @@ class ReducedGradient(Problem):
         the planned epochs; silent where they are not known.
 
     Example:
-        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup, Table, Vitals
         >>> rows = {"a.weight": {"mean_abs": 2e-5}, "b.weight": {"mean_abs": 0.4}}
         >>> history = History(Setup(epochs=20))
         >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))

@@ -8,8 +8,8 @@ from statistics import median
 
 from sickbay.history import History
 from sickbay.problems.base import Problem
-from sickbay.readings import Kind, Setup, Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Kind, Setup, Table
 
 ONE_BY_ONE = ("cross_entropy", "nll", "multi_margin")  # take a single sample as a plain vector
 LOOK_BACK = 32  # readings

@@ -6,8 +6,8 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import JUMPS, RATES, STANDSTILL
 from sickbay.problems.learning import LearningProblem
-from sickbay.readings import Numbers, Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Numbers, Table
 
 FROM_0_TO_1 = ("Sigmoid", "Hardsigmoid")
 FROM_MINUS_1_TO_1 = ("Tanh", "Softsign", "RNN")  # what an RNN puts out are its tanh units
@@ -27,7 +27,7 @@ class SaturatedActivation(LearningProblem):
         activation does not count.
 
     Example:
-        >>> from sickbay.readings import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup, Table, Vitals
         >>> history = History(Setup(layers={"1": "Sigmoid", "2": "Linear"}), loss=[0.7])
         >>> rows = {"1": {"mean": 0.5, "variance": 0.248}, "2": {"mean": 0.0, "variance": 1.0}}
         >>> history.append(Vitals(step=0, tables=[Table.of("activation", 0, rows)]))

@@ -18,7 +18,7 @@ class ShapeBroadcast(Problem):
         behind the loss.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> setup = Setup(loss="mse", output_shape=(32, 1), target_shape=(32,), stretched=True)
         >>> print(ShapeBroadcast().check(History(setup, loss=[1.0])).message)
         mse compares outputs (32, 1) with targets (32,), stretched to fit each other

@@ -11,7 +11,7 @@ def stage(history: History) -> Literal["early", "late"] | None:
     None where the planned epochs are not known, or none is finished yet. Of an odd number, the one
     in the middle is late.
 
-    >>> from sickbay.readings import Setup
+    >>> from sickbay.vitals import Setup
     >>> history = History(Setup(epochs=3))
     >>> stages = [stage(history)]
     >>> for _ in range(3):
@@ -36,7 +36,7 @@ def adaptive_window(history: History, share: float) -> int:
 
     It is rounded to the nearest, and from halfway to the even one.
 
-    >>> from sickbay.readings import Setup
+    >>> from sickbay.vitals import Setup
     >>> [adaptive_window(History(Setup(epochs=planned)), 0.3) for planned in (1, 5, 15, 20, 100)]
     [2, 2, 4, 6, 30]
     """

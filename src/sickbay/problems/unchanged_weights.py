@@ -5,8 +5,8 @@ import numpy as np
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.sampled import SampledProblem
-from sickbay.readings import Kind
 from sickbay.thresholds import threshold
+from sickbay.vitals import Kind
 
 # By table: the column and the value that say that nothing happens.
 IDLE: dict[Kind, tuple[str, float]] = {"weight": ("update_ratio", 0.0), "gradient": ("zeros", 1.0)}
@@ -25,7 +25,7 @@ class UnchangedWeights(SampledProblem):
         these steps. Without a gradient weights may still drift, by momentum and decay.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 1e-3}}
         >>> history = History()
         >>> history.append(Vitals(step=0, tables=[Table.of("weight", 0, rows)]))

@@ -23,7 +23,7 @@ class UnexpectedLoss(Problem):
         the second half of the planned epochs; silent where they are not known.
 
     Example:
-        >>> from sickbay.readings import Setup
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(epochs=4))
         >>> for loss in (0.9, 0.2, 0.5):
         ...     history.end_epoch(loss=loss)

@@ -4,8 +4,8 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.groups import EVERYTHING
 from sickbay.problems.sampled import SampledProblem, pooled
-from sickbay.readings import rms
 from sickbay.thresholds import threshold
+from sickbay.vitals import rms
 
 FAR = 10  # times the limits
 
@@ -25,7 +25,7 @@ class UnnormalisedInput(SampledProblem):
         large.
 
     Example:
-        >>> from sickbay.readings import Table, Vitals
+        >>> from sickbay.vitals import Table, Vitals
         >>> batch = Table.of("batch", 0, {"input": {"norm": 3000.0, "count": 900}})
         >>> first = Table.of("activation", 0, {"0": {"norm": 900.0, "count": 100}})
         >>> history = History()

@@ -5,7 +5,7 @@ from math import nan
 import numpy as np
 
 from sickbay.history import History
-from sickbay.readings import Numbers, Table
+from sickbay.vitals import Numbers, Table
 
 
 def updates(history: History, table: Table) -> Numbers:

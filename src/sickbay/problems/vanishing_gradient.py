@@ -4,8 +4,8 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.gradient import GradientProblem, ends
 from sickbay.problems.groups import RATES, STANDSTILL, UNITS
-from sickbay.readings import Table
 from sickbay.thresholds import threshold
+from sickbay.vitals import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class VanishingGradient(GradientProblem):
         `spread` 0, while the model learns badly.
 
     Example:
-        >>> from sickbay.readings import Vitals
+        >>> from sickbay.vitals import Vitals
         >>> history = History(loss=[0.69])
         >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
         >>> history.append(Vitals(step=0, tables=[table]))

@@ -11,12 +11,12 @@ from sickbay.remedies.clip_norm import ClipNorm as ClipNorm
 from sickbay.remedies.clip_values import ClipValues as ClipValues
 from sickbay.remedies.enlarge_batch import EnlargeBatch as EnlargeBatch
 from sickbay.remedies.halve_learning_rate import HalveLearningRate as HalveLearningRate
-from sickbay.remedies.head import Fitted as Fitted
 from sickbay.remedies.hold_all_parameters import HoldAllParameters as HoldAllParameters
 from sickbay.remedies.initialise_again import InitialiseAgain as InitialiseAgain
 from sickbay.remedies.insert_normalisation import InsertNormalisation as InsertNormalisation
 from sickbay.remedies.lower_on_plateau import LowerOnPlateau as LowerOnPlateau
 from sickbay.remedies.mend_targets import MendTargets as MendTargets
+from sickbay.remedies.output_and_loss import Fitted as Fitted
 from sickbay.remedies.process_data import ProcessData as ProcessData
 from sickbay.remedies.replace_activation import ReplaceActivation as ReplaceActivation
 from sickbay.remedies.roll_back import RollBack as RollBack

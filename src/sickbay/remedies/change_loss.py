@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies.base import Remedy
-from sickbay.remedies.head import new_loss, width
+from sickbay.remedies.output_and_loss import new_loss, width
 from sickbay.surgery import output_activation, replace_output, resize_output
 
 

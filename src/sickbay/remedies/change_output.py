@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies.base import Remedy
-from sickbay.remedies.head import right_output
+from sickbay.remedies.output_and_loss import right_output
 from sickbay.surgery import output_activation, replace_output
 
 

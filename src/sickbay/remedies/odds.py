@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sickbay import files
+from sickbay import safe_files
 from sickbay.errors import UsageError
 from sickbay.remedies.base import Remedy
 
@@ -76,7 +76,7 @@ def note(problem: str, remedy: Remedy, worked: bool) -> None:
     pair[1] += 1
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        files.write(file, (json.dumps(counts, indent=1, sort_keys=True) + "\n").encode())
+        safe_files.write(file, (json.dumps(counts, indent=1, sort_keys=True) + "\n").encode())
     except OSError:  # a read-only home is no reason to stop
         return
 
@@ -98,7 +98,7 @@ def _of(counts: Mapping[str, Any], problem: str, remedy: Remedy) -> Odds:
 def _local() -> Counts:
     """Return the counts of this user; what is none in their file is passed over."""
     try:
-        kept = files.parsed(files.read(local_file(), LARGEST), local_file())
+        kept = safe_files.parsed(safe_files.read(local_file(), LARGEST), local_file())
     except UsageError:
         return {}
     return {

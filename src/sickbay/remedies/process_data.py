@@ -33,6 +33,6 @@ class ProcessData(Remedy):
     @property
     def code(self) -> str:
         return (
-            "good = sickbay.repairs.sources.good(x); x, y = x[good], y[good]\n"
+            "good = sickbay.repairs.batch_sources.good(x); x, y = x[good], y[good]\n"
             "model = sickbay.surgery.standardise_inputs(model, x.mean(0), x.std(0))"
         )

@@ -13,8 +13,8 @@ from torch.utils.data import DataLoader, SequentialSampler
 from sickbay.arguments import seed as check_seed
 from sickbay.arguments import whole
 from sickbay.devices import device as check_device
-from sickbay.repairs import samples
-from sickbay.repairs.sources import Batch, Inputs, Loaded, Rows, Source, source_of
+from sickbay.repairs import sample_tensors
+from sickbay.repairs.batch_sources import Batch, Inputs, Loaded, Rows, Source, source_of
 
 LARGE = 512  # samples in a batch that is only looked at
 SMALLEST_SPLIT, HELD_OUT = 50, 2000  # samples it takes to hold some out; that are, at the most
@@ -185,7 +185,7 @@ class Data:
 
     def _ready(self, source: Source, rows: Sequence[Tensor], epoch: int) -> Iterator[Batch]:
         for raw in source.batches(rows, self._seed(epoch)):
-            inputs, targets = samples.batch("data", raw, self.dtype)
+            inputs, targets = sample_tensors.batch("data", raw, self.dtype)
             yield tuple(each.to(self.device) for each in inputs), targets.to(self.device)
 
 

@@ -17,12 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay import files
+from sickbay import safe_files
 from sickbay.errors import UsageError
 from sickbay.recipe import Recipe
+from sickbay.repairs.batch_sources import Rows, Source
 from sickbay.repairs.data import Data
 from sickbay.repairs.digest import Digest
-from sickbay.repairs.sources import Rows, Source
 from sickbay.repairs.training import Terms
 
 TAKEN = 256  # samples of a dataset, or batches of 32, that stand for all
@@ -57,9 +57,9 @@ def fingerprint(recipe: Recipe, data: Data | None, terms: Terms, **settings: Any
 
 def check(file: Path, mark: Fingerprint) -> None:
     """Say so if a file has the fingerprint of another run."""
-    kept = files.parsed(files.read(file, LONGEST), file)
+    kept = safe_files.parsed(safe_files.read(file, LONGEST), file)
     if not isinstance(kept, dict):
-        raise files.unreadable(file, "it is no fingerprint of a run")
+        raise safe_files.unreadable(file, "it is no fingerprint of a run")
     changed = [part for part in {**mark, **kept} if kept.get(part) != mark.get(part)]
     if changed:
         raise UsageError(
@@ -70,7 +70,7 @@ def check(file: Path, mark: Fingerprint) -> None:
 
 def write(file: Path, mark: Fingerprint) -> None:
     """Keep a fingerprint."""
-    files.write(file, (json.dumps(mark, indent=1) + "\n").encode())
+    safe_files.write(file, (json.dumps(mark, indent=1) + "\n").encode())
 
 
 def _hint(changed: list[str]) -> str:

@@ -15,8 +15,9 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import flag, folder, number, one_of, whole, wrong
 from sickbay.arguments import seed as check_seed
+from sickbay.console import Console
 from sickbay.devices import device as check_device
-from sickbay.doctor.checks import check_model
+from sickbay.doctor.watch_arguments import check_model
 from sickbay.errors import UsageError
 from sickbay.printable import said
 from sickbay.problems.profiles import PROFILES
@@ -30,13 +31,12 @@ from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.own_loop import OwnCrew, Train, check_train
+from sickbay.repairs.picklable import check_sendable
+from sickbay.repairs.preflight import check_fit, check_loss, check_optimizer
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
-from sickbay.repairs.sending import check_sendable
 from sickbay.repairs.training import Terms
-from sickbay.repairs.trial import check_fit, check_loss, check_optimizer
 from sickbay.repairs.workers import Workers, check_workers, crew_of
-from sickbay.screen import Console
 
 Strategy = Literal["race", "autotrainer"]
 STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}

@@ -11,20 +11,20 @@ from pathlib import Path
 
 from torch import nn
 
-from sickbay import files
+from sickbay import safe_files
 from sickbay.arguments import quoted
+from sickbay.console import Console, Screen, Text
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.printable import printable, said
 from sickbay.remedies import Remedy
-from sickbay.repairs import fingerprint, records
-from sickbay.repairs.bar import Bar
+from sickbay.repairs import attempt_files, fingerprint
+from sickbay.repairs.attempt_files import Record, Weights, fitting
 from sickbay.repairs.fingerprint import Fingerprint
 from sickbay.repairs.outcome import Attempt, Outcome, plain
-from sickbay.repairs.records import Record, Weights, fitting
+from sickbay.repairs.progress_bar import Bar
 from sickbay.repairs.report import Report
 from sickbay.reports import terminal
-from sickbay.screen import Console, Screen, Text
 
 ATTEMPTS, OUTCOME, MARK = "attempts.jsonl", "outcome.json", "run.json"
 SECONDS = 10.0  # between two times that the best weights of an attempt under way are kept
@@ -125,7 +125,7 @@ class Journal:
         """Return what an attempt has left in an earlier run, None if it is to be trained."""
         if self.path is None or not os.path.lexists(file := self._file(self.path, attempt)):
             return None
-        record = records.load(file)
+        record = attempt_files.load(file)
         if record.name != name_of(attempt):
             return None
         if record.over:
@@ -154,7 +154,7 @@ class Journal:
         if self.path is None:
             return
         try:
-            records.save(self._file(self.path, attempt), record)
+            attempt_files.save(self._file(self.path, attempt), record)
         except (UsageError, OSError) as error:
             self.say(f"attempt {attempt.number} cannot be resumed later: {said(error)}")
 
@@ -165,7 +165,7 @@ class Journal:
         if self.path is None:
             return
         try:
-            files.write(self.path / name, text.encode())
+            safe_files.write(self.path / name, text.encode())
         except OSError as error:  # the disk is full, say: no reason to lose what is trained
             self.say(f"{name} cannot be written: {said(error)}")
 

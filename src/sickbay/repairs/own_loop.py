@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from torch import Tensor, nn
 
 from sickbay.arguments import quoted
-from sickbay.chance import Chance
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
+from sickbay.isolated_random import Chance
 from sickbay.printable import said
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen

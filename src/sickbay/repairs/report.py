@@ -10,8 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from sickbay.findings import Finding
-from sickbay.readings import Setup
 from sickbay.repairs.scoring import key
+from sickbay.vitals import Setup
 
 GAIN, FALL = 0.02, 0.95  # in score, or of the loss: from there on something is learnt
 WORST = -0.99  # a score of values that says nothing has been learnt, however the loss falls

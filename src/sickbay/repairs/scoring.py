@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from sickbay import tasks
-from sickbay.chance import undisturbed
+from sickbay.isolated_random import undisturbed
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
+from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
-from sickbay.repairs.losses import loss_name
-from sickbay.repairs.sources import Rows
+from sickbay.repairs.loss_names import loss_name
 
 IGNORED = -100  # the label that torch's losses leave out
 ORDER = (("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # what tells most comes first

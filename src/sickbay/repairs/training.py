@@ -12,16 +12,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.chance import Chance
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
+from sickbay.isolated_random import Chance
 from sickbay.printable import said
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
+from sickbay.repairs.attempt_files import fits
 from sickbay.repairs.data import Data
-from sickbay.repairs.records import fits
 from sickbay.repairs.report import Report
 from sickbay.repairs.scoring import doubt, evaluate, key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sickbay.reports.plots import LOST, SAVED, check_plot, save
+from sickbay.reports.replay_plots import LOST, SAVED, check_plot, save
 
 
 def plot_range(

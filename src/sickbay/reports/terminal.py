@@ -9,7 +9,7 @@ from sickbay.findings import Finding, Severity
 from sickbay.printable import one_line, printable
 
 if TYPE_CHECKING:
-    from sickbay.screen import Console
+    from sickbay.console import Console
 
 SIGNS: Mapping[Severity, tuple[str, str]] = {
     "info": ("·", "cyan"),
@@ -34,7 +34,7 @@ def lines(finding: Finding, advice: str = "") -> list[str]:
 
 def show(finding: Finding, advice: str = "", console: Console | None = None) -> None:
     """Print a finding in colour, to the error stream unless a console is given."""
-    from sickbay.screen import Text
+    from sickbay.console import Text
 
     _, style = SIGNS[finding.severity]
     first, *rest = lines(finding, advice)
@@ -48,7 +48,7 @@ def show(finding: Finding, advice: str = "", console: Console | None = None) -> 
 
 def treated(text: str) -> None:
     """Print what was done to the loop."""
-    from sickbay.screen import Text
+    from sickbay.console import Text
 
     line = Text(f"✚ {one_line(text)}")
     line.stylize("green", 0, 1)
@@ -57,12 +57,12 @@ def treated(text: str) -> None:
 
 def say(text: str) -> None:
     """Print a notice of sickbay about itself."""
-    from sickbay.screen import Text
+    from sickbay.console import Text
 
     _console().print(Text(f"· sickbay: {one_line(text)}", style="dim"), soft_wrap=True)
 
 
 def _console() -> Console:
-    from sickbay.screen import Screen  # here, so that `import sickbay` does not wait for it
+    from sickbay.console import Screen  # here, so that `import sickbay` does not wait for it
 
     return Screen(stderr=True)

@@ -9,11 +9,11 @@ from torch import nn
 
 from sickbay.arguments import one_of, wrong
 from sickbay.errors import Declined
-from sickbay.surgery.changing import Surgeon, unshare
-from sickbay.surgery.flow import Flow, examine
-from sickbay.surgery.parts import Change, Part
-from sickbay.surgery.patient import checked, copy_of
-from sickbay.surgery.sites import Site, hidden, layer_before, sites
+from sickbay.model_copies import checked, copy_of
+from sickbay.surgery.activation_sites import Site, hidden, layer_before, sites
+from sickbay.surgery.change_activations import Surgeon, unshare
+from sickbay.surgery.forward_pass import Flow, examine
+from sickbay.surgery.new_modules import Change, Part
 
 TO: dict[str, type[nn.Module]] = {
     "selu": nn.SELU,

@@ -9,13 +9,13 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from sickbay.arguments import number
 from sickbay.errors import Declined
-from sickbay.surgery.changing import DROPOUTS, Surgeon, unshare
-from sickbay.surgery.flow import Flow, examine
+from sickbay.model_copies import checked, copy_of
+from sickbay.surgery.activation_sites import hidden, sites
+from sickbay.surgery.change_activations import DROPOUTS, Surgeon, unshare
+from sickbay.surgery.forward_pass import Flow, examine
+from sickbay.surgery.new_modules import Change, Part
 from sickbay.surgery.normalisation import image_dims
-from sickbay.surgery.parts import Change, Part
-from sickbay.surgery.patient import checked, copy_of
-from sickbay.surgery.sites import hidden, sites
-from sickbay.surgery.words import from_torch
+from sickbay.surgery.torch_names import from_torch
 
 MOST = 0.5
 KINDS = {0: nn.Dropout, 1: nn.Dropout1d, 2: nn.Dropout2d, 3: nn.Dropout3d}

@@ -14,7 +14,7 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from sickbay.arguments import one_of
 from sickbay.arguments import seed as check_seed
 from sickbay.errors import Declined
-from sickbay.surgery.patient import copy_of
+from sickbay.model_copies import copy_of
 
 SCHEMES = {
     f"{rule}_{law}": (rule, law)

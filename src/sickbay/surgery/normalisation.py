@@ -7,12 +7,12 @@ from typing import Any
 from torch import nn
 
 from sickbay.errors import Declined
-from sickbay.surgery.changing import Surgeon, unshare
-from sickbay.surgery.flow import Flow, Operation, examine
-from sickbay.surgery.parts import Change, Part
-from sickbay.surgery.patient import checked, copy_of
-from sickbay.surgery.sites import hidden, is_normalised, layer_before, sites
-from sickbay.surgery.words import CONVOLUTIONS, SEQUENTIAL
+from sickbay.model_copies import checked, copy_of
+from sickbay.surgery.activation_sites import hidden, is_normalised, layer_before, sites
+from sickbay.surgery.change_activations import Surgeon, unshare
+from sickbay.surgery.forward_pass import Flow, Operation, examine
+from sickbay.surgery.new_modules import Change, Part
+from sickbay.surgery.torch_names import CONVOLUTIONS, SEQUENTIAL
 
 BATCH = {1: nn.BatchNorm1d, 2: nn.BatchNorm2d, 3: nn.BatchNorm3d}
 

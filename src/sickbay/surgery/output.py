@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from sickbay.arguments import one_of
 from sickbay.errors import Declined
-from sickbay.surgery.changing import Surgeon, unshare
-from sickbay.surgery.flow import Flow, Operation, examine
-from sickbay.surgery.parts import Change, Part
-from sickbay.surgery.patient import checked, copy_of
-from sickbay.surgery.sites import closing
+from sickbay.model_copies import checked, copy_of
+from sickbay.surgery.activation_sites import closing
+from sickbay.surgery.change_activations import Surgeon, unshare
+from sickbay.surgery.forward_pass import Flow, Operation, examine
+from sickbay.surgery.new_modules import Change, Part
 
 TO: dict[str, type[nn.Module]] = {
     "linear": nn.Identity,

@@ -10,11 +10,11 @@ from torch import nn
 from sickbay.arguments import seed as check_seed
 from sickbay.arguments import whole
 from sickbay.errors import Declined
+from sickbay.model_copies import checked, copy_of, shape_of
 from sickbay.printable import said
-from sickbay.surgery.flow import Flow, Operation, examine
-from sickbay.surgery.patient import checked, copy_of, shape_of
-from sickbay.surgery.sites import closing
-from sickbay.surgery.words import MOVING, TURNING
+from sickbay.surgery.activation_sites import closing
+from sickbay.surgery.forward_pass import Flow, Operation, examine
+from sickbay.surgery.torch_names import MOVING, TURNING
 
 
 def resize_output(

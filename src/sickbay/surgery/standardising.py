@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sickbay.arguments import number, quoted, wrong
 from sickbay.errors import UsageError
-from sickbay.surgery.patient import copy_of
+from sickbay.model_copies import copy_of
 
 
 def standardise_inputs(

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.problems import Problem
+from sickbay.tuning.finished_search import TEN, Search
 from sickbay.tuning.replay import Ended, left_by, walk
-from sickbay.tuning.search import TEN, Search
-from sickbay.tuning.trying import try_alone
+from sickbay.tuning.try_settings import try_alone
 
 # Told what begins and how many trials that takes, it returns what is called after each.
 Track: TypeAlias = Callable[[str, int], Callable[[], object]]

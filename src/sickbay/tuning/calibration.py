@@ -13,8 +13,8 @@ from sickbay.arguments import function, several
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.tuning.board import Board, Effect, Mask, Tally, Track
-from sickbay.tuning.search import Search
-from sickbay.tuning.settings import Line, adjacent, lines
+from sickbay.tuning.finished_search import Search
+from sickbay.tuning.threshold_settings import Line, adjacent, lines
 
 FOLDS = 5  # that a single search is cut into
 LEAST = 50  # trials in all

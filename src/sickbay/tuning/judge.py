@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sickbay.arguments import flag, several, text, wrong
 from sickbay.findings import Finding
 from sickbay.history import History
+from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.compared import ComparedProblem, Comparison, Course
 from sickbay.tuning.protection import is_protected
-from sickbay.vitals.guard import Guard
 
 
 @dataclass(frozen=True)

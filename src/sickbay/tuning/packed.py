@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.errors import UsageError
-from sickbay.files import MOST, opened, unreadable
 from sickbay.printable import in_short
+from sickbay.safe_files import MOST, opened, unreadable
 
 DROPPED = 13  # of the 23 bits of a fraction, in tables
 # How an array begins that `packed` has made; numpy's own reader would believe any size.

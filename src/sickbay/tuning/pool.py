@@ -14,11 +14,11 @@ import numpy as np
 from sickbay.arguments import folder, number, one_of, whole, wrong
 from sickbay.chart.format import to_json
 from sickbay.errors import UsageError
-from sickbay.fields import mapping, revived, sequence
-from sickbay.files import parsed, unreadable
-from sickbay.readings import COLUMN, STATISTICS, Kind, Setup, Table
+from sickbay.json_dataclasses import mapping, revived, sequence
+from sickbay.safe_files import parsed, unreadable
 from sickbay.tuning.packed import Array, members, packed, unpacked
-from sickbay.tuning.recorded import Epoch, Recorded
+from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.vitals import COLUMN, STATISTICS, Kind, Setup, Table
 
 KINDS: tuple[Kind, ...] = ("gradient", "weight", "activation")
 COLUMNS = {  # what the indicators read

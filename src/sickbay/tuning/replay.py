@@ -15,12 +15,12 @@ from sickbay.arguments import function, several, wrong
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.printable import in_short
+from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.compared import Course
+from sickbay.tuning.finished_search import TEN, Search
 from sickbay.tuning.judge import End, Judge
-from sickbay.tuning.recorded import Recorded
-from sickbay.tuning.search import TEN, Search
-from sickbay.vitals.guard import Guard
+from sickbay.tuning.recorded_trial import Recorded
 
 ALL = "all together"
 
@@ -98,8 +98,8 @@ def replay(
     """Judge a search again; `tick` is called after each trial.
 
     >>> from sickbay.problems import PassiveLoss
-    >>> from sickbay.readings import Setup
-    >>> from sickbay.tuning.recorded import Epoch
+    >>> from sickbay.vitals import Setup
+    >>> from sickbay.tuning.recorded_trial import Epoch
     >>> still = [Epoch({"loss": 2.3, "val_accuracy": 0.1}, seconds=3.0)] * 10
     >>> search = Search("one", [Recorded("0", Setup(epochs=10), still)], "val_accuracy", True)
     >>> judged = replay(search, [PassiveLoss()]).together

@@ -3,9 +3,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sickbay.checkups.answers import answered
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
+from sickbay.checkups.loss_levels import answered
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold
 

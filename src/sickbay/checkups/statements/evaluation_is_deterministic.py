@@ -3,13 +3,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sickbay.chance import Chance
-from sickbay.checkups.alike import difference
 from sickbay.checkups.base import Statement
 from sickbay.checkups.case import Case
-from sickbay.checkups.draws import Draws
+from sickbay.checkups.output_difference import difference
+from sickbay.checkups.random_draws import Draws
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import several
+from sickbay.checkups.wording import several
+from sickbay.isolated_random import Chance
 from sickbay.thresholds import threshold
 
 

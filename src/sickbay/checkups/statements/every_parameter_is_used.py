@@ -9,8 +9,8 @@ from sickbay.checkups.case import Case
 from sickbay.checkups.first_pass import Taken
 from sickbay.checkups.report import Result
 from sickbay.checkups.unregistered import unregistered
-from sickbay.checkups.words import several
-from sickbay.vitals.graph import nodes
+from sickbay.checkups.wording import several
+from sickbay.probe.loss_graph import nodes
 
 MOST = 64  # samples of the second look
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import counted, several
+from sickbay.checkups.wording import counted, several
 
 
 @dataclass(frozen=True, kw_only=True)

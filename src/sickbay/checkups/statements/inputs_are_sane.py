@@ -4,7 +4,7 @@ from torch import Tensor
 
 from sickbay.checkups.base import Statement
 from sickbay.checkups.case import Case
-from sickbay.checkups.entrance import entrance
+from sickbay.checkups.first_layer_input import entrance
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold
 

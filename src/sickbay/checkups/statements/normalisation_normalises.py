@@ -10,7 +10,7 @@ from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.norms import norms_of, odd
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import several
+from sickbay.checkups.wording import several
 from sickbay.thresholds import threshold
 
 

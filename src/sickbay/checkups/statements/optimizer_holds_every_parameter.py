@@ -5,7 +5,7 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import several
+from sickbay.checkups.wording import several
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,13 @@ from math import inf
 
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES, answered, wants_probabilities
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
+from sickbay.checkups.loss_levels import DISTANCES, answered, wants_probabilities
 from sickbay.checkups.report import Result
+from sickbay.probe.loss_graph import title
 from sickbay.problems.improper_output import REACHES
 from sickbay.thresholds import threshold
-from sickbay.vitals.graph import title
 
 APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 CUT = (*REACHES, "log_softmax", "log_sigmoid")

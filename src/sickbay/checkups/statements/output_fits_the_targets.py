@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES, answered, takes, takes_more
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
-from sickbay.checkups.classes import class_dimension, one_hot
+from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.labels import labelled, refused
+from sickbay.checkups.loss_levels import DISTANCES, answered, takes, takes_more
 from sickbay.checkups.report import Result
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.checkups.answers import Levels, ignores_targets, levels
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
+from sickbay.checkups.loss_levels import Levels, ignores_targets, levels
 from sickbay.checkups.memorising import Attempt, memorise, varied
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold

@@ -4,7 +4,7 @@ from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
 from sickbay.checkups.kernels import Kernel, kernels
 from sickbay.checkups.report import Result
-from sickbay.checkups.words import several, verb
+from sickbay.checkups.wording import several, verb
 from sickbay.thresholds import threshold
 
 OUT = 3.0  # twice the usual size against the number of units

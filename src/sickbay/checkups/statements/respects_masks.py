@@ -4,10 +4,10 @@ import torch
 
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
+from sickbay.checkups.changed_inputs import altered, answer, countable, differ, replaced
 from sickbay.checkups.masks import Mask, masks
-from sickbay.checkups.probing import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
-from sickbay.checkups.samples import by_sample
+from sickbay.checkups.sample_dimension import by_sample
 from sickbay.checkups.sequences import by_place
 
 

@@ -5,9 +5,9 @@ import torch
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
-from sickbay.checkups.probing import altered, answer, countable, differ, replaced
+from sickbay.checkups.changed_inputs import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
-from sickbay.checkups.samples import by_sample, surely_first
+from sickbay.checkups.sample_dimension import by_sample, surely_first
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
+from sickbay.checkups.changed_inputs import altered, answer, countable, differ, replaced
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.probing import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
 from sickbay.checkups.sequences import by_place, next_of, time_of
 from sickbay.thresholds import threshold

@@ -7,11 +7,11 @@ from sickbay.checkups.attention import Attention
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
-from sickbay.checkups.context import context_of
+from sickbay.checkups.context_length import context_of
+from sickbay.checkups.output_shape import odd_shape, output_shape
 from sickbay.checkups.report import Result
-from sickbay.checkups.samples import ungraphed
+from sickbay.checkups.sample_dimension import ungraphed
 from sickbay.checkups.sequences import resized, time_of
-from sickbay.checkups.shapes import odd_shape, output_shape
 
 SIZES = (1, 3)
 LOCAL = (nn.Conv1d, nn.Conv2d, nn.MaxPool1d, nn.AvgPool1d)  # they need a least length

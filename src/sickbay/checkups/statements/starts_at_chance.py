@@ -4,9 +4,9 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.checkups.answers import DISTANCES, levels
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
+from sickbay.checkups.loss_levels import DISTANCES, levels
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold
 

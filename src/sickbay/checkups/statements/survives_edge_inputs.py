@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
+from sickbay.checkups.changed_inputs import replaced, some
 from sickbay.checkups.first_pass import gradient, main_output
-from sickbay.checkups.probing import replaced, some
 from sickbay.checkups.report import Result
-from sickbay.checkups.vocabulary import vocabulary
+from sickbay.checkups.vocabulary_size import vocabulary
 from sickbay.thresholds import threshold
 
 SAMPLES = 2

@@ -7,8 +7,8 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
+from sickbay.checkups.changed_inputs import some
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.probing import some
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold
 

@@ -6,15 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.chance import Chance
-from sickbay.checkups.alike import difference
-from sickbay.checkups.awake import awake
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
+from sickbay.checkups.output_difference import difference
 from sickbay.checkups.report import Result
 from sickbay.checkups.unregistered import unregistered
-from sickbay.checkups.unsaved import unsaved
-from sickbay.checkups.words import several
+from sickbay.checkups.unsaved_state import unsaved
+from sickbay.checkups.wake_zero_weights import awake
+from sickbay.checkups.wording import several
+from sickbay.isolated_random import Chance
 from sickbay.thresholds import threshold
 
 

@@ -2,11 +2,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from sickbay.checkups.answers import DISTANCES, answered, needs_targets, takes
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.case import Case
-from sickbay.checkups.classes import class_dimension
+from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.labels import labelled, refused
+from sickbay.checkups.loss_levels import DISTANCES, answered, needs_targets, takes
 from sickbay.checkups.report import Result
 from sickbay.thresholds import threshold
 

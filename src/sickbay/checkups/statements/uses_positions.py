@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
-from sickbay.checkups.probing import altered, answer, countable, differ, replaced
+from sickbay.checkups.changed_inputs import altered, answer, countable, differ, replaced
 from sickbay.checkups.report import Result
 from sickbay.checkups.sequences import by_place, time_of
 

@@ -4,12 +4,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.chance import Chance
-from sickbay.checkups.alike import difference
 from sickbay.checkups.base import Statement
 from sickbay.checkups.case import Case
-from sickbay.checkups.keeping import compiling
+from sickbay.checkups.output_difference import difference
 from sickbay.checkups.report import Result
+from sickbay.checkups.restore_model import compiling
+from sickbay.isolated_random import Chance
 from sickbay.thresholds import choice, threshold
 
 PLAIN = "eager"  # captures graphs but makes no code of them, so it needs no compiler

@@ -8,13 +8,13 @@ from typing import Literal, TypeAlias
 
 from optuna import TrialPruned
 
-from sickbay.doctor.admission import Admitted
+from sickbay.doctor.watch_model import Admitted
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.problems.never_learnt import FIRST
 from sickbay.tuning.judge import End
-from sickbay.tuning.optuna.notes import TrialNotes
-from sickbay.tuning.trial import TrialDoctor
+from sickbay.tuning.optuna.study_notes import TrialNotes
+from sickbay.tuning.trial_doctor import TrialDoctor
 
 Learns: TypeAlias = Literal["last", "constraint", "penalty"]
 

@@ -7,7 +7,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from sickbay.arguments import wrong
-from sickbay.tuning.optuna.notes import DIAGNOSIS, is_against
+from sickbay.tuning.optuna.study_notes import DIAGNOSIS, is_against
 
 
 class DiagnosisPruner(BasePruner):

@@ -9,12 +9,12 @@ from typing import Any
 from ray import tune
 from torch import Tensor
 
-from sickbay.doctor.admission import Admitted
+from sickbay.doctor.watch_model import Admitted
 from sickbay.findings import Finding
 from sickbay.problems.compared import Course
 from sickbay.tuning.judge import End
-from sickbay.tuning.ray.courses import Exchange
-from sickbay.tuning.trial import TrialDoctor
+from sickbay.tuning.ray.courses_actor import Exchange
+from sickbay.tuning.trial_doctor import TrialDoctor
 
 ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged without the others."
 

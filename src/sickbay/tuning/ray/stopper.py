@@ -6,7 +6,7 @@ from typing import Any
 
 from ray.tune import Stopper
 
-from sickbay.tuning.ray.courses import start
+from sickbay.tuning.ray.courses_actor import start
 
 
 class DiagnosisStopper(Stopper):

@@ -1,0 +1,78 @@
+"""The folder of a chart: how a run gets one of its own, and whether it still is where it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from io import FileIO
+from itertools import count
+from pathlib import Path
+
+from sickbay.arguments import folder
+from sickbay.chart.format import BLOCKS, EVENTS, HEAD, LINES, TABLES
+from sickbay.errors import UsageError
+from sickbay.safe_files import create, write
+
+# Written in this order: a table finds its row names on disk, and a step its tables.
+STREAMS = (EVENTS, TABLES, BLOCKS, LINES)
+
+
+def claim(path: object, head: bytes) -> tuple[Path, dict[str, FileIO]]:
+    """Start a chart in the folder, or in the first sibling that does not exist yet."""
+    wanted = folder("chart", path)
+    siblings = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
+    try:
+        place, files = wanted, _start(wanted, head)
+        while files is None:
+            place = next(sibling for sibling in siblings if not os.path.lexists(sibling))
+            files = _start(place, head)
+    except (OSError, ValueError) as error:
+        why = f"got {str(wanted)!r} ({getattr(error, 'strerror', error)})"
+        raise UsageError(f"chart must be a folder that can be made or written to, {why}.") from None
+    return place, files
+
+
+def whereabouts(path: Path, files: Mapping[str, FileIO]) -> Path | None:
+    """Return the folder that open files are in now, None if they were deleted.
+
+    Where the system does not tell, a folder that was renamed keeps its old name.
+    """
+    states = {name: os.fstat(file.fileno()) for name, file in files.items()}
+    try:
+        if all(os.path.samestat(os.lstat(path / name), state) for name, state in states.items()):
+            return path
+    except OSError:
+        pass  # not there any more
+    if not all(state.st_nlink for state in states.values()):
+        return None
+    try:
+        found = Path(os.readlink(f"/proc/self/fd/{files[EVENTS].fileno()}"))
+    except OSError:
+        return path
+    return found.parent if found.name == EVENTS else None
+
+
+def _start(place: Path, head: bytes) -> dict[str, FileIO] | None:
+    """Make the folder and its files, all or nothing; None if a file of a chart is there."""
+    files = {}
+    with ExitStack() as undo:
+        for missing in reversed([each for each in (place, *place.parents) if not each.exists()]):
+            missing.mkdir(exist_ok=True)
+            undo.callback(_undo, missing.rmdir)
+        if os.path.lexists(place / HEAD):
+            return None
+        for name in STREAMS:
+            try:  # of two processes that start at once, one gets the folder, the other a sibling
+                files[name] = undo.enter_context(create(place / name))
+            except FileExistsError:
+                return None
+            undo.callback(_undo, (place / name).unlink)
+        write(place / HEAD, head)  # last: who sees it sees a whole chart
+        undo.pop_all()
+    return files
+
+
+def _undo(action: Callable[[], None]) -> None:
+    with suppress(OSError):  # another process may have put something there meanwhile
+        action()

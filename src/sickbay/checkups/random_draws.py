@@ -1,0 +1,100 @@
+"""What a model draws at random while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from sickbay.isolated_random import generators
+from sickbay.model_copies import tensors_in
+from sickbay.probe.hooks import Handles
+
+NORMAL = ("randn", "randn_like", "normal", "normal_")
+FROM_LEARNT = {"normal", "bernoulli", "multinomial", "poisson", "binomial", "gumbel_softmax"}
+FROM_LEARNT |= {"_standard_gamma", "_sample_dirichlet"}
+SUMS = ("add", "add_", "__add__", "__radd__", "__iadd__", "sub")
+JOINS = ("cat", "stack")
+RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+ORDERS = ("argsort", "sort", "topk")
+
+
+class Draws(TorchFunctionMode):
+    """Notes the random operations, and the layers that they are in.
+
+    Sampling is no noise: values drawn from what is learnt or scaled by it, as in a variational
+    model, from which outputs are made, as in a generator, or by which an order is chosen.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self._inside, self._hooks = [""], Handles()
+        self._pure: dict[int, tuple[Tensor, tuple[str, str]]] = {}  # kept, so that no id comes back
+        self.noise: dict[tuple[str, str], None] = {}  # layer and operation
+        self.sampled = False
+        for name, module in model.named_modules():
+            self._hooks.add(module.register_forward_pre_hook(self._entering(name)))
+            self._hooks.add(module.register_forward_hook(self._leaving))
+
+    def __exit__(self, *error: Any) -> None:
+        self._hooks.remove()
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
+        given = tensors_in([args, kwargs])
+        learnt = any(each.requires_grad for each in given)
+        states = [each.get_state() for each in generators()]
+        result = func(*args, **kwargs)
+        drawn = not all(map(torch.equal, states, [each.get_state() for each in generators()]))
+        if drawn:
+            self._draw(name, learnt, result)
+        else:
+            self._follow(name, learnt, given, result)
+        return result
+
+    def put_out(self, raw: Any) -> None:
+        """Take what the model has put out: with noise that is handed out, all of it is meant."""
+        for each in tensors_in(raw):
+            if id(each) in self._pure and self._pure[id(each)][1][1] in NORMAL:
+                self.sampled = True
+                self.noise.clear()
+
+    def _draw(self, name: str, learnt: bool, result: Any) -> None:
+        if learnt and name in FROM_LEARNT:
+            self.sampled = True
+            return
+        source = (self._inside[-1], name)
+        self.noise[source] = None
+        if isinstance(result, Tensor) and not result.requires_grad:
+            self._pure[id(result)] = result, source
+
+    def _follow(self, name: str, learnt: bool, given: list[Tensor], result: Any) -> None:
+        pure = [each for each in given if id(each) in self._pure]
+        if not pure or name == "__get__":
+            return
+        source = self._pure[id(pure[0])][1]
+        if name in RECURRENT and pure[0] is not given[0]:
+            return  # a random first state
+        adds = name in SUMS or name in JOINS
+        if name in ORDERS or (learnt and not adds and source[1] in NORMAL):
+            self._resolve(pure[0])
+        elif name in SUMS and len(given) == 1:
+            return  # noise around a number, that only scales
+        elif isinstance(result, Tensor) and (
+            name in JOINS or all(not each.ndim or id(each) in self._pure for each in given)
+        ):
+            self._pure[id(result)] = result, source
+
+    def _resolve(self, tensor: Tensor) -> None:
+        self.sampled = True
+        self.noise.pop(self._pure[id(tensor)][1], None)
+
+    def _entering(self, name: str) -> Callable[..., None]:
+        return lambda *_: self._inside.append(name)
+
+    def _leaving(self, *_: Any) -> None:
+        self._inside.pop()

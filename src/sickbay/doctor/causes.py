@@ -1,0 +1,120 @@
+"""Which problems stand at the moment: each is said once, by its cause, and once when it is gone."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.probe.guard import Guard
+from sickbay.problems import Problem
+from sickbay.problems.base import Source
+from sickbay.vitals import KINDS
+
+# Judgements without it before a problem counts as gone, doubled each time it was said.
+PATIENCE = 10
+# Steps for which a problem that is gone still explains what follows: the damage outlasts it.
+AFTERMATH = 200
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one judgement has brought."""
+
+    new: list[Finding] = field(default_factory=list)  # to be said
+    # With their cause, which was said before.
+    explained: list[tuple[Finding, str]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+
+class Ward:
+    """Asks the problems, and remembers which of them stand.
+
+    A problem is asked when something it reads is new. What another problem explains, now or lately,
+    is no finding of its own: it is named among the consequences of that one. The order of the
+    problems is that of their priority.
+    """
+
+    def __init__(self, problems: Sequence[Problem], guard: Guard) -> None:
+        self.problems = {problem.name(): problem for problem in problems}
+        self._guard = guard
+        self._absent: dict[str, int] = {}  # standing problems, and how long they were not seen
+        self._said: Counter[str] = Counter()  # how often each was a finding
+        self._until: dict[str, int] = {}  # the last step at which each explains others
+        self._explained: set[str] = set()  # standing problems that another one explains
+        self._seen: dict[Source, int] = {}  # the step, or epoch, of what was judged last
+
+    @property
+    def standing(self) -> list[str]:
+        """The names of the problems that stand and are explained by no other, by priority."""
+        return [name for name in self.problems if name in self._absent.keys() - self._explained]
+
+    def judge(self, history: History) -> Verdict:
+        """Ask the problems."""
+        fresh = self._fresh(history)
+        found: dict[str, Finding] = {}
+        gone: list[str] = []
+        for name, problem in self.problems.items():
+            if fresh.isdisjoint(problem.reads):
+                continue
+            finding = self._guard.run(f"problem {name}", problem.check, history)
+            if finding is not None:
+                found[name] = finding
+            elif name in self._absent:
+                gone += self._note_absence(name)
+        for name, finding in found.items():
+            lasts = self.problems[name].lasts(finding)
+            self._until[name] = history.step + (AFTERMATH if lasts else 0)
+        new = {name: finding for name, finding in found.items() if name not in self._absent}
+        self._absent.update(dict.fromkeys(found, 0))
+        return self._by_cause(new, gone, history.step) if new or gone else Verdict()
+
+    def _fresh(self, history: History) -> set[Source]:
+        """Return what has come in since the last time."""
+        now: dict[Source, int] = {"step": history.step, "epoch": history.epoch}
+        for kind in KINDS:
+            if (table := history.table(kind)) is not None:
+                now[kind] = table.step
+        fresh = {source for source, place in now.items() if self._seen.get(source) != place}
+        self._seen = now
+        return fresh
+
+    def _note_absence(self, name: str) -> list[str]:
+        """Count a judgement without a standing problem; return its name if it is gone now."""
+        self._absent[name] += 1
+        if self._absent[name] < PATIENCE * 2 ** max(self._said[name] - 1, 0):
+            return []
+        del self._absent[name]
+        if name in self._explained:
+            self._explained.remove(name)
+            return []
+        return [name]
+
+    def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
+        """Sort new findings into those to be said, with what they explain, and the others."""
+        lately = [name for name in self._said if step <= self._until[name]]
+        causes = {name: self._cause(name, list(new), lately) for name in new}
+        own = [name for name, cause in causes.items() if cause == name]
+        self._explained |= new.keys() - set(own)
+        self._said.update(own)
+        verdict = Verdict(gone=gone)
+        for name, finding in new.items():
+            cause = causes[name]
+            if cause == name:
+                consequences = tuple(n for n in new if n != name and causes[n] == name)
+                verdict.new.append(replace(finding, consequences=consequences))
+            elif cause not in new:
+                verdict.explained.append((finding, cause))
+        return verdict
+
+    def _cause(self, name: str, new: Sequence[str], lately: Sequence[str]) -> str:
+        """Return what explains a problem: one said before, else a new one of higher priority."""
+        while True:
+            said = (cause for cause in lately if name in self.problems[cause].explains)
+            before = new[: new.index(name)]
+            now = (cause for cause in before if name in self.problems[cause].explains)
+            if (cause := next(said, None)) is not None:
+                return cause
+            if (cause := next(now, None)) is None:
+                return name
+            name = cause

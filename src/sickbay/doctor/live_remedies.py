@@ -1,0 +1,120 @@
+"""Which remedy a running loop is given, and how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+from torch.optim import SGD, Optimizer
+
+from sickbay.doctor.snapshots import Keeper, rates
+from sickbay.doctor.step_hooks import Dosing
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.probe.guard import Guard
+from sickbay.recipe import Recipe
+from sickbay.remedies import Remedy, RollBack
+from sickbay.remedies.choices import CHOICES
+from sickbay.remedies.odds import ranked
+
+APART = 50  # steps between two treatments of the same problem
+MOST = 5  # treatments of the same problem in a run
+FLOOR = 0.01  # of the learning rate at the start: it is not made lower than that
+LIVE = ("clip_norm", "clip_value", "train_mode", "rollbacks")  # of a recipe, beside the rate
+
+
+class Dispensary:
+    """Chooses among the remedies that a running loop can take, within bounds."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Sequence[Optimizer],
+        history: History,
+        guard: Guard,
+        dosing: Dosing,
+        keeper: Keeper,
+    ) -> None:
+        self._model, self._optimizers, self._history = model, optimizers, history
+        self._guard, self._dosing, self._keeper = guard, dosing, keeper
+        self._start = max(rates(optimizers[0]), default=0.0)
+        self._counts: Counter[str] = Counter()  # treatments, by problem
+        self._last: dict[str, int] = {}  # the step of the last one, by problem
+        self._rollbacks = 0
+
+    def choose(self, finding: Finding, lasting: bool = False) -> tuple[Remedy, Recipe] | None:
+        """Return the best remedy for a finding with what it makes of the loop, or None.
+
+        Args:
+            finding: What to treat.
+            lasting: Whether the weights have suffered, which smaller steps do not mend.
+        """
+        problem = finding.problem
+        if not self._may_treat(problem):
+            return None
+        remedies = ranked(problem, [each for each in CHOICES.get(problem, ()) if is_live(each)])
+        if lasting:
+            remedies.sort(key=lambda each: not isinstance(each, RollBack))
+        if problem == "non_finite":  # bad batches are skipped anyway, and clipping mends no NaN
+            remedies = [each for each in remedies if isinstance(each, RollBack)]
+        now = self.recipe()
+        for remedy in remedies:
+            part = f"remedy {remedy.name()}"
+            new = self._guard.run(part, remedy.prescribe, finding, now)
+            if new is not None and self._is_bearable(now, new):
+                return remedy, new
+        return None
+
+    def given(self, finding: Finding, remedy: str) -> None:
+        """Count a treatment."""
+        self._counts[finding.problem] += 1
+        self._last[finding.problem] = self._history.step
+        self._rollbacks += remedy == RollBack.name()
+
+    def recipe(self) -> Recipe:
+        """Return how the loop trains now, as far as a live remedy asks."""
+        live = next(each for each in self._optimizers if each not in self._dosing.left_alone)
+        groups = [
+            {"params": group["params"], "lr": float(group.get("lr", 0.0))}
+            for group in live.param_groups
+        ]
+        return Recipe(
+            self._model,
+            _no_loss,
+            StandIn(groups),
+            clip_norm=self._dosing.clip_norm,
+            clip_value=self._dosing.clip_value,
+            skip_bad_batches=True,
+            train_mode=self._model.training,
+            rollbacks=RollBack().most if self._keeper.healthy is None else self._rollbacks,
+            setup=self._history.setup,
+        )
+
+    def _may_treat(self, problem: str) -> bool:
+        alone = len(self._dosing.left_alone) == len(self._optimizers)
+        apart = self._history.step - self._last.get(problem, -APART) >= APART
+        return not alone and apart and self._counts[problem] < MOST
+
+    def _is_bearable(self, now: Recipe, new: Recipe) -> bool:
+        """Tell whether a change is one, and leaves enough of the learning rate."""
+        if new.lr == now.lr:
+            return any(getattr(new, name) != getattr(now, name) for name in LIVE)
+        return self._dosing.factor * new.lr >= FLOOR * max(now.lr, self._start)
+
+
+class StandIn(SGD):
+    """An optimizer for a recipe: a remedy makes a new one, and not every kind can be made so.
+
+    Torch changes the class of an optimizer that is made; SGD itself is the user's.
+    """
+
+
+def is_live(remedy: Remedy) -> bool:
+    """Tell whether a running loop may take a remedy."""
+    return remedy.safety == "live"
+
+
+def _no_loss(*_: Any) -> Tensor:
+    raise NotImplementedError("a loop that is treated has a loss of its own")

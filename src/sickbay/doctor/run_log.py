@@ -1,0 +1,174 @@
+"""What the doctor says and writes down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from sickbay.chart import ChartWriter
+from sickbay.doctor.causes import Verdict
+from sickbay.findings import Event, EventKind, Finding
+from sickbay.history import History
+from sickbay.printable import in_short
+from sickbay.probe.distributed import is_first
+from sickbay.probe.guard import Guard
+from sickbay.problems import Problem
+from sickbay.reports import terminal
+from sickbay.vitals import Setup, Vitals
+
+OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[Finding], object]
+
+WAITING = (
+    "every reading waits for the device: reading without waiting needs Triton, and the whole model "
+    "on CUDA devices."
+)
+UNHEARD = (
+    "no layer's output could be read at this step: the model was not called, or is in eval mode, "
+    "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."
+)
+SCRIPTED = (
+    "modules made by torch.jit.script take no hooks: their gradients and weights are read, their "
+    "outputs are not."
+)
+
+
+class Record:
+    """Keeps findings and events, tells the user, and writes the chart if there is one."""
+
+    def __init__(
+        self,
+        history: History,
+        problems: Mapping[str, Problem],
+        on_finding: OnFinding,
+        chart: str | os.PathLike[str] | None,
+    ) -> None:
+        self.findings: list[Finding] = []
+        self.events: list[Event] = []
+        self.to_raise: list[Finding] = []
+        self.guard = Guard(self.trouble)
+        self.plan: Callable[[Finding, str], bool] | None = None  # tells whether it is treated
+        self._history, self._problems, self._on_finding = history, problems, on_finding
+        self._said: set[str] = set()
+        self._chart = None if chart is None else ChartWriter(chart, history.setup, self.notice)
+        self.path = None if self._chart is None else self._chart.path  # the folder of the chart
+        if chart is not None and self.path != Path(chart).absolute():
+            self.notice(f"{chart} holds a run already; this one is recorded in {self.path}.")
+
+    @property
+    def treats(self) -> bool:
+        """Whether findings are treated."""
+        return self._on_finding == "treat"
+
+    def vitals(self, vitals: Vitals) -> None:
+        """Write down a reading."""
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.append, vitals)
+
+    def end_epoch(self, metrics: Mapping[str, float]) -> None:
+        """Write down that an epoch is over."""
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.end_epoch, self._history.epoch, metrics)
+
+    def setup(self, setup: Setup) -> None:
+        """Write down what the run is made of."""
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.setup, setup)
+
+    def verdict(self, verdict: Verdict, standing: Sequence[str]) -> None:
+        """Keep what a judgement has brought; `standing` are the problems there are now."""
+        for finding in verdict.new:
+            self.finding(finding)
+        for finding, cause in verdict.explained:
+            self.consequence(finding, cause)
+        for name in verdict.gone:
+            self.event("gone", f"{name} is gone")
+        if verdict.new and len(standing) > 1:
+            self.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
+
+    def finding(self, finding: Finding) -> None:
+        """Keep a finding and do with it what the user has asked for."""
+        self.findings.append(finding)
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.finding, finding)
+        self._add(Event(kind="finding", step=finding.step, epoch=finding.epoch, text=str(finding)))
+        treated = self._planned(finding)
+        if self._on_finding == "stop":
+            self.to_raise.append(finding)
+        else:
+            self._announce(finding, treated)
+
+    def taken(self) -> list[Finding]:
+        """Return what is to be raised, once."""
+        findings, self.to_raise = self.to_raise, []
+        return findings
+
+    def consequence(self, finding: Finding, cause: str) -> None:
+        """Keep a problem that an earlier finding explains, and mention it."""
+        text = f"{finding}  (a consequence of {cause.replace('_', ' ')})"
+        self._add(Event(kind="consequence", step=finding.step, epoch=finding.epoch, text=text))
+        self._planned(finding, cause)
+        if self._on_finding in ("advise", "treat"):
+            self._speak(terminal.say, text)
+
+    def treatment(self, text: str, say: bool = True) -> None:
+        """Keep that something was done to the loop, and say it."""
+        self.event("treatment", text)
+        if say:
+            step = max(self._history.step, 0)
+            self._speak(terminal.treated, f"step {step}  {text}")
+
+    def event(self, kind: EventKind, text: str) -> None:
+        """Keep something that has happened."""
+        step = max(self._history.step, 0)
+        self._add(Event(kind=kind, step=step, epoch=self._history.epoch, text=text))
+
+    def notice(self, text: str) -> None:
+        """Say something about the watching itself, once."""
+        if text not in self._said:
+            self._said.add(text)
+            self.event("notice", text)
+            if self._on_finding != "silent":
+                self._speak(terminal.say, text)
+
+    def trouble(self, part: str, error: Exception) -> None:
+        """Report that a part of ours has failed and is switched off. Called by the guard."""
+        text = f"{part} failed and is switched off ({in_short(error)})."
+        self.event("trouble", text)
+        self._speak(terminal.say, text)
+
+    def close(self) -> None:
+        """Finish the chart; what comes later is not written to it."""
+        if self._chart is not None:
+            self.guard.run("end of the chart", self._chart.close)
+            self._chart = None
+
+    def _planned(self, finding: Finding, cause: str = "") -> bool:
+        """Ask for treatment, where there is any; tell whether there will be."""
+        plan = self.plan
+        return plan is not None and bool(self.guard.run("treatment", plan, finding, cause))
+
+    def _announce(self, finding: Finding, treated: bool) -> None:
+        if callable(self._on_finding):
+            self.guard.run("on_finding", self._on_finding, finding)
+        elif self._on_finding in ("advise", "treat"):
+            self._speak(self._show, finding, treated)
+
+    def _show(self, finding: Finding, treated: bool) -> None:
+        terminal.show(finding, "" if treated else self._advice(finding.problem))
+
+    def _speak(self, say: Callable[..., None], *what: object) -> None:
+        """Print something; of several processes only the first does, since all see the same."""
+        self.guard.run("voice", lambda: say(*what) if is_first() else None)
+
+    def _advice(self, problem: str) -> str:
+        """Return what to try: the remedy with the best odds, as words and code; else in general."""
+        from sickbay.remedies.advice import advised  # here, so that only who is sick waits for it
+
+        return "\n".join(advised(problem)) or self._problems[problem].advice
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.event, event)

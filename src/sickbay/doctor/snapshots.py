@@ -1,0 +1,178 @@
+"""The weights of a healthy moment, kept so that a run can go back to them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from math import ceil
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from sickbay.history import History
+from sickbay.probe.finite import all_finite
+
+FIRST, EVERY = 20, 100  # steps before the first snapshot, and between two of them
+CHEAP = 0.01  # seconds: a snapshot that takes less is taken as often as that, whatever the loop
+MOST = 1000  # steps between two others at the most
+SHARE = 0.25  # of the budget is for these
+LEVEL = 30  # losses that tell what is usual
+
+
+class Snapshot:
+    """A copy of weights, buffers and the state of optimizers, on the same device.
+
+    Attributes:
+        step: The step it was taken after.
+        rates: The learning rates at that time, by optimizer and group.
+    """
+
+    def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], step: int) -> None:
+        self.step = step
+        self.rates = {each: rates(each) for each in optimizers}
+        self._model = model
+        self._tensors = [(each, each.detach().clone()) for each in tensors(model)]
+        self._states = {each: copied(each.state) for each in optimizers}
+
+    @property
+    def fits(self) -> bool:
+        """Whether the model is still made of the same tensors."""
+        now = list(tensors(self._model))
+        return len(now) == len(self._tensors) and all(
+            new is old and new.shape == kept.shape
+            for new, (old, kept) in zip(now, self._tensors, strict=True)
+        )
+
+    def restore(self) -> None:
+        """Write everything back into the same tensors, so that whoever holds one is not misled.
+
+        Learning rates and other settings stay: they are the loop's, or its schedule's.
+        """
+        with torch.no_grad():
+            for tensor, kept in self._tensors:
+                tensor.copy_(kept)
+            for optimizer, state in self._states.items():
+                written(state, optimizer.state)
+
+
+class Keeper:
+    """Keeps the snapshot of the last healthy moment: one, and a second until it has proved itself.
+
+    Attributes:
+        replaced: What the last roll back has replaced; kept until the next snapshot.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Sequence[Optimizer],
+        history: History,
+        budget: float = 1.0,
+    ) -> None:
+        self.replaced: Snapshot | None = None
+        self._model, self._optimizers, self._history = model, optimizers, history
+        self._kept: Snapshot | None = None
+        # The weights after a step first show in the loss of the next one.
+        self._unproved: Snapshot | None = None
+        self._next = FIRST
+        self._calm = True
+        self._allowance = SHARE * budget
+        self._last = perf_counter(), history.step  # time and step of the last snapshot
+
+    @property
+    def may_pass(self) -> int:
+        """How many steps may pass before the next look."""
+        if self._unproved is not None:
+            return 0
+        return max(self._next - 1 - self._history.step, 0) if self._calm else EVERY
+
+    @property
+    def healthy(self) -> Snapshot | None:
+        """What the run can go back to."""
+        return self._kept if self._kept is not None and self._kept.fits else None
+
+    def look(self, calm: bool) -> None:
+        """Take a snapshot if it is time to; `calm` tells that nothing is wrong."""
+        self._calm = calm
+        losses, step = self._history.recent("loss", LEVEL), self._history.step
+        if self._unproved is not None:
+            if step == self._unproved.step:
+                return  # at the end of an epoch
+            if calm and (not losses or losses[-1] <= max(losses[:-1], default=losses[-1])):
+                self._kept, self.replaced = self._unproved, None
+            self._unproved = None
+        elif calm and step >= self._next and (not losses or losses[-1] <= median(losses)):
+            start = perf_counter()
+            if all_finite(tensors(self._model)):
+                self._unproved = Snapshot(self._model, self._optimizers, step)
+            self._next = step + self._pause(start, perf_counter() - start)
+
+    def go_back(self, snapshot: Snapshot) -> Snapshot:
+        """Bring the weights of a snapshot back; return one of what they have replaced."""
+        step = self._history.step
+        self.replaced, self._unproved = Snapshot(self._model, self._optimizers, step), None
+        snapshot.restore()
+        self._next = step + EVERY
+        return self.replaced
+
+    def _pause(self, now: float, price: float) -> int:
+        """Return how many steps pass before the next snapshot, given what this one has cost."""
+        (before, first), self._last = self._last, (now, self._history.step)
+        usual = (now - before) / max(self._history.step - first, 1)
+        return apart(price, usual * self._allowance)
+
+    def close(self) -> None:
+        """Let go of everything that is kept."""
+        self._kept = self._unproved = self.replaced = None
+
+
+def apart(price: float, allowance: float) -> int:
+    """Return how many steps lie between two snapshots, given what a step may spend on them.
+
+    >>> apart(0.05, 0.001), apart(0.3, 0.001), apart(60.0, 0.001)
+    (100, 300, 1000)
+    """
+    if price < CHEAP:
+        return EVERY
+    return min(max(EVERY, ceil(price / max(allowance, 1e-12))), MOST)
+
+
+def tensors(model: nn.Module) -> Iterator[Tensor]:
+    """Yield weights and buffers; not by `state_dict`, which may call hooks of the user."""
+    yield from model.parameters()
+    yield from model.buffers()
+
+
+def rates(optimizer: Optimizer) -> list[float]:
+    """Return the learning rate of every group, 0 for one that has none."""
+    return [float(group.get("lr", 0.0)) for group in optimizer.param_groups]
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of what an optimizer keeps."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, dict):
+        return {name: copied(each) for name, each in value.items()}
+    return copy.deepcopy(value)
+
+
+def written(kept: Any, now: Any) -> Any:
+    """Return what was kept: the tensors and dicts that are there now, with the old values in them.
+
+    >>> now = {"step": 3, "new": 1}
+    >>> written({"step": 2}, now) is now, now
+    (True, {'step': 2})
+    """
+    if isinstance(kept, Tensor) and isinstance(now, Tensor) and kept.shape == now.shape:
+        return now.copy_(kept)
+    if isinstance(kept, dict) and isinstance(now, dict):
+        for name in now.keys() - kept.keys():
+            del now[name]
+        now.update({name: written(value, now.get(name)) for name, value in kept.items()})
+        return now
+    return copied(kept)

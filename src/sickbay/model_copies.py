@@ -1,0 +1,191 @@
+"""The model on the table: copies of it that can be run, and the proof that a changed one works."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.lazy import LazyModuleMixin
+
+from sickbay.errors import Declined, UsageError
+from sickbay.printable import said
+from sickbay.probe.locate_nan import random_states_kept
+
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def copy_of(model: nn.Module) -> nn.Module:
+    """Return a deep copy to be changed, or decline."""
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    for name, module in model.named_modules():
+        where = f"{name!r}" if name else "The model"
+        if hasattr(module, "_orig_mod"):
+            raise Declined(f"{where} is compiled; give the module that was compiled.")
+        if isinstance(module, torch.jit.ScriptModule):
+            raise Declined(f"{where} is scripted; its code cannot be looked into.")
+        if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():  # type: ignore[misc]
+            raise Declined(f"{where} is lazy and has no weights yet; run the model once.")
+        if isinstance(module, nn.TransformerDecoderLayer) and "activation" in module._modules:
+            raise Declined(f"{where} has a module as activation, which torch does not copy.")
+    try:
+        copied = copy.deepcopy(model)
+    except Exception as error:
+        raise Declined(f"The model cannot be copied: {said(error)}") from error
+    _without_hooks(copied, _is_ours)
+    return copied
+
+
+def bare(model: nn.Module) -> nn.Module:
+    """Return a copy without hooks, for looking: the user's own must not see these passes."""
+    copied = copy.deepcopy(model)
+    _without_hooks(copied, lambda hook: not _makes_weights(hook))
+    return copied
+
+
+def inputs_of(example: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the example anew, since a model may write into what it gets."""
+    if not isinstance(example, tuple):
+        got = type(example).__name__
+        raise UsageError(f"example must be a tuple of the model's arguments, got {got}.")
+    try:
+        return tuple(_anew(each) for each in example)
+    except Exception as error:  # it may hold anything
+        raise Declined(f"The example cannot be copied: {said(error)}") from error
+
+
+def run(model: nn.Module, example: tuple[Any, ...], *, training: bool, grad: bool = False) -> Any:
+    """Return what a bare copy of the model makes of the example.
+
+    The random states are put back, so that all these passes start from the same ones.
+    """
+    model, inputs = bare(model).train(training), inputs_of(example)
+    with random_states_kept(model), torch.set_grad_enabled(grad):
+        return model(*inputs)
+
+
+def attempt(model: nn.Module, example: tuple[Any, ...], *, training: bool) -> list[Tensor] | None:
+    """Return the tensors the model puts out, None if it fails."""
+    try:
+        return tensors_in(run(model, example, training=training))
+    except Exception:
+        return None
+
+
+def same_results(one: nn.Module, other: nn.Module, example: tuple[Any, ...]) -> bool:
+    """Tell whether two models make the same of the example, in training and in evaluation."""
+    for training in (False, True):
+        wanted, got = (attempt(each, example, training=training) for each in (one, other))
+        if wanted is None or got is None:
+            if wanted is not got:
+                return False
+        elif len(wanted) != len(got) or not all(map(_close, wanted, got)):
+            return False
+    return True
+
+
+def checked(
+    changed: nn.Module,
+    model: nn.Module,
+    example: tuple[Any, ...],
+    alike: Callable[[Any, Any], bool] | None = None,
+) -> nn.Module:
+    """Return the changed model if it runs, puts out the same shapes and can be trained."""
+    before = examined(model, example)
+    try:
+        after = run(changed, example, training=False)
+    except Exception as error:
+        raise Declined(f"The changed model cannot be run on the example: {said(error)}") from error
+    if not (alike or (lambda a, b: shape_of(a) == shape_of(b)))(before, after):
+        raise Declined(
+            f"The changed model puts out {shape_of(after)} in place of {shape_of(before)}."
+        )
+    # With one sample, a model with batch norms of its own cannot be run in training anyway.
+    training = attempt(model, example, training=True) is not None
+    try:
+        _backward(run(changed, example, training=training, grad=True))
+    except Exception as error:
+        raise Declined(f"The changed model cannot be trained: {said(error)}") from error
+    return changed
+
+
+def examined(model: nn.Module, example: tuple[Any, ...]) -> Any:
+    """Return what the model puts out for the example, or decline if it cannot be called so."""
+    inputs_of(example)
+    try:
+        return run(model, example, training=False)
+    except Exception as error:
+        raise Declined(f"The model cannot be run on the example: {said(error)}") from error
+
+
+def shape_of(output: Any) -> Any:
+    """Return the shapes in an output, in its own structure.
+
+    >>> shape_of({"a": torch.ones(2), "b": [torch.ones(1, 3), None]})
+    {'a': (2,), 'b': [(1, 3), None]}
+    """
+    if isinstance(output, Tensor):
+        return tuple(output.shape)
+    if isinstance(output, dict):
+        return {key: shape_of(value) for key, value in output.items()}
+    if isinstance(output, tuple | list):
+        return [shape_of(each) for each in output]
+    return output if output is None or isinstance(output, str | int) else type(output).__name__
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """Return all tensors in a nested value."""
+    if isinstance(value, Tensor):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value
+    if isinstance(value, dict | tuple | list):
+        return [tensor for each in items for tensor in tensors_in(each)]
+    return []
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape or not one.is_floating_point():
+        return torch.equal(one, other)
+    finite = one[one.isfinite()]
+    # Sums on a GPU come in no fixed order.
+    slack = 1e-5 * finite.abs().max().item() if finite.numel() else 0.0
+    return torch.allclose(one, other, rtol=1e-4, atol=slack, equal_nan=True)
+
+
+def _backward(output: Any) -> None:
+    ends = [each for each in tensors_in(output) if each.requires_grad]
+    if ends:
+        torch.stack([each.abs().float().sum() for each in ends]).sum().backward()  # type: ignore[no-untyped-call]
+
+
+def _anew(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, dict):
+        return {key: _anew(each) for key, each in value.items()}
+    if isinstance(value, list) or type(value) is tuple:
+        return type(value)(_anew(each) for each in value)
+    return copy.deepcopy(value)
+
+
+def _without_hooks(model: nn.Module, unwanted: Callable[[Any], bool]) -> None:
+    for module in model.modules():
+        for kind in HOOKS:
+            hooks: OrderedDict[int, Any] = getattr(module, kind)
+            for key in [key for key, hook in hooks.items() if unwanted(hook)]:
+                del hooks[key]
+
+
+def _is_ours(hook: Any) -> bool:
+    """Tell whether this is what is left of a hook of a doctor: see `vitals.hooks.Hook`."""
+    return isinstance(getattr(hook, "__self__", None), nullcontext)
+
+
+def _makes_weights(hook: Any) -> bool:
+    """Tell whether a hook belongs to the model: torch's weight norm computes the weight in one."""
+    return type(hook).__module__.startswith("torch.nn.utils.")

@@ -1,0 +1,67 @@
+"""Leaving our hooks out of whatever is copied or pickled.
+
+While anybody watches, `nn.Module` has a `__getstate__` of ours. It returns what the one before it
+returns, without our hooks: so `torch.save` writes the file that it writes without us.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import suppress
+from typing import Any
+from weakref import WeakSet
+
+from torch import nn
+
+from sickbay.probe.hooks import Hook
+
+HOOKS = ("_forward_hooks", "_forward_pre_hooks")
+FLAGS = (
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks_with_kwargs",
+)
+
+_watchers: WeakSet[Any] = WeakSet()  # weak, so that a forgotten one can go
+_before: Any = None  # what was there; None: what Python has itself
+
+
+def keep_clean(watcher: object) -> None:
+    """Keep copies clean as long as `watcher` watches."""
+    global _before
+    _watchers.add(watcher)
+    now = vars(nn.Module).get("__getstate__")
+    if now is not _state:
+        _before = now
+        nn.Module.__getstate__ = _state  # type: ignore[method-assign]
+
+
+def forget(watcher: object) -> None:
+    """Stop that; with the last watcher gone the class is as it was."""
+    _watchers.discard(watcher)
+    if _watchers or vars(nn.Module).get("__getstate__") is not _state:
+        return
+    if _before is None:
+        del nn.Module.__getstate__
+    else:
+        nn.Module.__getstate__ = _before  # type: ignore[method-assign]
+
+
+def _state(self: nn.Module) -> Any:
+    usual = (_before or getattr(object, "__getstate__", vars))(self)  # Python 3.10 has none
+    with suppress(Exception):  # a copy with hooks that do nothing is better than none
+        return _clean(usual)
+    return usual
+
+
+def _clean(usual: Any) -> Any:
+    held, *slots = usual if isinstance(usual, tuple) else (usual,)
+    hooks = [pair for name in HOOKS for pair in held.get(name, {}).items()]
+    ours = {key for key, hook in hooks if isinstance(hook, Hook)}
+    if not ours:
+        return usual
+    clean = dict(held)
+    for name in (*HOOKS, *FLAGS):
+        kept = [pair for pair in held.get(name, {}).items() if pair[0] not in ours]
+        clean[name] = OrderedDict(kept)
+    return (clean, *slots) if slots else clean

@@ -1,0 +1,138 @@
+"""One pass over many tensors: what is known beforehand, and where they lie this time."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sickbay.probe.gpu.chunk_sums_kernel import PARTS
+from sickbay.probe.gpu.merge_kernel import COLUMNS, KEPT, SAMPLE
+from sickbay.probe.gpu.torch_operators import operators
+
+KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
+CHUNK = 32_768  # values a program reads, more if there would be too many chunks
+CHUNKS = 16_384  # the sums of more would take too much memory
+ALIGNED = 16  # bytes: what is aligned so is read by four values at a time
+
+Layout = tuple[tuple[int, ...], tuple[torch.dtype, ...]]  # sizes and kinds
+
+
+class Pass:
+    """Measures tensors of given sizes and kinds on one device; made once, used at every reading."""
+
+    def __init__(self, layout: Layout, device: torch.device) -> None:
+        sizes, dtypes = layout
+        self.device = device
+        self.chunk = max(CHUNK, 1024 * -(-sum(sizes) // (1024 * CHUNKS)))
+        counts = [max(1, -(-size // self.chunk)) for size in sizes]
+        owners = np.repeat(np.arange(len(sizes), dtype=np.int32), counts)
+        begins = np.cumsum([0, *counts], dtype=np.int32)
+        self.sizes = sent(np.array(sizes, np.int64), device)
+        self.kinds = sent(np.array([KINDS[each] for each in dtypes], np.int32), device)
+        self.owners, self.begins = sent(owners, device), sent(begins, device)
+        self.parts = torch.empty(len(owners) * PARTS, device=device)
+        self.one = torch.ones(1, dtype=torch.float64, device=device)
+        self.begin()
+
+    def begin(self) -> None:
+        """Make what is of this pass alone."""
+        count, device = len(self.sizes), self.device
+        self.table = torch.empty(count, COLUMNS, dtype=torch.float64, device=device)
+        self.kept = torch.empty(0, device=device)
+        self.shifts = torch.empty(0, 3, dtype=torch.float64, device=device)
+        self.addresses = Addresses(count, device)
+
+    def again(self) -> Pass:
+        """Return another pass over tensors like these, with the same work space."""
+        other = copy.copy(self)
+        other.begin()
+        return other
+
+    def read(self, tensors: Sequence[Tensor], scale: Tensor | None, keep: bool) -> Tensor:
+        """Return the statistics of tensors of this layout, on the device: valid until the next."""
+        if keep and not len(self.kept):
+            self.kept = torch.empty(len(tensors), KEPT, device=self.device)
+            self.shifts = torch.empty(len(tensors), 3, dtype=torch.float64, device=self.device)
+        with current(self.device):
+            addresses = self.addresses.of(tensors)
+            operators.read(
+                addresses, self.sizes, self.kinds, self.owners, self.begins, self.parts,
+                self.chunk, self.addresses.aligned,
+            )  # fmt: skip
+            operators.merge(
+                addresses, self.sizes, self.kinds, self.begins, self.parts, jitter(self.device),
+                self.one if scale is None else scale, self.kept, self.table, keep,
+            )  # fmt: skip
+        return self.table
+
+    def moved(self, tensors: Sequence[Tensor]) -> Tensor:
+        """Return how far each has moved since it was read and kept: share, square, length."""
+        with current(self.device):
+            operators.moved(
+                self.addresses.of(tensors), self.sizes, self.kinds, jitter(self.device),
+                self.kept, self.shifts,
+            )  # fmt: skip
+        return self.shifts
+
+
+class Addresses:
+    """Where tensors lie, on the device; sent there only when that has changed."""
+
+    def __init__(self, count: int, device: torch.device) -> None:
+        self.aligned = True
+        self._there = torch.zeros(count, dtype=torch.int64, device=device)
+        self._known: list[int] = []
+        self._pages: deque[tuple[Tensor, torch.cuda.Event | None]] = deque()
+
+    def of(self, tensors: Sequence[Tensor]) -> Tensor:
+        """Return the addresses of these."""
+        found = [each.data_ptr() for each in tensors]
+        if found != self._known:
+            self._send(found)
+        return self._there
+
+    def _send(self, found: list[int]) -> None:
+        page, event = self._free_page()
+        page.numpy()[:] = found
+        self._there.copy_(page, non_blocking=True)
+        if event is not None:
+            event.record(torch.cuda.current_stream(self._there.device))
+        self._pages.append((page, event))
+        self._known = found
+        self.aligned = not any(address % ALIGNED for address in found)
+
+    def _free_page(self) -> tuple[Tensor, torch.cuda.Event | None]:
+        """Return the oldest page if its list has arrived, else a new one: nobody waits."""
+        if self._pages and ((event := self._pages[0][1]) is None or event.query()):
+            return self._pages.popleft()
+        pinned = self._there.is_cuda
+        page = torch.zeros(len(self._there), dtype=torch.int64, pin_memory=pinned)
+        return page, torch.cuda.Event() if pinned else None
+
+
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """Make a device the one that kernels are launched on."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def sent(values: NDArray[Any], device: torch.device) -> Tensor:
+    """Return an array as a tensor on a device, without waiting for it."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+@lru_cache(maxsize=16)
+def jitter(device: torch.device) -> Tensor:
+    """Return where in its stratum each value of a sample is taken."""
+    return sent(np.random.default_rng(0).random(SAMPLE).astype(np.float32), device)

@@ -1,0 +1,163 @@
+"""What is made of the sums of chunks: the statistics of each tensor, in double precision."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from sickbay.probe.gpu.chunk_sums_kernel import PARTS_
+from sickbay.probe.gpu.kernel_values import INF, is_number, sample_places, values_at
+
+SAMPLE = 512  # values of a tensor that its quartiles are taken from
+KEPT = 256  # values of a tensor that are kept, to tell how far it moves
+COLUMNS = 18  # statistics of a tensor
+COLUMNS_ = tl.constexpr(COLUMNS)
+SAMPLE_ = tl.constexpr(SAMPLE)
+KEPT_ = tl.constexpr(KEPT)
+SEVERAL = tl.constexpr(128)  # chunks that are merged at a time
+
+
+@triton.jit
+def part(parts, start, end, which: tl.constexpr, without: tl.constexpr):
+    """Return one number of several chunks, `without` where there is no chunk."""
+    chunks = start + tl.arange(0, SEVERAL)
+    return tl.load(parts + chunks * PARTS_ + which, chunks < end, other=without).to(tl.float64)
+
+
+@triton.jit
+def totals(parts, begin, end):
+    """Return how many values a tensor has, their sum, zeros, those not finite, and extremes."""
+    count = tl.zeros([SEVERAL], tl.float64)
+    total = tl.zeros([SEVERAL], tl.float64)
+    zeros = tl.zeros([SEVERAL], tl.float64)
+    lost = tl.zeros([SEVERAL], tl.float64)
+    low = tl.full([SEVERAL], INF, tl.float64)
+    high = tl.full([SEVERAL], -INF, tl.float64)
+    for start in range(begin, end, SEVERAL):
+        n = part(parts, start, end, 0, 0.0)
+        unit = part(parts, start, end, 10, 0.0)
+        count += n
+        total += n * part(parts, start, end, 1, 0.0) + unit * part(parts, start, end, 2, 0.0)
+        zeros += part(parts, start, end, 6, 0.0)
+        lost += part(parts, start, end, 7, 0.0)
+        low = tl.minimum(low, part(parts, start, end, 8, INF))
+        high = tl.maximum(high, part(parts, start, end, 9, -INF))
+    return tl.sum(count), tl.sum(total), tl.sum(zeros), tl.sum(lost), tl.min(low), tl.max(high)
+
+
+@triton.jit
+def moments(parts, begin, end, mean):
+    """Return the sums of the second, third and fourth powers of the distances from the mean."""
+    m2 = tl.zeros([SEVERAL], tl.float64)
+    m3 = tl.zeros([SEVERAL], tl.float64)
+    m4 = tl.zeros([SEVERAL], tl.float64)
+    for start in range(begin, end, SEVERAL):
+        unit = part(parts, start, end, 10, 0.0)
+        d = part(parts, start, end, 1, 0.0) - mean
+        p1 = part(parts, start, end, 2, 0.0) * unit
+        p2 = part(parts, start, end, 3, 0.0) * unit * unit
+        p3 = part(parts, start, end, 4, 0.0) * unit * unit * unit
+        p4 = part(parts, start, end, 5, 0.0) * unit * unit * unit * unit
+        nd = part(parts, start, end, 0, 0.0) * d
+        m2 += p2 + d * (2 * p1 + nd)
+        m3 += p3 + d * (3 * (p2 + d * p1) + d * nd)
+        m4 += p4 + d * (4 * p3 + d * (6 * p2 + d * (4 * p1 + nd)))
+    return tl.sum(m2), tl.sum(m3), tl.sum(m4)
+
+
+@triton.jit
+def ordered_pick(ordered, place):
+    """Return what lies between two neighbours of an ordered sample."""
+    lanes = tl.arange(0, SAMPLE_)
+    below = tl.floor(place).to(tl.int32)
+    left = tl.sum(tl.where(lanes == below, ordered, 0.0)).to(tl.float64)
+    right = tl.sum(tl.where(lanes == below + 1, ordered, 0.0)).to(tl.float64)
+    weight = place - below
+    return tl.where(weight > 0, left + (right - left) * weight, left)
+
+
+@triton.jit
+def quartiles(x, sound):
+    """Return the quartiles of a sample, and its mean size; NaN if there is nothing finite."""
+    there = tl.sum(sound.to(tl.float64))
+    ordered = tl.sort(tl.where(sound, x, INF))
+    ordered = tl.where(tl.arange(0, SAMPLE_) < there, ordered, 0.0)
+    far = tl.maximum(there - 1, 0.0)
+    none = tl.where(there == 0, INF - INF, 0.0)
+    mean_abs = tl.sum(tl.where(sound, tl.abs(x).to(tl.float64), 0.0)) / tl.maximum(there, 1.0)
+    return (
+        none + ordered_pick(ordered, far * 0.25), none + ordered_pick(ordered, far * 0.5),
+        none + ordered_pick(ordered, far * 0.75), none + mean_abs,
+    )  # fmt: skip
+
+
+@triton.jit
+def merge(
+    addresses, sizes, kinds, begins, parts, jitter, scale, kept, table, keep: tl.constexpr
+):  # fmt: skip
+    """Write the statistics of one tensor, made of the sums of its chunks and of a sample."""
+    tensor = tl.program_id(0)
+    begin = tl.load(begins + tensor)
+    end = tl.load(begins + tensor + 1)
+    number, total, zeros, lost, least, most = totals(parts, begin, end)
+    some = tl.maximum(number, 1.0)
+    mean = total / some
+    m2, m3, m4 = moments(parts, begin, end, mean)
+    second = m2 / some
+    varies = (least < most) & (second > 0)
+    second = tl.where(varies, second, 0.0)
+    safe = tl.where(varies, second, 1.0)
+
+    size = tl.load(sizes + tensor)
+    address = tl.load(addresses + tensor)
+    kind = tl.load(kinds + tensor)
+    if keep:
+        row = tl.arange(0, KEPT_)
+        few = values_at(address, kind, sample_places(size, jitter, KEPT_), row < size)
+        tl.store(kept + tensor * KEPT_ + row, few, row < size)
+    within = tl.arange(0, SAMPLE_) < size
+    x = values_at(address, kind, sample_places(size, jitter, SAMPLE_), within)
+    lower, median, upper, mean_abs = quartiles(x, within & is_number(x))
+
+    factor = tl.load(scale).to(tl.float64)
+    none = tl.where(number == 0, INF - INF, 0.0)
+    out = table + tensor * COLUMNS_
+    tl.store(out, number)
+    norm = factor * tl.sqrt(some * (second + mean * mean))
+    tl.store(out + 1, tl.where(number == 0, 0.0, norm))
+    tl.store(out + 2, tl.where(number == 0, INF - INF, factor * tl.maximum(most, -least)))
+    tl.store(out + 3, none + factor * mean)
+    tl.store(out + 4, none + factor * factor * second)
+    tl.store(out + 5, tl.where(number == 0, INF - INF, factor * least))
+    tl.store(out + 6, factor * lower)
+    tl.store(out + 7, factor * median)
+    tl.store(out + 8, factor * upper)
+    tl.store(out + 9, tl.where(number == 0, INF - INF, factor * most))
+    tl.store(out + 10, tl.where(varies, m3 / some / (safe * tl.sqrt(safe)), INF - INF))
+    tl.store(out + 11, tl.where(varies, m4 / some / (safe * safe) - 3, INF - INF))
+    tl.store(out + 12, none + zeros / some)
+    tl.store(out + 13, lost)
+    tl.store(out + 14, INF - INF)
+    tl.store(out + 15, INF - INF)
+    tl.store(out + 16, factor * mean_abs)
+    tl.store(out + 17, INF - INF)
+
+
+@triton.jit
+def moved(addresses, sizes, kinds, jitter, kept, table):
+    """Write how far a tensor has moved since its sample was kept, as a share of its length."""
+    tensor = tl.program_id(0)
+    size = tl.load(sizes + tensor)
+    lanes = tl.arange(0, KEPT_)
+    within = lanes < size
+    address = tl.load(addresses + tensor)
+    x = values_at(address, tl.load(kinds + tensor), sample_places(size, jitter, KEPT_), within)
+    x = x.to(tl.float64)
+    before = tl.load(kept + tensor * KEPT_ + lanes, within, other=0.0).to(tl.float64)
+    away = tl.sum(tl.where(within, (x - before) * (x - before), 0.0))
+    length = tl.sum(tl.where(within, before * before, 0.0))
+    some = tl.where(length > 0, length, 1.0)
+    share = size / tl.maximum(tl.minimum(size, KEPT_), 1).to(tl.float64)
+    tl.store(table + tensor * 3, tl.where(length > 0, tl.sqrt(away / some), INF - INF))
+    tl.store(table + tensor * 3 + 1, away * share)
+    tl.store(table + tensor * 3 + 2, length * share)

@@ -1,0 +1,144 @@
+"""Wrapping a method of torch's while somebody listens, beside whoever else has wrapped it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from threading import RLock, get_ident
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from weakref import ref
+
+from sickbay.probe.guard import Guard
+
+Call: TypeAlias = Callable[..., Any]
+
+
+class Guarded(Protocol):
+    """A listener; its guard runs what it is told."""
+
+    guard: Guard
+
+
+Listener = TypeVar("Listener", bound=Guarded)
+
+
+class Patch(Generic[Listener]):
+    """A method whose calls listeners are told of, one by one.
+
+    That is by `before(listener, instance, args)` and `after(listener, instance, args, value)`, run
+    as a part of ours. `wrapper` takes the method's place and hands its calls to `call`. It has no
+    closure, or a graph that was compiled through it would be compiled anew without it. What
+    somebody else has put in that place is called as before, and stays when this is taken off. What
+    they wrap around it later stays too.
+
+    >>> class Greeter:
+    ...     def greet(self, name):
+    ...         return f"hello {name}"
+    >>> def greet(self, *args, **kwargs):
+    ...     return patch.call(self, args, kwargs)
+    >>> def heard(listener, greeter, args, value):
+    ...     print(args, value)
+    >>> class Ear:
+    ...     guard = Guard(print)
+    >>> patch, ear = Patch(Greeter, "greet", greet, "hearing", after=heard), Ear()
+    >>> patch.listen(ear)
+    >>> greeting = Greeter().greet("you")
+    ('you',) hello you
+    >>> patch.forget(ear)
+    >>> greeting = Greeter().greet("you")
+    """
+
+    def __init__(
+        self,
+        owner: type,
+        name: str,
+        wrapper: Call,
+        part: str,
+        *,
+        after: Call,
+        before: Call | None = None,
+    ) -> None:
+        # Weakly, so that a forgotten one can go. As all here, it is replaced and not changed: other
+        # threads may be in a call.
+        self._listeners: tuple[ref[Listener], ...] = ()
+        self.alone = True  # nobody else has wrapped the method
+        self._owner, self._name, self._wrapper, self._part = owner, name, wrapper, part
+        self._before, self._after = before, after
+        # What the wrapper stands for, once for each place it has in the chain of wrappers; None is
+        # what is inherited.
+        self._inner: tuple[Call | None, ...] = ()
+        self._plain = vars(owner).get(name)  # for whoever has kept the wrapper
+        self._depths: dict[tuple[int, int], int] = {}  # of calls, by thread and instance
+        self._lock = RLock()
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Those that are told."""
+        return [alive for each in self._listeners if (alive := each()) is not None]
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every call; while anybody listens the method is wrapped."""
+        with self._lock:
+            self._set([*self.listeners, listener])
+            now = vars(self._owner).get(self._name)
+            if now is not self._wrapper:
+                self._inner = (*self._inner, now)
+                setattr(self._owner, self._name, self._wrapper)
+            self.alone = self._inner == (None,)
+
+    def forget(self, listener: Listener) -> None:
+        """Stop telling; with the last listener gone the method is as it was.
+
+        Unless somebody has wrapped it since: then the wrapper stays, and only passes on.
+        """
+        with self._lock:
+            self._set(each for each in self.listeners if each is not listener)
+            on = self._inner and vars(self._owner).get(self._name) is self._wrapper
+            if self._listeners or not on:
+                return
+            *rest, inner = self._inner
+            if inner is None:
+                delattr(self._owner, self._name)
+            else:
+                setattr(self._owner, self._name, inner)
+            self._inner = tuple(rest)
+
+    def call(self, instance: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call what the wrapper stands for, and tell of it."""
+        key = get_ident(), id(instance)
+        depth = self._depths.get(key, 0)  # the wrapper may stand below another one that calls it
+        bound = self._bound(instance, depth)
+        self._depths[key] = depth + 1
+        try:
+            if depth or not self._listeners:
+                return bound(*args, **kwargs)
+            fed = (*args, *kwargs.values())
+            if self._before is not None:
+                with suppress(Exception):
+                    self._tell(self._before, instance, fed)
+            value = bound(*args, **kwargs)
+            with suppress(Exception):
+                self._tell(self._after, instance, fed, value)
+            return value
+        finally:
+            if depth:
+                self._depths[key] = depth
+            else:
+                del self._depths[key]
+
+    def _set(self, listeners: Iterable[Listener]) -> None:
+        self._listeners = tuple({id(each): ref(each) for each in listeners}.values())
+
+    def _tell(self, how: Call, *what: Any) -> None:
+        for listener in self.listeners:
+            listener.guard.run(self._part, how, listener, *what)
+
+    def _bound(self, instance: Any, depth: int) -> Call:
+        """Return the method that this call stands for."""
+        chain = self._inner or (self._plain,)
+        inner = chain[max(len(chain) - 1 - depth, 0)]
+        if inner is None:  # by `super`, so that a class beside this one has its turn
+            found: Call = getattr(super(self._owner, instance), self._name)
+            return found
+        bind = getattr(inner, "__get__", None)
+        return inner if bind is None else bind(instance, type(instance))

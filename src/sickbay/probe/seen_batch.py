@@ -1,0 +1,79 @@
+"""What was seen of the batch of one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from sickbay.probe import loss_graph, recover_targets
+from sickbay.probe.locate_nan import excerpt
+from sickbay.probe.meter import Meter
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What one loss has compared, or the first samples of it."""
+
+    outputs: Tensor
+    targets: Tensor
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    loss: str = ""
+    output: str = ""
+    value: Any = None
+
+    @classmethod
+    def of(
+        cls, outputs: Tensor, targets: Tensor, loss: str = "", output: str = "", value: Any = None
+    ) -> Pair:
+        shapes = tuple(outputs.shape), tuple(targets.shape)
+        return cls(excerpt(outputs), excerpt(targets), shapes, loss, output, value)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of the batch of one step."""
+
+    inputs: Tensor | None
+    tokens: bool  # whether inputs are whole numbers in rows
+    output: Tensor | None
+    shape: tuple[int, ...]  # of the whole output
+    activation: str  # that the output comes from
+    gradient: Tensor | None  # of the loss, with respect to the output
+    pairs: list[Pair]
+    loss: Tensor | None
+    traced: loss_graph.Origin
+    direct: bool  # whether the loss was fed the model's own output
+    strays: int
+
+    def on_cpu(self, meter: Meter) -> Seen:
+        """Return it with tensors of the CPU, which may be filled in later."""
+
+        def moved(tensor: Any) -> Any:
+            return tensor if tensor is None or tensor.is_cpu else meter.copy(tensor)
+
+        pairs = [
+            replace(
+                each, outputs=moved(each.outputs), targets=moved(each.targets),
+                value=moved(each.value),
+            )
+            for each in self.pairs
+        ]  # fmt: skip
+        return replace(
+            self,
+            inputs=moved(None if self.inputs is None else excerpt(self.inputs)),
+            output=moved(self.output),
+            gradient=moved(self.gradient),
+            loss=moved(self.loss),
+            pairs=pairs,
+        )
+
+
+def recovered(seen: Seen) -> list[Pair]:
+    """Return the targets worked out from the gradient, if the loss was fed the model's output."""
+    output, gradient, loss, traced = seen.output, seen.gradient, seen.loss, seen.traced
+    if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
+        return []
+    found = recover_targets.targets(traced.loss, loss, output, gradient) if seen.direct else None
+    return [] if found is None else [Pair.of(output, found, traced.loss, traced.output)]

@@ -1,0 +1,139 @@
+"""Whether a model, loss and optimizer can train on some data: tried before anything is trained."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from sickbay.arguments import wrong
+from sickbay.doctor.watch_arguments import check_model, check_optimizers
+from sickbay.errors import UsageError
+from sickbay.isolated_random import undisturbed
+from sickbay.printable import said
+from sickbay.recipe import Loss
+from sickbay.repairs.batch_sources import Rows
+from sickbay.repairs.data import Data
+from sickbay.repairs.loss_names import loss_name
+from sickbay.repairs.scoring import evaluate
+
+FEW = 7  # samples that are tried
+
+
+def check_optimizer(optimizer: object, model: nn.Module) -> None:
+    """Say so if this is not an optimizer of the model."""
+    if not isinstance(optimizer, Optimizer):
+        raise UsageError(
+            f"optimizer must be a torch.optim.Optimizer, got {type(optimizer).__name__}."
+        )
+    if not any(group["params"] for group in optimizer.param_groups):
+        given = f"{type(optimizer).__name__} with none"
+        raise UsageError(f"optimizer must hold parameters of the model, got {given}.")
+    check_optimizers(optimizer, model)
+
+
+def check_loss(loss: object) -> None:
+    """Say so if this is no loss, or only the class of one."""
+    if isinstance(loss, type):
+        raise UsageError(
+            f"loss must be a module or a function of outputs and labels, got the class "
+            f"{loss.__name__}; an object of it is {loss.__name__}()."
+        )
+    if not callable(loss):
+        raise wrong("loss", "a module or a function of outputs and labels", loss)
+
+
+def check_fit(
+    model: nn.Module,
+    data: Data,
+    loss: Loss,
+    optimizer: Optimizer,
+    target: float | None = None,
+) -> None:
+    """Say so if these cannot train at all; what can, however badly, passes. Nothing is changed."""
+    check_model(model)
+    check_optimizer(optimizer, model)
+    check_loss(loss)
+    copied = _copied("model", model, data)
+    tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
+    for name, inputs, targets, known in data.trials(FEW):
+        with undisturbed(copied):
+            outputs = _outputs(name, copied, inputs)
+            _check_classes(loss, outputs, known)
+            _check_loss(tried, outputs, targets)
+        if target is not None and target > 1:
+            few = replace(data, validation=Rows(inputs, targets))
+            _check_reachable(target, evaluate(copied, tried, few))
+
+
+def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
+    try:
+        return copy.deepcopy(module).to(data.device)
+    except Exception as error:
+        given = f"{type(module).__name__}: {said(error)}"
+        raise UsageError(f"{what} must be one that can be copied, got {given}") from error
+
+
+def _outputs(name: str, model: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
+    try:
+        return model(*inputs)
+    except Exception as error:
+        given = f"{type(model).__name__} on {_shapes(inputs)}: {said(error)}"
+        raise UsageError(f"model must take the inputs of {name}, got {given}") from error
+
+
+def _check_classes(loss: Loss, outputs: Any, targets: Tensor) -> None:
+    if loss_name(loss) not in ("cross_entropy", "nll") or targets.is_floating_point():
+        return
+    if not isinstance(outputs, Tensor) or targets.ndim != outputs.ndim - 1 or outputs.ndim < 2:
+        return
+    keywords = loss.keywords if isinstance(loss, partial) else vars(loss)
+    ignored, classes = keywords.get("ignore_index", -100), outputs.shape[1]
+    wrong = targets[(targets != ignored) & ((targets < 0) | (targets >= classes))]
+    if len(wrong):
+        raise UsageError(
+            f"labels must be from 0 to {classes - 1} for a model of {classes} outputs, "
+            f"got {int(wrong[0])}."
+        )
+
+
+def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
+    leaf = isinstance(outputs, Tensor) and outputs.is_floating_point()
+    if leaf and outputs.ndim > 1 and len(outputs) == outputs.shape[1]:  # would fit by accident
+        outputs, targets = (torch.cat([each, each[:1]]) for each in (outputs, targets))
+    try:
+        with torch.enable_grad():
+            outputs = outputs.detach().requires_grad_() if leaf else outputs
+            value = loss(outputs, targets)
+            one = isinstance(value, Tensor) and value.numel() == 1
+            if leaf and one and value.requires_grad:
+                torch.autograd.grad(value, outputs, allow_unused=True)
+    except Exception as error:
+        name = getattr(loss, "__name__", type(loss).__name__)
+        given = f"{name} on outputs {_shapes(outputs)} and labels {_shapes(targets)}"
+        raise UsageError(f"loss must fit the model and data, got {given}: {said(error)}") from error
+    if not one:
+        kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else value
+        kind = kind if isinstance(kind, str) else f"a {type(value).__name__}"
+        raise UsageError(f"loss must return one number, a tensor, got {kind}.")
+
+
+def _check_reachable(target: float, scores: Mapping[str, float]) -> None:
+    if "val_accuracy" in scores or "val_score" in scores:
+        what = "an accuracy" if "val_accuracy" in scores else "a share of variance"
+        hint = f"; for {target:g} % give {target / 100:g}" if target <= 100 else ""
+        raise UsageError(f"target must be at most 1, as {what} is, got {target:g}{hint}.")
+
+
+def _shapes(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(_shapes(each) for each in value)
+    if isinstance(value, Tensor):
+        return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
+    return type(value).__name__

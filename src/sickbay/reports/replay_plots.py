@@ -1,0 +1,95 @@
+"""Drawings of what would have become of a search, where matplotlib is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sickbay.errors import UsageError
+from sickbay.printable import one_line
+from sickbay.safe_files import unwritable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sickbay.tuning.board import Tally
+    from sickbay.tuning.calibration import Calibration
+    from sickbay.tuning.replay import Replay
+
+SAVED, LOST = "#4c72b0", "#c44e52"
+
+
+def check_plot(path: Path) -> None:
+    """Say so if nothing can be drawn there."""
+    if find_spec("matplotlib") is None:
+        raise UsageError("--plot needs the package matplotlib: pip install matplotlib")
+    from matplotlib.figure import Figure
+
+    kinds = Figure().canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in kinds:
+        possible = ", ".join(sorted(kinds))
+        raise UsageError(f"--plot must end in one of {possible}, got {str(path)!r}.")
+
+
+def plot_replays(replays: Sequence[Replay], path: Path) -> None:
+    """Draw the time that each indicator would have saved, and write the good trials it loses."""
+    from matplotlib.figure import Figure
+
+    height = 1.2 + sum(0.35 * len(each.alone) + 1.4 for each in replays)
+    figure = Figure(figsize=(7.5, height), layout="constrained")
+    places = figure.subplots(len(replays), squeeze=False)[:, 0]
+    for axes, replay in zip(places, replays, strict=True):
+        _bars(axes, replay)
+    save(figure, path)
+
+
+def plot_calibration(calibration: Calibration, path: Path) -> None:
+    """Draw time saved against good trials lost: settings that were tried, before and after."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    axes = figure.subplots()
+    axes.scatter(*_points(calibration.tried), s=8, color="0.75", label="settings tried")
+    marks = (
+        ("the profile as it is", [calibration.before], "s", LOST),
+        ("left out, one part each", [fold.after for fold in calibration.folds], "o", "#8fb0dd"),
+        ("all, each left out once", [calibration.held_out], "D", SAVED),
+        ("calibrated on all", [calibration.after], "^", "#55a868"),
+    )
+    for label, tallies, mark, colour in marks:
+        axes.scatter(*_points(tallies), s=60, marker=mark, color=colour, label=label, zorder=3)
+    axes.set(xlabel="lost of the best 10 % of the trials (%)", ylabel="time saved (%)")
+    axes.set(xlim=(-2, None), ylim=(0, 100), title="Time saved, and good trials lost")
+    axes.legend(loc="lower right")
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a drawing, or say that it cannot be written."""
+    try:
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _bars(axes: Axes, replay: Replay) -> None:
+    search, rows = replay.search, [*replay.alone, replay.together]
+    shares = [100 * each.saved for each in rows]
+    colours = [LOST if each.lost_of_ten else SAVED for each in rows]
+    axes.barh([each.name for each in rows], shares, color=colours)
+    axes.invert_yaxis()
+    for place, each in enumerate(rows):
+        lost = f"{each.lost_of_ten} of the best 10 lost"
+        text = f" {len(each.ended)} of {len(search.trials)} ended, {lost}"
+        axes.text(shares[place], place, text, va="center", fontsize=8)
+    axes.set_title(one_line(search.name), parse_math=False)
+    axes.set(xlabel="time saved (%)", xlim=(0, 150), xticks=range(0, 101, 20))
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _points(tallies: Sequence[Tally]) -> tuple[list[float], list[float]]:
+    lost = [100 * each.lost_of_tenth / max(1, each.tenth) for each in tallies]
+    return lost, [100 * each.saved for each in tallies]

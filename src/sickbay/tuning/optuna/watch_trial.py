@@ -1,0 +1,136 @@
+"""The way in: a trial of Optuna and what is given with it are checked, and a doctor made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import optuna
+from optuna.study import StudyDirection
+from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial
+from torch import nn
+from torch.optim import Optimizer
+
+from sickbay.arguments import whole
+from sickbay.doctor.governor import Every
+from sickbay.doctor.watch_model import Chart
+from sickbay.errors import UsageError
+from sickbay.problems import Problem
+from sickbay.problems.profiles import choose
+from sickbay.tuning.optuna.doctor import Learns, OptunaDoctor
+from sickbay.tuning.optuna.study_notes import TrialNotes
+from sickbay.tuning.search_arguments import check_learns, check_metric, is_maximized
+from sickbay.tuning.trial_setup import admit_trial, pass_over
+
+OPPOSITE = {True: "loss", False: "accuracy"}  # what hardly anybody wants to be so
+
+
+def watch(
+    trial: BaseTrial,
+    model: nn.Module,
+    optimizer: Optimizer | Sequence[Optimizer] | None = None,
+    *,
+    epochs: int,
+    profile: str = "tuning",
+    problems: Sequence[str | Problem] | None = None,
+    metric: str = "val_accuracy",
+    direction: str | None = None,
+    learns: Learns = "last",
+    penalty: float | None = None,
+    chart: Chart = None,
+    every: Every = "auto",
+    budget: float = 0.01,
+    activations: bool = True,
+) -> OptunaDoctor:
+    """Watch a trial of Optuna, and end it when something is wrong with it.
+
+    Args:
+        trial: The trial. One that is tried again outside of a study (`FrozenTrial`, `FixedTrial`)
+            is watched, but not ended.
+        model: The model, as in `sickbay.watch`.
+        optimizer: Its optimizer, or several.
+        epochs: How many epochs are planned.
+        profile: The list of problems that end a trial: "tuning", or as published, "bttackler".
+        problems: Problems that end a trial instead: names, or objects with thresholds of your own.
+        metric: The name under which `epoch` is given the value that the study is about.
+        direction: "maximize" or "minimize". Read from the study, unless it has several objectives.
+        learns: What the sampler learns from a trial that something is wrong with: "last" (it is
+            pruned, with the last value that was reported), "constraint" (it is complete but not
+            feasible; needs Optuna 5), "penalty" (it is complete with a bad value).
+        penalty: That value; without one it is the worst of the study so far.
+        chart: A folder in which to record trials, each in a folder of its own.
+        every: How often statistics are read, as in `sickbay.watch`.
+        budget: The fraction of the loop's time that watching may take.
+        activations: Whether to read the outputs of layers.
+
+    Returns:
+        The doctor. Its `step` and `epoch` raise `optuna.TrialPruned` where the trial is to be
+        pruned. Otherwise, if the trial has ended, `done` becomes true.
+
+    Raises:
+        UsageError: If something given cannot be used; nothing has been changed then.
+    """
+    epochs = whole("epochs", epochs, least=1)
+    check_metric(metric)
+    check_learns(learns, penalty)
+    maximize = check_trial(trial, direction, learns)
+    chosen = choose(profile, problems)
+    notes = TrialNotes(trial) if isinstance(trial, Trial) else None
+    if notes is not None:
+        notes.check()
+    admitted = admit_trial(
+        model,
+        optimizer,
+        chosen,
+        name=trial.number,
+        metric=metric,
+        maximize=maximize,
+        chart=chart,
+        on_finding="advise" if notes is None else pass_over,
+        params=dict(trial.params),
+        every=every,
+        budget=budget,
+        epochs=epochs,
+        activations=activations,
+    )
+    record = admitted[-1]
+    if notes is not None:
+        judged = profile if problems is None else "own"
+        notes.begin(profile=judged, metric=metric, epochs=epochs)
+        if record.path is not None:
+            notes.attribute("sickbay:chart", str(record.path))
+    if OPPOSITE.get(maximize, "") in metric:
+        done = "maximizes" if maximize else "minimizes"
+        record.notice(f"the study {done} {metric}; see `direction` of create_study.")
+    return OptunaDoctor(admitted, metric, maximize, notes, learns, penalty)
+
+
+def check_trial(trial: BaseTrial, direction: str | None, learns: Learns) -> bool:
+    """Return whether the metric is to be maximised, or say what is wrong with the trial."""
+    if not isinstance(trial, Trial | FrozenTrial | FixedTrial):
+        raise UsageError(f"trial must be a trial of Optuna, got {type(trial).__name__}.")
+    given = None if direction is None else is_maximized(direction)
+    if learns == "constraint" and not hasattr(trial, "set_constraint"):
+        raise UsageError(
+            f"learns='constraint' needs Optuna 5 or newer, got {optuna.__version__}; "
+            "'last' and 'penalty' are possible."
+        )
+    if not isinstance(trial, Trial):
+        if given is None:
+            what = f"a {type(trial).__name__}, which belongs to no study"
+            raise UsageError(f"direction must be 'maximize' or 'minimize' with {what}, got None.")
+        return given
+    several = len(trial.study.directions) > 1
+    if several and learns == "penalty":
+        possible = "'last' or 'constraint' in a study of several objectives"
+        raise UsageError(f"learns must be {possible}, got 'penalty'.")
+    if several and given is None:
+        possible = "'maximize' or 'minimize' in a study of several objectives"
+        raise UsageError(f"direction must be {possible}, got None.")
+    if several:
+        return bool(given)
+    own = trial.study.direction
+    maximize = own == StudyDirection.MAXIMIZE
+    if given not in (None, maximize):
+        possible = f"that of the study, {own.name.lower()!r}, as the metric is reported to it"
+        raise UsageError(f"direction must be {possible}, got {direction!r}.")
+    return maximize

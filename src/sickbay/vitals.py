@@ -1,0 +1,156 @@
+"""One reading of a run: plain numbers, so everything above it works without torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sickbay.json_dataclasses import revived
+
+Kind = Literal["gradient", "raw_gradient", "weight", "activation", "batch"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Numbers: TypeAlias = NDArray[np.float64]
+
+STATISTICS = {
+    "count": "elements measured",
+    "norm": "l2 norm",
+    "absmax": "largest absolute value",
+    "mean": "mean",
+    "variance": "population variance",
+    "minimum": "smallest value",
+    "lower_quartile": "25 % quantile",
+    "median": "50 % quantile",
+    "upper_quartile": "75 % quantile",
+    "maximum": "largest value",
+    "skewness": "third standardised moment",
+    "kurtosis": "fourth standardised moment, minus 3",
+    "zeros": "share of exact zeros",
+    "nonfinite": "count of NaN and Inf; the other statistics leave them out",
+    "dead_units": "activations: share of units that were zero for the whole batch",
+    "update_ratio": "weights: norm of the last update over the norm of the weight",
+    "mean_abs": "mean absolute value",
+    "lasting_dead": "activations: share of units that were zero in the last 3 readings",
+}
+COLUMN = {name: index for index, name in enumerate(STATISTICS)}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Statistics of many tensors at one step, a row each, in forward order.
+
+    Rows are named by parameter (`encoder.0.weight`) for gradients and weights, by module
+    (`encoder.0`) for activations, and `input`, `output`, `target` for the batch. What was not
+    measured is NaN.
+    """
+
+    kind: Kind
+    step: int
+    names: tuple[str, ...]
+    values: Numbers
+
+    @classmethod
+    def of(cls, kind: Kind, step: int, rows: Mapping[str, Mapping[str, float]]) -> "Table":
+        """Make a table from plain numbers.
+
+        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2.0}, "b.weight": {"norm": 1.0}})
+        >>> table.column("norm").tolist(), table.layers
+        ([2.0, 1.0], ('a', 'b'))
+        """
+        values = np.full((len(rows), len(STATISTICS)), np.nan)
+        for index, row in enumerate(rows.values()):
+            for statistic, value in row.items():
+                values[index, COLUMN[statistic]] = value
+        return cls(kind, step, tuple(rows), values)
+
+    def column(self, statistic: str) -> Numbers:
+        """Return one statistic of every row."""
+        return self.values[:, COLUMN[statistic]]
+
+    def row(self, name: str) -> dict[str, float]:
+        """Return every statistic of one row."""
+        values = self.values[self.names.index(name)].tolist()
+        return dict(zip(STATISTICS, values, strict=True))
+
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether no row holds a NaN or an Inf."""
+        return not (self.column("nonfinite") > 0).any()
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The module each row belongs to, as in `named_modules`."""
+        return tuple(map(self.layer, self.names))
+
+    def layer(self, name: str) -> str:
+        """Return the module that the row called `name` belongs to."""
+        return name if self.kind in ("activation", "batch") else layer_of(name)
+
+
+def layer_of(parameter: str) -> str:
+    """Return the name of the module that a parameter belongs to."""
+    return parameter.rpartition(".")[0]
+
+
+def rms(row: Mapping[str, float]) -> float:
+    """Return the root mean square of what a row was measured on, 0 if that is not known."""
+    count = row.get("count", 0)
+    return float(row["norm"] / count**0.5) if count > 0 else 0.0
+
+
+@dataclass  # not frozen: one is made at every step, and that would triple its cost
+class Vitals:
+    """One reading: the scalars of a step, and the tables that were taken at it."""
+
+    step: int
+    epoch: int = 0
+    time: float = 0.0
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What does not change during a run.
+
+    Attributes:
+        layers: Class name of every module that computes something, by its name, in forward order.
+        shapes: Shape of every trainable parameter, by its name, in forward order.
+        optimizer: Class name of the optimizer, if one is watched.
+        epochs: Planned epochs, if known.
+        unheld: Trainable parameters that no watched optimizer holds.
+        uncalled: Modules with parameters that the forward pass does not call.
+        loss: What the loss is (`cross_entropy`, `bce_logits`, `mse`, ...), "" if not known.
+        output: The activation that feeds it (`linear`, `softmax`, ...), "" if not known.
+        task: What is to be learnt (`binary`, `multiclass`, `multilabel`, `regression`,
+            `next_token`), "" if not known.
+        output_shape: Shape of what is compared with the targets, () if not known.
+        target_shape: Shape of the targets, () if not known.
+        stretched: Whether outputs and targets were stretched to fit each other.
+        bare: Whether the loss is nothing but that, with no weights or other terms around it.
+        strays: Kernels between those of the model that it does not hold, as in a plain list.
+        labels: How many different whole numbers the targets are, 0 if they are not whole.
+    """
+
+    layers: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    optimizer: str = ""
+    epochs: int | None = None
+    unheld: tuple[str, ...] = ()
+    uncalled: tuple[str, ...] = ()
+    loss: str = ""
+    output: str = ""
+    task: str = ""
+    output_shape: tuple[int, ...] = ()
+    target_shape: tuple[int, ...] = ()
+    stretched: bool = False
+    bare: bool = False
+    strays: int = 0
+    labels: int = 0
+
+    @classmethod
+    def of(cls, fields: object) -> "Setup":
+        """Make a setup from JSON, where tuples are lists; a `UsageError` if it cannot be one."""
+        return revived(cls, fields)

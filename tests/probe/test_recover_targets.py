@@ -1,0 +1,70 @@
+"""Targets worked out from the gradient of the outputs."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as f
+
+from sickbay.probe import recover_targets
+
+NUMBERS = torch.randn(32, 3, generator=torch.Generator().manual_seed(0))
+LABELS = torch.arange(32) % 3
+CASES: dict[str, tuple[Callable[..., Tensor], Tensor]] = {
+    "mse": (f.mse_loss, NUMBERS),
+    "bce_logits": (f.binary_cross_entropy_with_logits, (NUMBERS > 0).float()),
+    "cross_entropy": (f.cross_entropy, LABELS),
+    "poisson_nll": (f.poisson_nll_loss, NUMBERS.abs().round()),
+}
+
+
+def graded(loss: str, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    outputs = torch.randn(32, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    compare, targets = CASES[loss]
+    value = compare(outputs, targets)
+    (scale * value).backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    return value.detach(), outputs.detach(), outputs.grad, targets
+
+
+@pytest.mark.parametrize("loss", CASES)
+def test_they_come_out_as_they_went_in(loss: str) -> None:
+    value, outputs, gradient, targets = graded(loss)
+    found = recover_targets.targets(loss, value, outputs, gradient)
+    assert found is not None
+    assert torch.allclose(found.float(), targets.float(), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["mse", "bce_logits", "poisson_nll"])
+def test_a_scaled_loss_is_noticed(loss: str) -> None:
+    value, outputs, gradient, _ = graded(loss, scale=1024.0)
+    assert recover_targets.targets(loss, value, outputs, gradient) is None
+
+
+@pytest.mark.parametrize("loss", CASES)
+def test_a_gradient_of_another_loss_is_noticed(loss: str) -> None:
+    value, outputs, _, _ = graded(loss)
+    assert recover_targets.targets(loss, 3 * value, outputs, torch.zeros_like(outputs)) is None
+
+
+def test_other_losses_are_left_alone() -> None:
+    value, outputs, gradient, _ = graded("mse")
+    assert recover_targets.targets("l1", value, outputs, gradient) is None
+    assert recover_targets.targets("", value, outputs, gradient) is None
+
+
+def test_constant_targets_come_out_constant() -> None:
+    outputs = torch.randn(64, 1, generator=torch.Generator().manual_seed(2)).requires_grad_()
+    value = f.mse_loss(outputs, torch.full((64, 1), 0.3))
+    value.backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    found = recover_targets.targets("mse", value.detach(), outputs.detach(), outputs.grad)
+    assert found is not None
+    assert len(set(found.flatten().tolist())) == 1
+
+
+def test_values_that_are_no_numbers_do_no_harm() -> None:
+    outputs = torch.tensor([[1.0], [torch.nan]])
+    found = recover_targets.targets("mse", torch.tensor(torch.nan), outputs, torch.ones(2, 1))
+    assert found is None

@@ -1,0 +1,50 @@
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from sickbay.errors import UsageError
+from sickbay.findings import Finding
+from sickbay.json_dataclasses import revived
+from sickbay.vitals import Setup
+
+GIVEN: dict[str, Any] = {"problem": "dead", "step": 3, "evidence": {"now": "nan", "was": 2}}
+
+
+def test_what_json_made_of_a_dataclass_is_undone() -> None:
+    finding = revived(Finding, {**GIVEN, "layers": ["a"], "severity": "info", "unheard": {}})
+    assert (finding.layers, finding.severity, finding.consequences) == (("a",), "info", ())
+    assert repr(finding.evidence) == "{'now': nan, 'was': 2.0}"
+    setup = Setup(shapes={"a": (2, 3)}, epochs=None, output_shape=(4,), bare=True)
+    told = {**asdict(setup), "shapes": {"a": [2, 3]}, "output_shape": [4], "target_shape": []}
+    assert Setup.of({**told, "unheld": [], "uncalled": []}) == setup
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"problem": 3}, "problem must be a text, got 3."),
+        ({"step": 3.0}, "step must be a whole number, got 3.0."),
+        ({"step": True}, "step must be a whole number, got True."),
+        ({"step": 10**30}, "step must be a whole number below"),
+        (
+            {"severity": "loud"},
+            "There is no severity 'loud'. Possible: 'critical'",
+        ),
+        ({"layers": "ab"}, "layers must be a list, got 'ab'."),
+        ({"layers": [None]}, "layers must be a text, got None."),
+        ({"evidence": []}, r"evidence must be an object of JSON, got \[\]."),
+        ({"evidence": {"a": "1"}}, "evidence must be a number, got '1'."),
+        ({"evidence": {"a": 10**400}}, "evidence must be a number, got 1000"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        revived(Finding, {**GIVEN, **change})
+
+
+def test_a_field_that_must_be_there() -> None:
+    with pytest.raises(UsageError, match=r"^step is missing\.$"):
+        revived(Finding, {"problem": "dead"})
+    with pytest.raises(UsageError, match="Finding must be an object of JSON, got None"):
+        revived(Finding, None)
