@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import sickbay
-from benchmarks.fuzz import bases, models
+from benchmarks.fuzz import odd_models, sound_files
 from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from sickbay import remedies
@@ -30,14 +30,14 @@ REMEDIES = [
 def history(random: Any) -> History:
     """Return a history of numbers, sound or wild."""
     wild = (0.0, 1.0, -1.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), float("-inf"))
-    made = History(random.choice((bases.SETUP, Setup())))
+    made = History(random.choice((sound_files.SETUP, Setup())))
     for step in range(random.choice((0, 1, 3, 40))):
         numbers = ("loss", "grad_norm", "accuracy", "lr")
         scalars = {name: random.choice((*wild, *[1.0] * 9)) for name in numbers}
         tables: list[Table] = []
         for kind in ("gradient", "raw_gradient", "weight", "activation", "batch"):
             rows = {"activation": ("0", "1"), "batch": ("input", "output", "target")}
-            names = rows.get(kind, bases.NAMES)
+            names = rows.get(kind, sound_files.NAMES)
             columns = ("norm", "count", "mean", "zeros", "nonfinite", "dead_units", "absmax")
             table = {row: {each: random.choice(wild) for each in columns} for row in names}
             if random.random() < 0.5:
@@ -68,17 +68,17 @@ def finding(case: Case) -> sickbay.Finding:
 
 def recipe(case: Case) -> sickbay.Recipe:
     """Return a recipe with an example, of a sound model or an odd one."""
-    odd = models.MODELS[case.random.choice(list(models.MODELS))]
-    model = models.sound() if case.random.random() < 0.6 else odd()
-    x, y = models.batch()
+    odd = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]
+    model = odd_models.sound() if case.random.random() < 0.6 else odd()
+    x, y = odd_models.batch()
     try:
-        optimizer: Any = models.optimizer_of(model)
+        optimizer: Any = odd_models.optimizer_of(model)
     except Exception:  # it does not say what it holds
-        model = models.sound()
-        optimizer = models.optimizer_of(model)
+        model = odd_models.sound()
+        optimizer = odd_models.optimizer_of(model)
     known: dict[str, Any] = {"example": (x,), "targets": y, "inputs": (x.mean(0), x.std(0))}
     given = known if case.random.random() < 0.8 else {}
-    return sickbay.Recipe(model, nn.CrossEntropyLoss(), optimizer, setup=bases.SETUP, **given)
+    return sickbay.Recipe(model, nn.CrossEntropyLoss(), optimizer, setup=sound_files.SETUP, **given)
 
 
 def remedy(case: Case) -> Call:
@@ -107,11 +107,11 @@ def prescribe(case: Case) -> Call:
 
 def regimen(_: Case) -> Call:
     """Make a recipe with odd settings."""
-    model = models.sound()
+    model = odd_models.sound()
     kwargs: dict[str, Any] = {
         "model": model,
         "loss": nn.MSELoss(),
-        "optimizer": models.optimizer_of(model),
+        "optimizer": odd_models.optimizer_of(model),
         "batch_size": 3,
         "epochs": 2,
         "clip_norm": 1.0,

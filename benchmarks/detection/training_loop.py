@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from torch.optim import Optimizer
 
-from benchmarks.detection.blocks import Net
 from benchmarks.detection.case import Watch
 from benchmarks.detection.data import TEST, Data, load
+from benchmarks.detection.losses import OBJECTIVES, Objective
+from benchmarks.detection.model_blocks import Net
 from benchmarks.detection.models import build
-from benchmarks.detection.objectives import OBJECTIVES, Objective
 
 Batch = tuple[Tensor, Tensor]
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {

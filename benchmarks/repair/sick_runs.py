@@ -11,13 +11,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.detection import train as zoo_train
+from benchmarks.detection import training_loop as zoo_train
+from benchmarks.detection.all_runs import cases
 from benchmarks.detection.case import Case
 from benchmarks.detection.data import Data as ZooData
+from benchmarks.detection.losses import OBJECTIVES, Objective, above_zero, best, same
 from benchmarks.detection.models import build
-from benchmarks.detection.objectives import OBJECTIVES, Objective, above_zero, best, same
-from benchmarks.detection.train import Plan, make_optimizer, prepare
-from benchmarks.detection.zoo import cases
+from benchmarks.detection.training_loop import Plan, make_optimizer, prepare
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 

@@ -14,11 +14,11 @@ from rich.console import Console
 from torch import nn
 from torch.optim import Optimizer
 
-from benchmarks.detection import pool
+from benchmarks import worker_pool
 from benchmarks.detection.case import Case, Silent
 from benchmarks.detection.figures import Row, average, share
-from benchmarks.detection.judge import Run
-from benchmarks.detection.record import attend, zoo
+from benchmarks.detection.judge_runs import Run
+from benchmarks.detection.record_runs import attend, zoo
 from benchmarks.detection.report import Sheet, number, percent
 from sickbay.doctor import Doctor, watch
 from sickbay.errors import UsageError
@@ -42,8 +42,8 @@ def every(
     rows: list[Row] = []
     job = partial(measure, given.data, spacings)
     # One worker: two would slow each other down, by how much differs from run to run.
-    for name, result in pool.work(job, chosen, "training", aside, workers=1):
-        if isinstance(result, pool.Failure):
+    for name, result in worker_pool.work(job, chosen, "training", aside, workers=1):
+        if isinstance(result, worker_pool.Failure):
             out.print(f"failed: {name}: {result.why}", markup=False)
         else:
             rows += result

@@ -13,7 +13,7 @@ from random import Random
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - it is a class
 
-from benchmarks.fuzz.damage import Tree, changed, in_bytes
+from benchmarks.fuzz.damage_folder import Tree, changed, in_bytes
 
 FRAME = Struct("<4sIIIII")  # magic, bytes of head and body, their checksums, checksum of these
 OLD_TABLE = Struct("<4s16sqqIIII")  # magic, kind, step, epoch, names, rows, bytes, checksum

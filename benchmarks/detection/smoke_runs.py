@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.detection.case import Case
-from benchmarks.detection.faults import Scaled
-from benchmarks.detection.train import train
+from benchmarks.detection.fault_code import Scaled
+from benchmarks.detection.training_loop import train
 from benchmarks.detection.variant import Settings, plan
 
 SOUND = plan("digits", depth=3, optimizer="sgd", lr=0.1, steps=300, tell=frozenset({"outputs"}))

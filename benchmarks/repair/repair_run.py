@@ -6,8 +6,8 @@ from math import isnan
 from time import perf_counter
 from typing import Any
 
-from benchmarks.detection.judge import ACCEPTED
-from benchmarks.repair.patient import Patient, Ready, ready
+from benchmarks.detection.judge_runs import ACCEPTED
+from benchmarks.repair.sick_runs import Patient, Ready, ready
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import Strategy, repair
 from sickbay.repairs.training import Terms, Training

@@ -35,8 +35,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.faulty import CASES, QUICK, TEXT, Run, Said, Size, train
-from benchmarks.workloads import SEED
+from benchmarks.injection.faulty_runs import CASES, QUICK, TEXT, Run, Said, Size, train
+from benchmarks.overhead.loops import SEED
 from sickbay.problems.profiles import PROFILES
 
 Report = dict[str, Any]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from benchmarks.gpu_loops import Loop, Report, Size, shared, watching
+from benchmarks.overhead.gpu_loops import Loop, Report, Size, shared, watching
 
 
 @contextmanager

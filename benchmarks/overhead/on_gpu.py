@@ -18,8 +18,14 @@ from rich.table import Table
 from torch import Tensor, nn
 
 import sickbay
-from benchmarks.gpu_checks import check_bits, check_growth, check_memory, check_nan, check_waiting
-from benchmarks.gpu_loops import SIZES, Loop, Report, Size, shared, watching
+from benchmarks.overhead.gpu_checks import (
+    check_bits,
+    check_growth,
+    check_memory,
+    check_nan,
+    check_waiting,
+)
+from benchmarks.overhead.gpu_loops import SIZES, Loop, Report, Size, shared, watching
 from sickbay.probe.gpu.memory_pass import Pass
 
 LIMITS = {"every_1": 1.010, "default": 1.005, "all_10": 1.010}  # on GPT-2 small

@@ -9,9 +9,9 @@ from pathlib import Path
 from benchmarks.detection.case import Case
 from benchmarks.detection.data import REAL
 from benchmarks.detection.healthy import HEALTHY
-from benchmarks.detection.runs import RUNS
+from benchmarks.detection.healthy_loops import RUNS
 from benchmarks.detection.sick import SICK
-from benchmarks.detection.train import train
+from benchmarks.detection.training_loop import train
 from benchmarks.detection.variant import Variant, dressed
 
 QUICK = 9  # one variant in so many belongs to the quick benchmark

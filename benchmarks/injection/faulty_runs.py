@@ -17,7 +17,7 @@ from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 import sickbay
-from benchmarks.workloads import GPT, SEED, Batch, even_out
+from benchmarks.overhead.loops import GPT, SEED, Batch, even_out
 from sickbay.doctor.governor import Every
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -26,7 +26,7 @@ from sickbay.probe.gradient_norms import gradient_norms
 from sickbay.problems import Problem
 from sickbay.vitals import Vitals
 
-TEXT = Path(__file__).parent.parent / "examples" / "text.txt"
+TEXT = Path(__file__).parents[2] / "examples" / "text.txt"
 RATE, CLASSES = 1e-3, 10
 TEXTS, IMAGES = 16, 64  # in a batch
 

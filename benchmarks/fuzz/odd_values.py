@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.fuzz import models
+from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.verdict import Mine
 
 DEEP = 3000
@@ -232,4 +232,9 @@ ARRAYS: dict[str, Callable[[], Any]] = {
     "no such device": lambda: "cuda:99",
 }
 
-VALUES: dict[str, Callable[[], Any]] = {**PLAIN, **ARRAYS, **models.MODELS, **models.OPTIMIZERS}
+VALUES: dict[str, Callable[[], Any]] = {
+    **PLAIN,
+    **ARRAYS,
+    **odd_models.MODELS,
+    **odd_models.OPTIMIZERS,
+}

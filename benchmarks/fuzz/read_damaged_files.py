@@ -13,15 +13,19 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import numpy as np
 
 import sickbay
-from benchmarks.fuzz import bases
+from benchmarks.fuzz import sound_files
 from benchmarks.fuzz.case import Case, Run
 from benchmarks.fuzz.commands import command
-from benchmarks.fuzz.damage import Tree, changed, damage, in_bytes, write
-from benchmarks.fuzz.sealed import seal
+from benchmarks.fuzz.damage_folder import Tree, changed, damage, in_bytes, write
+from benchmarks.fuzz.wrong_with_valid_checksums import seal
 from sickbay.chart import Chart
 from sickbay.tuning import pool
 
-CHARTS: tuple[Callable[[], Tree], ...] = (bases.chart, bases.watched, bases.old_chart)
+CHARTS: tuple[Callable[[], Tree], ...] = (
+    sound_files.chart,
+    sound_files.watched,
+    sound_files.old_chart,
+)
 USES: dict[str, Callable[[Chart], object]] = {
     "setup": lambda chart: repr(chart.setup),
     "started": lambda chart: chart.started,
@@ -66,7 +70,7 @@ def hurt(tree: Tree, random: Random) -> list[str]:
 
 def searches(case: Case) -> None:
     """Replay a search in which a chart or a note is damaged."""
-    tree = dict(bases.search())
+    tree = dict(sound_files.search())
     case.note("search", *hurt(tree, case.random))
     write(tree, case.home / "s")
     replay(case, case.home / "s")
@@ -85,7 +89,7 @@ def replay(case: Case, source: Path) -> None:
 
 def pools(case: Case) -> None:
     """Replay a damaged pool, or load it: damaged inside of its archive, or as it lies there."""
-    data = bases.pooled()["pool.zip"]
+    data = sound_files.pooled()["pool.zip"]
     assert isinstance(data, bytes)
     random = case.random
     tree: Tree = {"pool.zip": data}
@@ -164,7 +168,7 @@ def zipped(members: dict[str, bytes], random: Random) -> bytes:
 
 def journals(case: Case) -> None:
     """Replay a damaged journal of Optuna."""
-    tree = dict(bases.journal())
+    tree = dict(sound_files.journal())
     case.note("journal", *damage(tree, case.random))
     write(tree, case.home)
     replay(case, case.home / "study.log")
@@ -173,10 +177,10 @@ def journals(case: Case) -> None:
 def resumed(case: Case) -> None:
     """Take up a repair whose folder is damaged."""
     case.slow_down()
-    tree = dict(bases.repair())
+    tree = dict(sound_files.repair())
     case.note("resume", *damage(tree, case.random))
     write(tree, case.home / "r")
-    bases.fit_in(case.home / "r", resume=True)
+    sound_files.fit_in(case.home / "r", resume=True)
 
 
 def beside(case: Case) -> None:
@@ -184,7 +188,7 @@ def beside(case: Case) -> None:
     tree = dict(case.random.choice(CHARTS)())
     case.note("chart into a damaged folder", *damage(tree, case.random))
     write(tree, case.home / "c")
-    bases.write_chart(case.home / "c")
+    sound_files.write_chart(case.home / "c")
 
 
 KINDS: dict[Run, float] = {

@@ -22,12 +22,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -38,8 +37,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.variants import OWN, PLAIN, RIVALS, Lane, Report, Tick, measure
-from benchmarks.workloads import QUICK, WORKLOADS, Plan
+from benchmarks.overhead.long_run import CHUNK, measure_long, show_long
+from benchmarks.overhead.loops import QUICK, WORKLOADS, Plan
+from benchmarks.overhead.options import arguments
+from benchmarks.overhead.watchers import Report, Tick, measure
 
 METHOD = {
     "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop, a fraction",
@@ -54,70 +55,11 @@ LIMITS = {  # of the own cost
     "default": {"gpt": 0.01, "cnn": 0.01, "mlp": 0.01},
     "every_1": {"gpt": 0.015, "cnn": 0.007, "mlp": 0.2},
 }
-CHUNK = 1000  # steps in a turn of the long run
 IMPORTS = {
     "torch": "import torch",
     "torch_and_sickbay": "import torch, sickbay",
     "torch_and_sickbay_watch": "import torch; from sickbay import watch",
 }
-
-
-def measure_long(steps: int, tick: Tick) -> Report:
-    """Run the mlp with defaults and plain, in turns, and compare the end with the beginning."""
-    workload, memory = WORKLOADS["mlp"], []
-    with ExitStack() as stack:
-        watched, plain = (
-            Lane(name, workload, make)
-            for name, make in (("default", OWN["default"]), ("plain", PLAIN["plain"]))
-        )
-        stack.callback(watched.close)
-        for done in range(0, steps, CHUNK):
-            tick(f"{done:,} of {steps:,} steps")
-            for lane in (watched, plain):
-                lane.run(CHUNK, measured=done > 0)
-            memory.append(resident())
-    if watched.status != "ok":
-        return {"status": watched.status, "steps": steps}
-    pairs = list(zip(watched.costs, plain.costs, strict=True))
-    own = [one.own / base.cpu for one, base in pairs]
-    return {
-        "status": watched.status,
-        "steps": steps,
-        "chunk_steps": CHUNK,
-        "warmup_steps": CHUNK,
-        "own": ends(own),
-        "own_microseconds": ends([1e6 * one.own for one in watched.costs]),
-        "cpu_ratio": ends([one.cpu / base.cpu for one, base in pairs]),
-        "resident_mb": {
-            "after_2000_steps": memory[1],
-            "end": memory[-1],
-            "growth": memory[-1] - memory[1],
-        },
-        "own_of_each_chunk": own,
-        **watched.watcher.facts(),
-    }
-
-
-def ends(values: Sequence[float]) -> dict[str, float]:
-    """Return the first and the last, and the medians of ten at each end, which are less noisy."""
-    return {
-        "first": values[0],
-        "last": values[-1],
-        "first_ten": median(values[:10]),
-        "last_ten": median(values[-10:]),
-    }
-
-
-def resident() -> float:
-    """Return the memory this process holds, in MB (its peak, where that is all there is)."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    except OSError:
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def measure_imports(rounds: int, tick: Tick) -> Report:
@@ -173,20 +115,6 @@ def short(ratio: float) -> str:
     return f"{ratio:.3f}" if ratio < 10 else f"{ratio:.1f}"
 
 
-def show_long(long: Report, console: Console) -> None:
-    if long["status"] != "ok":
-        console.print(escape(long["status"]))
-        return
-    table = Table(title=f"mlp with defaults, {long['steps']:,} steps")
-    for name in ("", "first 1,000", "last 1,000", "first ten of them", "last ten"):
-        table.add_column(name, justify="right")
-    for name, form in (("own", "{:.2%}"), ("own_microseconds", "{:.1f}"), ("cpu_ratio", "{:.3f}")):
-        table.add_row(name.replace("_", " "), *map(form.format, long[name].values()))
-    console.print(table)
-    after, end, _ = long["resident_mb"].values()
-    console.print(f"memory: {after:.1f} MB after 2,000 steps, {end:.1f} MB at the end")
-
-
 @contextmanager
 def progress(total: int) -> Iterator[Tick]:
     """Show a bar on stderr. It moves between blocks only: a thread of its own would be measured."""
@@ -228,55 +156,10 @@ def summary(workloads: Mapping[str, Report]) -> dict[str, dict[str, float]]:
     }
 
 
-def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.overhead",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
-    parser.add_argument("--only", metavar="WORKLOAD", choices=WORKLOADS, help=", ".join(WORKLOADS))
-    parser.add_argument("--variants", metavar="A,B", help=f"some of: {', '.join((*OWN, *RIVALS))}")
-    parser.add_argument("--no-rivals", action="store_true", help="leave the other tools out")
-    parser.add_argument("--long", action="store_true", help="a long run of the mlp, and only that")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: on a GPU")
-    parser.add_argument("--steps", type=int, metavar="N", help="of the long run (100,000)")
-    given = parser.parse_args(args)
-    if given.steps is None:
-        given.steps = 10_000 if given.quick else 100_000
-    elif not given.long:
-        parser.error("--steps needs --long.")
-    check(parser, given)
-    return given
-
-
-def check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """Say what is wrong with the arguments, and find the variants they name."""
-    if given.device == "cuda" and not torch.cuda.is_available():
-        parser.error("--device cuda needs a GPU that torch can use; there is none.")
-    if given.device == "cuda" and (given.only or given.variants or given.no_rivals or given.long):
-        parser.error("--device cuda takes no other options than --quick and --json.")
-    if given.long and (given.only or given.variants or given.no_rivals):
-        parser.error("--long takes no other options than --steps, --quick and --json.")
-    if given.steps < 3 * CHUNK or given.steps % CHUNK:
-        rule = f"a multiple of {CHUNK} from {3 * CHUNK} on"
-        parser.error(f"--steps must be {rule}, got {given.steps}.")
-    file = given.json
-    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
-        parser.error(f"--json must be a file in a folder that exists, got '{file}'.")
-    possible = OWN if given.no_rivals else {**OWN, **RIVALS}
-    chosen = possible if given.variants is None else given.variants.split(",")
-    for name in chosen:
-        if name not in possible and name not in PLAIN:
-            parser.error(f"--variants must be some of {', '.join(possible)}, got {name!r}.")
-    given.makes = {**PLAIN, **{name: possible[name] for name in chosen if name not in PLAIN}}
-
-
 def main(args: Sequence[str] | None = None) -> int:
-    given, console = arguments(args), Console()
+    given, console = arguments(args, __doc__ or ""), Console()
     if given.device == "cuda":
-        return on_gpu(given, console)
+        return measure_gpu(given, console)
     torch.set_num_threads(1)
     try:
         report = measure_all(given)
@@ -292,11 +175,11 @@ def main(args: Sequence[str] | None = None) -> int:
     return 0
 
 
-def on_gpu(given: argparse.Namespace, console: Console) -> int:
-    from benchmarks import overhead_gpu  # it needs Triton
+def measure_gpu(given: argparse.Namespace, console: Console) -> int:
+    from benchmarks.overhead import on_gpu  # it needs Triton
 
-    report = overhead_gpu.measure_all(given.quick, Console(stderr=True))
-    overhead_gpu.show(report, console)
+    report = on_gpu.measure_all(given.quick, Console(stderr=True))
+    on_gpu.show(report, console)
     if given.json is not None:
         write(report, given.json)
     return 0

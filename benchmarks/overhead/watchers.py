@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import sickbay
-from benchmarks.workloads import WORKLOADS, Loop, Plan, Workload
+from benchmarks.overhead.loops import WORKLOADS, Loop, Plan, Workload
 
 
 class Watcher:

@@ -8,8 +8,8 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.detection.report import Sheet
-from benchmarks.repair.patient import PUBLISHED, Patient, Ready, ready
-from benchmarks.repair.treat import NEAR, Record, alone, data_of, number
+from benchmarks.repair.repair_run import NEAR, Record, alone, data_of, number
+from benchmarks.repair.sick_runs import PUBLISHED, Patient, Ready, ready
 from sickbay.errors import Declined
 from sickbay.problems.profiles import PROFILES
 from sickbay.recipe import Recipe

@@ -18,9 +18,9 @@ import torch
 from torch import nn
 
 import sickbay
-from benchmarks.fuzz import models
-from benchmarks.fuzz.damage import Tree
-from benchmarks.fuzz.sealed import OLD_TABLE
+from benchmarks.fuzz import odd_models
+from benchmarks.fuzz.damage_folder import Tree
+from benchmarks.fuzz.wrong_with_valid_checksums import OLD_TABLE
 from sickbay.chart import ChartWriter
 from sickbay.findings import Event, Finding
 from sickbay.tuning import charted_trials, pool
@@ -80,8 +80,8 @@ def watched() -> Tree:
     """Return the chart that a watched loop leaves."""
 
     def train(folder: Path) -> None:
-        model, (x, y) = models.sound(), models.batch()
-        optimizer = models.optimizer_of(model)
+        model, (x, y) = odd_models.sound(), odd_models.batch()
+        optimizer = odd_models.optimizer_of(model)
         with sickbay.watch(
             model, optimizer, every=1, chart=folder / "c", on_finding="silent"
         ) as doctor:
@@ -190,12 +190,12 @@ def journal() -> Tree:
 def fit_in(folder: Path, resume: bool = False) -> None:
     """Train for an epoch, recorded in a folder."""
     torch.manual_seed(0)
-    model = models.sound()
+    model = odd_models.sound()
     sickbay.fit(
         model,
-        models.batch(),
+        odd_models.batch(),
         loss=nn.CrossEntropyLoss(),
-        optimizer=models.optimizer_of(model),
+        optimizer=odd_models.optimizer_of(model),
         epochs=1,
         batch_size=6,
         chart=folder,

@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.detection.case import Watch
 from benchmarks.detection.data import Data, load
-from benchmarks.detection.train import accuracy, batches, clipped
+from benchmarks.detection.training_loop import accuracy, batches, clipped
 
 Run = Callable[[int, Path | None, Watch], float]
 STEPS = 250

@@ -9,8 +9,8 @@ from pathlib import Path
 from torch import nn
 from torch.optim import Optimizer
 
-from benchmarks.detection.judge import Run, Said
-from benchmarks.detection.record import attend, zoo
+from benchmarks.detection.judge_runs import Run, Said
+from benchmarks.detection.record_runs import attend, zoo
 from benchmarks.detection.report import Sheet, instead
 from sickbay.doctor import Doctor, watch
 

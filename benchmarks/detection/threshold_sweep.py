@@ -15,9 +15,9 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.detection import pool
+from benchmarks import worker_pool
 from benchmarks.detection.figures import Row, share
-from benchmarks.detection.judge import Run, accepted
+from benchmarks.detection.judge_runs import Run, accepted
 from benchmarks.detection.report import Sheet, number
 from sickbay.chart import Chart
 from sickbay.doctor.causes import Ward
@@ -130,8 +130,8 @@ def sweep(
     keys = moved(names)
     heard: list[tuple[Run, set[Key], dict[Key, int]]] = []
     told = [run for run in judged if run.counts]
-    for run, result in pool.work(partial(try_all, runs, names), told, "sweeping", aside):
-        if isinstance(result, pool.Failure):
+    for run, result in worker_pool.work(partial(try_all, runs, names), told, "sweeping", aside):
+        if isinstance(result, worker_pool.Failure):
             out.print(f"failed: {run.name}: {result.why}", markup=False)
         else:
             heard.append((run, *result))

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from benchmarks.detection.case import Case, Silent
-from benchmarks.detection.judge import Said, attach
+from benchmarks.detection.judge_runs import Said, attach
 from sickbay.chart.format import from_json, to_json
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
@@ -107,8 +107,8 @@ def attend(case: Case, call: Call) -> tuple[Attended, float]:
 @cache
 def zoo(data: Path | None) -> Mapping[str, Case]:
     """Return every case by its name."""
-    from benchmarks.detection.smoke import smoke
-    from benchmarks.detection.zoo import cases
+    from benchmarks.detection.all_runs import cases
+    from benchmarks.detection.smoke_runs import smoke
 
     return {case.name: case for case in (*cases(data), *smoke())}
 
