@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
 from sickbay.isolated_random import Chance
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
@@ -104,7 +104,7 @@ class Training:
                 try:
                     self._one_epoch(heed)
                 except Exception as error:  # one attempt must not end the others
-                    self._failed, self._error = said(error), error
+                    self._failed, self._error = error_message(error), error
         return self.report()
 
     def each_epoch(self, epochs: int, heed: bool = True) -> Iterator[Report]:

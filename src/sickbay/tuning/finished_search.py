@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, nan
 
-from sickbay.arguments import flag, several, text
+from sickbay.arguments import check_bool, check_list, check_text
 from sickbay.problems.compared import Course
 from sickbay.tuning.recorded_trial import Recorded
 
@@ -38,9 +38,9 @@ class Search:
     maximize: bool
 
     def __post_init__(self) -> None:
-        several("trials", self.trials, Recorded, "recorded trials")
-        text("metric", self.metric)
-        flag("maximize", self.maximize)
+        check_list("trials", self.trials, Recorded, "recorded trials")
+        check_text("metric", self.metric)
+        check_bool("maximize", self.maximize)
 
     @cached_property
     def values(self) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sickbay.arguments import flag, several, text, wrong
+from sickbay.arguments import bad_argument, check_bool, check_list, check_text
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -32,15 +32,18 @@ class Judge:
         self, problems: Sequence[Problem], metric: str, maximize: bool, guard: Guard
     ) -> None:
         if not isinstance(guard, Guard):
-            raise wrong("guard", "a Guard", guard)
-        self._problems, self._guard = several("problems", problems, Problem, "problems"), guard
-        self._metric, self._maximize = text("metric", metric), flag("maximize", maximize)
+            raise bad_argument("guard", "a Guard", guard)
+        self._problems, self._guard = check_list("problems", problems, Problem, "problems"), guard
+        self._metric, self._maximize = (
+            check_text("metric", metric),
+            check_bool("maximize", maximize),
+        )
 
     def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
         if not isinstance(history, History):
-            raise wrong("history", "a sickbay.History", history)
-        others = several("others", others, Course, "courses")
+            raise bad_argument("history", "a sickbay.History", history)
+        others = check_list("others", others, Course, "courses")
         own = Course(history.epochs("loss"), history.epochs(self._metric))
         return self.weigh(history, Comparison(own, others, self._maximize))
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from sickbay.arguments import function, several, wrong
+from sickbay.arguments import bad_argument, check_callable, check_list
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.printable import in_short
+from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.compared import Course
@@ -107,9 +107,9 @@ def replay(
     ([('0', 3, 21.0)], 0.7)
     """
     if not isinstance(search, Search):
-        raise wrong("search", "a Search", search)
-    problems = several("problems", problems, Problem, "problems")
-    function("tick", tick)
+        raise bad_argument("search", "a Search", search)
+    problems = check_list("problems", problems, Problem, "problems")
+    check_callable("tick", tick)
     troubles: dict[str, str] = {}
     names = [problem.name() for problem in problems]
     *alone, together = walk(search, [*([each] for each in problems), problems], tick, troubles)
@@ -196,7 +196,7 @@ class _Panel:
         self._courses.append(self._search.course(self._trial, self._epochs, self._over))
 
     def _note(self, part: str, error: Exception) -> None:
-        text = f"{self._trial.name} ({in_short(error)})"
+        text = f"{self._trial.name} ({error_summary(error)})"
         self._troubles.setdefault(part, text)
 
 

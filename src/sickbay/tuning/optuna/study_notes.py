@@ -10,7 +10,7 @@ from optuna import Trial
 from optuna.trial import FrozenTrial, TrialState
 
 from sickbay.errors import UsageError
-from sickbay.printable import in_short
+from sickbay.printable import error_summary
 from sickbay.problems.compared import Course
 from sickbay.tuning.judge import End
 from sickbay.tuning.trial_json import COURSE, Written, described, plain
@@ -155,7 +155,7 @@ class TrialNotes:
     def _note(self, error: Exception, what: str = UNREACHED) -> None:
         if what not in self._noted:
             self._noted.add(what)
-            self.troubles.append(what.format(error=in_short(error)))
+            self.troubles.append(what.format(error=error_summary(error)))
 
 
 def read(trial: FrozenTrial) -> Course | None:
