@@ -51,9 +51,8 @@ def test_a_bare_exception_is_a_failure_at_its_innermost_line_of_ours() -> None:
     table = Table.of("gradient", 0, {})
     verdict = judge(1, "x", raised(Table.column, table, []), loop=False)
     bare = judge(1, "x", raised(table.names.index, "x"), loop=False)
-    assert bare.happened == "failure"
-    if verdict.happened == "failure":  # nobody has mended it yet
-        assert verdict.place.startswith("readings.py:")
+    assert bare.happened == verdict.happened == "failure"
+    assert verdict.place.startswith("vitals.py:")
 
 
 def test_a_call_that_does_not_fit_the_signature_is_pythons_affair() -> None:
