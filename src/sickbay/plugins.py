@@ -1,0 +1,65 @@
+"""Finds problems, remedies and statements: those in a folder, and those other packages bring."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import isabstract
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import TypeVar
+
+from sickbay.thresholds import Tunable
+
+Kind = TypeVar("Kind", bound=Tunable)
+
+
+def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
+    """Return every concrete class of a kind defined in a package, by its name in snake case.
+
+    A new file in the folder is found by itself; nothing has to be listed.
+    """
+    found: dict[str, type[Kind]] = {}
+    for info in walk_packages(package.__path__, f"{package.__name__}."):
+        module = import_module(info.name)
+        found |= {
+            each.name(): each
+            for each in vars(module).values()
+            if _is_concrete(each, kind) and each.__module__ == info.name
+        }
+    return dict(sorted(found.items()))
+
+
+def classes_from_packages(group: str, kind: type[Kind]) -> dict[str, type[Kind]]:
+    """Return the classes of a kind that installed packages declare as entry points of a group.
+
+    A package that cannot be loaded is skipped with a warning; it must not stop anyone's training.
+    """
+    found: dict[str, type[Kind]] = {}
+    for point in _declared(group):
+        try:
+            each = point.load()
+        except Exception as error:
+            _skip(point, f"{type(error).__name__}: {error}")
+            continue
+        if _is_concrete(each, kind):
+            found[each.name()] = each
+        else:
+            _skip(point, f"it is not a concrete subclass of {kind.__name__}")
+    return found
+
+
+@cache  # asking what is installed takes milliseconds
+def _declared(group: str) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=group))
+
+
+def _skip(point: EntryPoint, why: str) -> None:
+    message = f"sickbay skips {point.value} of the entry points {point.group}: {why}."
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def _is_concrete(each: object, kind: type[Kind]) -> bool:
+    return isinstance(each, type) and issubclass(each, kind) and not isabstract(each)
