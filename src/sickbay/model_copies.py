@@ -13,16 +13,16 @@ from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from sickbay.errors import Declined, UsageError
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.model_arguments import check_module
 from sickbay.printable import error_message
-from sickbay.probe.locate_nan import random_states_kept
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def copy_of(model: nn.Module) -> nn.Module:
     """Return a deep copy to be changed, or decline."""
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    check_module(model)
     for name, module in model.named_modules():
         where = f"{name!r}" if name else "The model"
         if hasattr(module, "_orig_mod"):
@@ -65,7 +65,7 @@ def run(model: nn.Module, example: tuple[Any, ...], *, training: bool, grad: boo
     The random states are put back, so that all these passes start from the same ones.
     """
     model, inputs = bare(model).train(training), inputs_of(example)
-    with random_states_kept(model), torch.set_grad_enabled(grad):
+    with IsolatedRandom(), torch.set_grad_enabled(grad):
         return model(*inputs)
 
 

@@ -21,6 +21,7 @@ from sickbay.arguments import (
 )
 from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
+from sickbay.model_arguments import check_module, check_optimizer
 from sickbay.printable import error_message
 from sickbay.vitals import Setup
 
@@ -104,13 +105,10 @@ class Recipe:
     setup: Setup = field(default_factory=Setup, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, nn.Module):
-            raise UsageError(f"model must be a torch.nn.Module, got {type(self.model).__name__}.")
+        check_module(self.model)
         if not callable(self.loss):
             raise bad_argument("loss", "a module or a function", self.loss)
-        if not isinstance(self.optimizer, Optimizer):
-            given = type(self.optimizer).__name__
-            raise UsageError(f"optimizer must be a torch.optim.Optimizer, got {given}.")
+        check_optimizer(self.optimizer)
         if not any(group["params"] for group in self.optimizer.param_groups):
             given = f"{type(self.optimizer).__name__} with none"
             raise UsageError(f"optimizer must hold parameters, got {given}.")
@@ -154,8 +152,7 @@ class Recipe:
 
     def with_model(self, model: nn.Module, *code: str) -> Recipe:
         """Return it with another model; the optimizer is made anew for that one."""
-        if not isinstance(model, nn.Module):
-            raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+        check_module(model)
         return self.but(*code, model=model, optimizer=moved(self.optimizer, self.model, model))
 
     def with_lr(self, lr: float, *code: str) -> Recipe:

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedParameter
 from torch.utils.data import DataLoader
 
 from sickbay import arguments
@@ -25,7 +24,8 @@ from sickbay.checkups.source_location import written
 from sickbay.checkups.statements import EVERY
 from sickbay.console import Progress, Screen
 from sickbay.errors import UsageError
-from sickbay.isolated_random import Chance, generators_of
+from sickbay.isolated_random import IsolatedRandom, loader_generators
+from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.printable import error_message
 from sickbay.tasks import TASKS, Task
 
@@ -76,18 +76,18 @@ def checkup(
         >>> [result.test for result in report.failed]
         ['output_fits_the_loss']
     """
-    check_model(model)
+    check_model(model, lazy=False)
     check_loss(loss)
-    if optimizer is not None and not isinstance(optimizer, torch.optim.Optimizer):
-        raise bad_argument("optimizer", "a torch.optim.Optimizer or None", optimizer)
+    if optimizer is not None:
+        check_optimizer(optimizer, rule="a torch.optim.Optimizer or None")
     if task is not None:
         arguments.check_choice("task", task, filter(None, TASKS))
     arguments.check_bool("progress", progress)
     seed, chosen = arguments.check_seed(seed), choose(tests)
     dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
-    own = set[torch.Generator]().union(*map(generators_of, loaders))
-    with Chance(seed, *own), as_usual(model):
+    own = set[torch.Generator]().union(*map(loader_generators, loaders))
+    with IsolatedRandom(seed, *own), as_usual(model):
         case = Case(
             model,
             None if batch is None else Batch.of(batch, dtype or torch.float32),
@@ -161,22 +161,6 @@ def check_loss(loss: object) -> None:
         raise UsageError(f"loss must be {possible}, got the class {loss.__name__}: make one of it.")
     if loss is not None and not callable(loss):
         raise bad_argument("loss", possible, loss)
-
-
-def check_model(model: nn.Module) -> None:
-    """Say so if a model cannot be examined at all."""
-    if isinstance(model, type):
-        given = f"the class {model.__name__}: make one of it"
-        raise UsageError(f"model must be a torch.nn.Module, got {given}.")
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
-    for name, each in model.named_parameters():
-        if isinstance(each, UninitializedParameter):
-            raise UsageError(
-                f"model must have its weights, got a lazy {name!r}: run it once first."
-            )
-        if each.is_meta:
-            raise UsageError(f"model must have its weights, got {name!r} on the meta device.")
 
 
 def untested(case: Case) -> tuple[str, ...]:

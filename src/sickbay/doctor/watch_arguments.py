@@ -7,37 +7,17 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import bad_argument, check_int, short_repr
 from sickbay.errors import UsageError
+from sickbay.model_arguments import check_optimizer
 from sickbay.probe.distributed import is_one_of_several
-
-
-def check_model(model: object) -> None:
-    """Say so if this is not a model that can be watched."""
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise UsageError("model must have parameters that require a gradient, got none.")
-    if any(parameter.is_meta for parameter in model.parameters()):
-        raise UsageError("model must have weights, got parameters on the meta device.")
 
 
 def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
     """Return the optimizers as a list, or say what is wrong with them."""
     if optimizer is None:
         return []
-    own = {id(parameter) for parameter in model.parameters()}
-    optimizers: list[Optimizer] = []
-    for each in optimizer if isinstance(optimizer, list | tuple) else [optimizer]:
-        if not isinstance(each, Optimizer):
-            possible = "a torch.optim.Optimizer, a list of them, or None"
-            raise UsageError(f"optimizer must be {possible}, got {type(each).__name__}.")
-        held = {id(parameter) for group in each.param_groups for parameter in group["params"]}
-        if not held & own:
-            raise UsageError(
-                f"optimizer must hold parameters of the model, got {type(each).__name__} with "
-                f"{len(held)} parameters, none of them of the {type(model).__name__}."
-            )
-        optimizers.append(each)
-    return optimizers
+    rule = "a torch.optim.Optimizer, a list of them, or None"
+    listed = optimizer if isinstance(optimizer, list | tuple) else [optimizer]
+    return [check_optimizer(each, model, rule) for each in listed]
 
 
 def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer], model: nn.Module) -> None:

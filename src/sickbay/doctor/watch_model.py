@@ -15,11 +15,11 @@ from sickbay.doctor.governor import Every, Governor
 from sickbay.doctor.run_log import OnFinding, Record
 from sickbay.doctor.watch_arguments import (
     check_epochs,
-    check_model,
     check_on_finding,
     check_optimizers,
 )
 from sickbay.history import History
+from sickbay.model_arguments import check_model
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.vitals import Kind, Setup
@@ -99,7 +99,7 @@ def admit(
     eager: bool = True,
 ) -> Admitted:
     """Check what was given, and return what a doctor is made of."""
-    check_model(model)
+    check_model(model, trainable=True)
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding, optimizers, model)
     epochs, activations = check_epochs(epochs), check_bool("activations", activations)

@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from sickbay.arguments import bad_argument, check_int
+from sickbay.model_arguments import check_optimizer
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,3 @@ def steps_of(at: object) -> tuple[int, ...]:
     if several and not at:
         raise bad_argument("at", "a step or several, counted from 0", at)
     return tuple(check_int("at", each, least=0) for each in (at if several else [at]))  # type: ignore[attr-defined]
-
-
-def check_optimizer(optimizer: object) -> Optimizer:
-    """Return the optimizer, or say that it is none."""
-    if not isinstance(optimizer, Optimizer):
-        raise bad_argument("optimizer", "a torch.optim.Optimizer", optimizer)
-    return optimizer

@@ -13,7 +13,7 @@ from torch.utils.hooks import RemovableHandle
 from sickbay.arguments import check_float
 from sickbay.errors import UsageError
 from sickbay.inject.injection import Injection, ModelHook, When
-from sickbay.inject.places import check_model, check_value, rebuilt, spoilt
+from sickbay.inject.places import check_target, check_value, rebuilt, spoilt
 
 
 def nan_batch(
@@ -67,7 +67,7 @@ class _OnInputs(Injection):
         change: Callable[[list[Tensor]], list[Tensor]],
     ) -> None:
         super().__init__(optimizer, when, once=not when.lasting)
-        check_model(model, optimizer)
+        check_target(model, optimizer)
         self._model, self._change = model, change
 
     def hook(self) -> Iterator[RemovableHandle]:

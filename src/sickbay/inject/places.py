@@ -12,22 +12,14 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import bad_argument, check_choice, check_list, short_repr
 from sickbay.errors import UsageError
-from sickbay.inject.injection import check_optimizer
+from sickbay.model_arguments import check_module, check_optimizer, unwrap_compiled
 
 
-def check_model(model: object, optimizer: object) -> nn.Module:
-    """Return the model without its compiler, or say what is wrong with it or its optimizer."""
-    if not isinstance(model, nn.Module):
-        raise bad_argument("model", "a torch.nn.Module", model)
-    groups = check_optimizer(optimizer).param_groups
-    held = {id(parameter) for group in groups for parameter in group["params"]}
-    if not any(id(parameter) in held for parameter in model.parameters()):
-        kind = type(optimizer).__name__
-        raise UsageError(
-            f"optimizer must hold parameters of the model, got {kind} with none of them."
-        )
-    inner = getattr(model, "_orig_mod", model)
-    return inner if isinstance(inner, nn.Module) else model
+def check_target(model: object, optimizer: object) -> nn.Module:
+    """Return the model without its compiler; raise `UsageError` unless the optimizer is its own."""
+    module = check_module(model)
+    check_optimizer(optimizer, module)
+    return unwrap_compiled(module)
 
 
 def rebuilt(value: list[Any] | tuple[Any, ...], items: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset,
 from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 from sickbay.errors import UsageError
-from sickbay.isolated_random import Chance, generators_of
+from sickbay.isolated_random import IsolatedRandom, loader_generators
 from sickbay.printable import error_message
 from sickbay.repairs import sample_tensors
 
@@ -73,7 +73,7 @@ class Items:
         loader: DataLoader[Any] = DataLoader(
             self.dataset, batch_sampler=wanted, num_workers=self.workers, generator=own
         )
-        return _drawn(loader, Chance(seed))
+        return _drawn(loader, IsolatedRandom(seed))
 
     def part(self, rows: Tensor) -> Items:
         return replace(self, rows=self.rows[rows])
@@ -100,7 +100,7 @@ class Loaded:
             return None
 
     def batches(self, rows: Sequence[Tensor], seed: int) -> Iterator[Any]:  # noqa: ARG002
-        chance = Chance(seed, *generators_of(self.loader))
+        chance = IsolatedRandom(seed, *loader_generators(self.loader))
         return islice(_drawn(self.loader, chance), self.limit)
 
     def first(self) -> Loaded:
@@ -210,7 +210,7 @@ def _is_plain(loader: DataLoader[Any]) -> bool:
     )
 
 
-def _drawn(batches: Iterable[Any], chance: Chance) -> Iterator[Any]:
+def _drawn(batches: Iterable[Any], chance: IsolatedRandom) -> Iterator[Any]:
     """Yield batches, drawing from these random numbers alone."""
     with chance:
         iterator = iter(batches)

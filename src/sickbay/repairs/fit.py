@@ -24,8 +24,8 @@ from sickbay.arguments import (
 )
 from sickbay.console import Console
 from sickbay.devices import device as check_device
-from sickbay.doctor.watch_arguments import check_model
 from sickbay.errors import UsageError
+from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.printable import error_message
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
@@ -39,7 +39,7 @@ from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.own_loop import OwnCrew, Train, check_train
 from sickbay.repairs.picklable import check_sendable
-from sickbay.repairs.preflight import check_fit, check_loss, check_optimizer
+from sickbay.repairs.preflight import check_fit, check_loss
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.training import Terms
@@ -104,7 +104,7 @@ def fit(
     Raises:
         UsageError: If something given cannot be used; nothing has been done then.
     """
-    check_model(model)
+    check_model(model, trainable=True)
     check_loss(loss)
     made = optimizer if isinstance(optimizer, Optimizer) else _made(optimizer, model)
     recipe = Recipe(
@@ -195,7 +195,7 @@ def _check_call(
     workers = check_workers(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
-    check_model(recipe.model)
+    check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
     return workers

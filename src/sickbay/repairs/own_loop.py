@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from sickbay.arguments import short_repr
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
@@ -123,7 +123,7 @@ class OwnLoop(Trainee):
         failed = ""
         example: tuple[Tensor, ...] = ()
         try:
-            with Chance(terms.seed):
+            with IsolatedRandom(terms.seed):
                 self._train(live, attendant)
         except (Diagnosed, Enough):
             pass

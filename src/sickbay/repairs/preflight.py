@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.arguments import bad_argument
-from sickbay.doctor.watch_arguments import check_model, check_optimizers
 from sickbay.errors import UsageError
-from sickbay.isolated_random import undisturbed
+from sickbay.isolated_random import evaluating
+from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.printable import error_message
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
@@ -24,18 +24,6 @@ from sickbay.repairs.loss_names import loss_name
 from sickbay.repairs.scoring import evaluate
 
 FEW = 7  # samples that are tried
-
-
-def check_optimizer(optimizer: object, model: nn.Module) -> None:
-    """Say so if this is not an optimizer of the model."""
-    if not isinstance(optimizer, Optimizer):
-        raise UsageError(
-            f"optimizer must be a torch.optim.Optimizer, got {type(optimizer).__name__}."
-        )
-    if not any(group["params"] for group in optimizer.param_groups):
-        given = f"{type(optimizer).__name__} with none"
-        raise UsageError(f"optimizer must hold parameters of the model, got {given}.")
-    check_optimizers(optimizer, model)
 
 
 def check_loss(loss: object) -> None:
@@ -57,13 +45,13 @@ def check_fit(
     target: float | None = None,
 ) -> None:
     """Say so if these cannot train at all; what can, however badly, passes. Nothing is changed."""
-    check_model(model)
+    check_model(model, trainable=True)
     check_optimizer(optimizer, model)
     check_loss(loss)
     copied = _copied("model", model, data)
     tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
     for name, inputs, targets, known in data.trials(FEW):
-        with undisturbed(copied):
+        with evaluating(copied):
             outputs = _outputs(name, copied, inputs)
             _check_classes(loss, outputs, known)
             _check_loss(tried, outputs, targets)

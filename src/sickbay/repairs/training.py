@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
@@ -84,7 +84,7 @@ class Training:
         self.healthy = self.best  # the weights after the last epoch without a finding
         self._regimen = Regimen(self.live)
         self._doctor: Doctor | None = None
-        self._chance = Chance(terms.seed)
+        self._chance = IsolatedRandom(terms.seed)
         self._lowering = lowering(self.live) if recipe.patience else None
 
     @property
