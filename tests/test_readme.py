@@ -45,7 +45,7 @@ def test_the_table_of_problems_is_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", *map(str, Path("docs").glob("*.md"))]
+    "page", ["README.md", "CONTRIBUTING.md", *map(str, Path("docs").rglob("*.md"))]
 )
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

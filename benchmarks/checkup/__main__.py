@@ -23,8 +23,8 @@ from benchmarks.checkup.plant import HALVES, Plant
 from benchmarks.checkup.run import Record, examine, large
 from benchmarks.checkup.sound_hub import THERE
 from benchmarks.detection.options import check_file, matches
-from benchmarks.detection.pool import WORKERS, Failure, work
 from benchmarks.detection.report import machine, plain
+from benchmarks.worker_pool import WORKERS, Failure, work
 
 WIDE = 150  # columns where there is no terminal to ask
 

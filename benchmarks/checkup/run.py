@@ -19,7 +19,7 @@ from torch.nn.modules import module as hooks
 from benchmarks.checkup import data
 from benchmarks.checkup.catalogue import ALL
 from benchmarks.checkup.plant import Given
-from benchmarks.workloads import Block
+from benchmarks.overhead.loops import Block
 from sickbay.checkups import Report, Result, Statement, checkup, statements
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case

@@ -20,13 +20,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from benchmarks.detection import pool, report
+from benchmarks import worker_pool
+from benchmarks.detection import report
 from benchmarks.detection.case import Case
 from benchmarks.detection.figures import Names, Row, figures, must_hold, profile_names
-from benchmarks.detection.judge import Run, judge_recorded
-from benchmarks.detection.live import compare, live, scored
+from benchmarks.detection.judge_runs import Run, judge_recorded
+from benchmarks.detection.live_doctor import compare, live, scored
 from benchmarks.detection.options import SMOKE, arguments, select
-from benchmarks.detection.record import drafts, plan_of, record, result_of, zoo
+from benchmarks.detection.record_runs import drafts, plan_of, record, result_of, zoo
 from sickbay.errors import UsageError
 
 WIDE = 150  # columns where there is no terminal to ask
@@ -119,7 +120,7 @@ class Bench:
         self.write(runs, [], names)
 
     def sweep(self) -> None:
-        from benchmarks.detection.sweep import moved, sweep
+        from benchmarks.detection.threshold_sweep import moved, sweep
 
         moved(self.given.sweep)  # a wrong name is better said before training than after
         self.zoo = [case for case in self.zoo if not case.seed % 2]
@@ -130,7 +131,7 @@ class Bench:
         self.save({"sweep": rows}, page=f"Made by `{self.command}`.\n\n{sheet.markdown()}")
 
     def every(self) -> None:
-        from benchmarks.detection.every import every
+        from benchmarks.detection.delay_by_interval import every
 
         rows, sheet = every(self.given, self.zoo, self.out, self.aside)
         self.save({"every": rows}, page=f"Made by `{self.command}`.\n\n{sheet.markdown()}")
@@ -160,8 +161,8 @@ class Bench:
         given = self.given
         job = partial(record, given.data, given.runs)
         try:
-            for name, result in pool.work(job, names, "training", self.aside):
-                if isinstance(result, pool.Failure):
+            for name, result in worker_pool.work(job, names, "training", self.aside):
+                if isinstance(result, worker_pool.Failure):
                     self.failures.append(f"{name}: {result.why}")
         finally:
             shutil.rmtree(drafts(given.runs, os.getpid()), ignore_errors=True)
@@ -186,8 +187,8 @@ class Bench:
         self.record(self.zoo)
         runs = {run.name: run for case in self.zoo if (run := self.recorded(case)) is not None}
         job = partial(judge_recorded, self.given.runs)
-        for run, result in pool.work(job, list(runs.values()), "judging", self.aside):
-            if isinstance(result, pool.Failure):
+        for run, result in worker_pool.work(job, list(runs.values()), "judging", self.aside):
+            if isinstance(result, worker_pool.Failure):
                 self.failures.append(f"{run.name}: {result.why}")
                 del runs[run.name]
             else:
@@ -198,8 +199,8 @@ class Bench:
         """Return cases trained with the default doctor."""
         runs = []
         job, names = partial(live, self.given.data), [case.name for case in cases]
-        for name, result in pool.work(job, names, "training live", self.aside):
-            if isinstance(result, pool.Failure):
+        for name, result in worker_pool.work(job, names, "training live", self.aside):
+            if isinstance(result, worker_pool.Failure):
                 self.failures.append(f"{name}: {result.why}")
             else:
                 runs.append(result)

@@ -8,7 +8,7 @@ from math import ceil, nan
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.detection.judge import Run, accepted
+from benchmarks.detection.judge_runs import Run, accepted
 from sickbay.problems.profiles import PROFILES
 
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.detection.faults import Scaled, Unit, WildFeature
+from benchmarks.detection.fault_code import Scaled, Unit, WildFeature
 from benchmarks.detection.variant import PLAIN, SGD, Settings, Variant, plan, well
 
 EVERY = (

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from benchmarks.detection.blocks import (
+from benchmarks.detection.data import Data
+from benchmarks.detection.model_blocks import (
     ACTIVATIONS,
     Divide,
     Functional,
@@ -17,7 +18,6 @@ from benchmarks.detection.blocks import (
     Spare,
     Transformer,
 )
-from benchmarks.detection.data import Data
 
 LECUN = ("selu", "tanh", "sigmoid", "none", "hardtanh", "softplus")  # the rest wants He's
 

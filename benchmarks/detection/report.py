@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.detection.figures import Row, profile_names
-from benchmarks.detection.judge import Run, accepted
+from benchmarks.detection.judge_runs import Run, accepted
 
 HALVES = ("reporting", "calibration")
 PAGE = """# How well problems are found
@@ -23,7 +23,7 @@ Made by `{command}` ({made}), from {runs} runs.
 Every run has at most one fault, put in on purpose. A sick run counts only if it does worse than its
 twin, the same run with the fault repaired. Thresholds were set on the calibration half (even seeds)
 and are reported on the other. A finding is right if its problem, or a consequence that it names, is
-a true name of the fault; `benchmarks/detection/judge.py` lists those.
+a true name of the fault; `benchmarks/detection/judge_runs.py` lists those.
 
 `--list` names every run, `--only NAME --fresh` trains one again and prints all it says,
 `--sweep` draws precision and recall against every threshold, `--every 1,2,5` shows delay and cost

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from benchmarks.detection.blocks import Net
-from benchmarks.detection.train import Plan
+from benchmarks.detection.model_blocks import Net
+from benchmarks.detection.training_loop import Plan
 
 Settings = dict[str, Any]
 SGD: Settings = {"optimizer": "sgd", "lr": 0.02, "momentum": 0.9}

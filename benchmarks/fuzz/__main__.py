@@ -29,7 +29,7 @@ from rich.progress import (
 
 from benchmarks.detection.options import check_file
 from benchmarks.detection.report import machine
-from benchmarks.fuzz import crew, tables
+from benchmarks.fuzz import tables, worker_processes
 from benchmarks.fuzz.limits import cap_memory
 from benchmarks.fuzz.verdict import Verdict
 from benchmarks.fuzz.worker import PARTS, Runner, prepare
@@ -85,7 +85,9 @@ def many(given: argparse.Namespace) -> list[Verdict]:
     with bar:
         task = bar.add_task("inputs", total=given.inputs)
         try:
-            for verdict in crew.run(given.seed, given.inputs, given.only, given.workers):
+            for verdict in worker_processes.run(
+                given.seed, given.inputs, given.only, given.workers
+            ):
                 done.append(verdict)
                 bar.advance(task)
         except KeyboardInterrupt:

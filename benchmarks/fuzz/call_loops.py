@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import sickbay
-from benchmarks.fuzz import models
+from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.verdict import SOURCES, Mine, inside
@@ -37,10 +37,10 @@ def options(case: Case) -> dict[str, Any]:
 
 
 def watch(case: Case) -> Call:
-    model = models.MODELS[case.random.choice(list(models.MODELS))]()
-    model = models.sound() if case.random.random() < 0.5 else model
+    model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
+    model = odd_models.sound() if case.random.random() < 0.5 else model
     try:
-        optimizer: Any = models.optimizer_of(model)
+        optimizer: Any = odd_models.optimizer_of(model)
     except Exception:  # one that does not say what it holds
         optimizer = None
     kwargs = {"model": model, "optimizer": optimizer, **options(case)}
@@ -50,7 +50,7 @@ def watch(case: Case) -> Call:
 def live(case: Case, model: nn.Module, optimizer: Optimizer | None, doctor: Doctor) -> None:
     """Train with a doctor, without mercy: nothing of ours may be raised."""
     try:
-        x, y = models.batch(8)
+        x, y = odd_models.batch(8)
         for step in range(3):
             told(case, doctor.step, learn(model, optimizer, x, y if step else None))
         told(case, doctor.epoch, val_loss=1.0)
@@ -94,15 +94,15 @@ def theirs(error: BaseException) -> bool:
 
 
 def in_loop(case: Case) -> tuple[Doctor, nn.Module, Optimizer]:
-    model = models.sound()
-    optimizer = models.optimizer_of(model)
+    model = odd_models.sound()
+    optimizer = odd_models.optimizer_of(model)
     given = {**options(case), "on_finding": case.random.choice(("silent", "advise", "treat"))}
     return sickbay.watch(model, optimizer, **given), model, optimizer
 
 
 def step(case: Case) -> Call:
     doctor, model, optimizer = in_loop(case)
-    x, y = models.batch(8)
+    x, y = odd_models.batch(8)
     for _ in range(case.random.choice((0, 1, 4))):
         doctor.step(learn(model, optimizer, x, y))
     loss = learn(model, optimizer, x, y)
@@ -115,7 +115,7 @@ def step(case: Case) -> Call:
 
 def epoch(case: Case) -> Call:
     doctor, model, optimizer = in_loop(case)
-    x, y = models.batch(8)
+    x, y = odd_models.batch(8)
     doctor.step(learn(model, optimizer, x, y))
     kwargs = {"val_loss": 1.0, "val_accuracy": torch.tensor(0.5), "val[/red]": 2}
     on = partial(live_on, case, doctor, model, optimizer)
@@ -134,8 +134,8 @@ def faulty(name: str) -> Make:
     """Return what puts a fault into a loop."""
 
     def make(_: Case) -> Call:
-        model = models.sound()
-        optimizer = models.optimizer_of(model)
+        model = odd_models.sound()
+        optimizer = odd_models.optimizer_of(model)
         kwargs: dict[str, Any] = {"model": model, "optimizer": optimizer, "at": 1}
         if name in ("scale_gradients", "scale_inputs", "raise_learning_rate"):
             kwargs["factor"] = 2.0
@@ -148,13 +148,13 @@ def faulty(name: str) -> Make:
         if name == "raise_learning_rate":
             del kwargs["model"]
         if name == "shuffle_labels":
-            kwargs = {"batches": [models.batch(4)] * 3, "at": 1, "seed": 0}
+            kwargs = {"batches": [odd_models.batch(4)] * 3, "at": 1, "seed": 0}
 
         def use(made: Any) -> None:
             if name == "shuffle_labels":
                 list(made)
                 return
-            x, y = models.batch(8)
+            x, y = odd_models.batch(8)
             with made:
                 for _ in range(3):
                     learn(model, optimizer, x, y)
@@ -170,11 +170,11 @@ def parse(case: Case) -> Call:
     text = case.random.choice((*FAULTS, *WORDS))
 
     def use(made: inject.Fault) -> None:
-        model = models.sound()
-        optimizer = models.optimizer_of(model)
+        model = odd_models.sound()
+        optimizer = odd_models.optimizer_of(model)
         str(made)
         with made.into(model, optimizer):
-            for x, y in made.over([models.batch(8)] * 2):
+            for x, y in made.over([odd_models.batch(8)] * 2):
                 learn(model, optimizer, x, y)
 
     return Call("inject.parse", inject.parse, (text,), {}, use)
@@ -182,20 +182,20 @@ def parse(case: Case) -> Call:
 
 def of_fault(case: Case) -> Call:
     fault = inject.parse("nan_gradient@1")
-    model = models.sound()
+    model = odd_models.sound()
     if case.random.random() < 0.5:
-        return Call("Fault.into", fault.into, (model, models.optimizer_of(model)))
+        return Call("Fault.into", fault.into, (model, odd_models.optimizer_of(model)))
     fault = inject.parse("shuffle_labels@1")
-    return Call("Fault.over", fault.over, ([models.batch(4)] * 2,), {}, list)
+    return Call("Fault.over", fault.over, ([odd_models.batch(4)] * 2,), {}, list)
 
 
 def odd_model(case: Case) -> Call:
     """Watch an odd model with everything else in order."""
-    label = case.random.choice(list(models.MODELS))
-    model = models.MODELS[label]()
+    label = case.random.choice(list(odd_models.MODELS))
+    model = odd_models.MODELS[label]()
     case.note(label)
     try:
-        optimizer: Any = models.optimizer_of(model)
+        optimizer: Any = odd_models.optimizer_of(model)
     except Exception:
         optimizer = None
     kwargs = {"model": model, "optimizer": optimizer, **options(case)}

@@ -9,7 +9,7 @@ from rich.console import Console
 from torch import nn
 
 import sickbay
-from benchmarks.fuzz import models
+from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from sickbay import surgery
@@ -37,12 +37,12 @@ def common(case: Case) -> dict[str, Any]:
 
 
 def fit(case: Case) -> Call:
-    model = models.sound()
+    model = odd_models.sound()
     kwargs = {
         "model": model,
-        "data": models.batch(),
+        "data": odd_models.batch(),
         "loss": nn.CrossEntropyLoss(),
-        "optimizer": models.optimizer_of(model),
+        "optimizer": odd_models.optimizer_of(model),
         "batch_size": 6,
         "epochs": 1,
         **common(case),
@@ -56,9 +56,9 @@ def shown(outcome: Any) -> None:
 
 
 def recipe_of(**changes: Any) -> sickbay.Recipe:
-    model = models.sound()
-    loss, optimizer = nn.CrossEntropyLoss(), models.optimizer_of(model)
-    x, _ = models.batch()
+    model = odd_models.sound()
+    loss, optimizer = nn.CrossEntropyLoss(), odd_models.optimizer_of(model)
+    x, _ = odd_models.batch()
     given: dict[str, Any] = {"batch_size": 6, "epochs": 1, "example": (x,), **changes}
     return sickbay.Recipe(model, loss, optimizer, **given)
 
@@ -67,7 +67,7 @@ def repair(case: Case) -> Call:
     own = case.random.random() < 0.4
     kwargs = {
         "recipe": recipe_of(),
-        "data": None if own else models.batch(),
+        "data": None if own else odd_models.batch(),
         "train": train if own else None,
         **common(case),
         "learn": False,
@@ -76,7 +76,7 @@ def repair(case: Case) -> Call:
 
 
 def train(recipe: sickbay.Recipe, doctor: sickbay.Doctor) -> None:
-    x, y = models.batch()
+    x, y = odd_models.batch()
     for _ in range(2):
         recipe.optimizer.zero_grad()
         loss = recipe.loss(recipe.model(x), y)
@@ -88,19 +88,19 @@ def train(recipe: sickbay.Recipe, doctor: sickbay.Doctor) -> None:
 
 def odd_recipe(case: Case) -> Call:
     """Repair a recipe whose parts are odd."""
-    model = models.MODELS[case.random.choice(list(models.MODELS))]()
+    model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
     case.note(type(model).__name__)
 
     def both(**given: Any) -> Any:
         made = sickbay.Recipe(**given)
         return sickbay.repair(
-            made, models.batch(), progress=False, learn=False, console=Console(quiet=True)
+            made, odd_models.batch(), progress=False, learn=False, console=Console(quiet=True)
         )
 
     try:
-        optimizer: Any = models.optimizer_of(model)
+        optimizer: Any = odd_models.optimizer_of(model)
     except Exception:  # it does not say what it holds
-        optimizer = torch.optim.SGD(models.sound().parameters(), lr=0.1)
+        optimizer = torch.optim.SGD(odd_models.sound().parameters(), lr=0.1)
     kwargs = {
         "model": model,
         "loss": nn.CrossEntropyLoss(),
@@ -123,7 +123,7 @@ def odd_recipe(case: Case) -> Call:
 def recipes(case: Case) -> Call:
     """Call what a recipe can do."""
     recipe = recipe_of()
-    model = models.sound()
+    model = odd_models.sound()
     methods: dict[str, tuple[Any, ...]] = {
         "with_lr": (0.1,),
         "with_model": (model, "model = 1"),
@@ -148,16 +148,16 @@ def differs(recipe: sickbay.Recipe) -> Any:
 
 
 def checkup(case: Case) -> Call:
-    model = models.MODELS[case.random.choice(list(models.MODELS))]()
-    model = models.sound() if case.random.random() < 0.6 else model
+    model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
+    model = odd_models.sound() if case.random.random() < 0.6 else model
     kwargs = {
         "model": model,
-        "batch": models.batch(6),
+        "batch": odd_models.batch(6),
         "loss": nn.CrossEntropyLoss(),
-        "optimizer": models.optimizer_of(models.sound()),
+        "optimizer": odd_models.optimizer_of(odd_models.sound()),
         "task": None,
         "tests": case.random.choice((CHEAP[:1], CHEAP, ["output_fits_the_loss"], "modes_differ")),
-        "validation": case.random.choice((None, models.batch(3))),
+        "validation": case.random.choice((None, odd_models.batch(3))),
         "progress": False,
         "seed": 0,
     }
@@ -170,9 +170,9 @@ def checkup(case: Case) -> Call:
 
 def operation(case: Case) -> Call:
     """Change a model."""
-    x, _ = models.batch(6)
-    model = models.MODELS[case.random.choice(list(models.MODELS))]()
-    model = models.sound() if case.random.random() < 0.6 else model
+    x, _ = odd_models.batch(6)
+    model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
+    model = odd_models.sound() if case.random.random() < 0.6 else model
     given: dict[str, dict[str, Any]] = {
         "replace_activations": {"example": (x,), "to": "selu", "layers": None},
         "hidden_activations": {"example": (x,)},

@@ -9,14 +9,14 @@ import optuna
 import torch
 
 import sickbay.tuning.optuna as with_optuna
-from benchmarks.fuzz import bases, models
+from benchmarks.fuzz import odd_models, sound_files
 from benchmarks.fuzz.call_loops import learn, told
-from benchmarks.fuzz.call_rules import history
+from benchmarks.fuzz.call_problems import history
 from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
-from benchmarks.fuzz.damage import write
+from benchmarks.fuzz.damage_folder import write
 from sickbay.probe.guard import Guard
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.problems.profiles import choose
 from sickbay.tuning import charted_trials, measures
 from sickbay.tuning.calibration import calibrate
@@ -49,14 +49,14 @@ def tuned(case: Case) -> dict[str, Any]:
 
 
 def watch_optuna(case: Case) -> Call:
-    model = models.sound()
-    optimizer = models.optimizer_of(model)
+    model = odd_models.sound()
+    optimizer = odd_models.optimizer_of(model)
     trial = optuna.create_study(direction="maximize").ask()
     kwargs = {"trial": trial, "model": model, "optimizer": optimizer, **tuned(case)}
     kwargs |= {"direction": None, "learns": "last", "penalty": None}
 
     def train(doctor: with_optuna.OptunaDoctor) -> None:
-        x, y = models.batch(8)
+        x, y = odd_models.batch(8)
         try:
             for _ in range(2):
                 loss = learn(model, optimizer, x, y)
@@ -73,9 +73,9 @@ def watch_optuna(case: Case) -> Call:
 
 def epoch_optuna(case: Case) -> Call:
     """Tell a trial's doctor odd numbers."""
-    model = models.sound()
+    model = odd_models.sound()
     trial = optuna.create_study(direction="maximize").ask()
-    doctor = with_optuna.watch(trial, model, models.optimizer_of(model), epochs=2)
+    doctor = with_optuna.watch(trial, model, odd_models.optimizer_of(model), epochs=2)
 
     def epoch(**given: Any) -> Any:
         try:
@@ -93,8 +93,13 @@ def epoch_optuna(case: Case) -> Call:
 def watch_ray(case: Case) -> Call:
     from sickbay.tuning import ray as with_ray
 
-    model = models.sound()
-    kwargs = {"model": model, "optimizer": models.optimizer_of(model), "mode": "max", **tuned(case)}
+    model = odd_models.sound()
+    kwargs = {
+        "model": model,
+        "optimizer": odd_models.optimizer_of(model),
+        "mode": "max",
+        **tuned(case),
+    }
     return Call("tuning.ray.watch", with_ray.watch, (), kwargs)  # outside of a trial: refused
 
 
@@ -105,9 +110,9 @@ def pruner(_: Case) -> Call:
     return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
 
 
-def course(case: Case) -> Course:
+def course(case: Case) -> LearningCurve:
     values = [case.random.choice((0.1, 0.5, float("nan"), float("inf"))) for _ in range(3)]
-    return Course(values, values)
+    return LearningCurve(values, values)
 
 
 def judge(case: Case) -> Call:
@@ -123,7 +128,7 @@ def search(case: Case) -> Search:
     trials = []
     for number in range(3):
         numbers = {"loss": 1.0, "val_accuracy": case.random.choice((0.1, 0.5, float("nan")))}
-        trials.append(Recorded(f"t{number}", bases.SETUP, [Epoch(numbers)] * 3))
+        trials.append(Recorded(f"t{number}", sound_files.SETUP, [Epoch(numbers)] * 3))
     return Search("s", trials, "val_accuracy", True)
 
 
@@ -136,13 +141,13 @@ def calibrated(case: Case) -> Call:
 
 
 def reading(case: Case) -> Call:
-    write(dict(bases.search()), case.home / "s")
+    write(dict(sound_files.search()), case.home / "s")
     kwargs = {"source": str(case.home / "s"), "metric": None, "direction": None, "study": None}
     return Call("tuning.reading.read", read, (), kwargs)
 
 
 def noting(case: Case) -> Call:
-    write(dict(bases.chart()), case.home / "c")
+    write(dict(sound_files.chart()), case.home / "c")
     kwargs = {"chart": str(case.home / "c"), "metric": "val_loss", "direction": "minimize"}
     return Call("tuning.charted.note", charted_trials.note, (), {**kwargs, "number": 1})
 

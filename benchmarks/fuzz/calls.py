@@ -8,7 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.fuzz import nasty
+from benchmarks.fuzz import odd_values
 from benchmarks.fuzz.case import Case, Run
 
 
@@ -59,8 +59,8 @@ def replaced(case: Case, call: Call) -> tuple[list[Any], dict[str, Any]]:
     random, args, kwargs = case.random, list(call.args), dict(call.kwargs)
     places: list[Any] = [*range(len(args)), *(each for each in kwargs if each not in call.kept)]
     for place in random.sample(places, min(len(places), random.choice((0, 1, 1, 1, 1, 2, 2, 3)))):
-        label = random.choice(list(nasty.VALUES))
-        value = nasty.VALUES[label]()
+        label = random.choice(list(odd_values.VALUES))
+        value = odd_values.VALUES[label]()
         case.note(f"{place}={label}")
         if isinstance(place, int):
             args[place] = value
@@ -77,10 +77,10 @@ def replaced(case: Case, call: Call) -> tuple[list[Any], dict[str, Any]]:
 
 def kinds() -> dict[Run, float]:
     """Return everything that is called, by weight."""
-    from benchmarks.fuzz import call_data, call_loops, call_repairs, call_rules, call_tuning
+    from benchmarks.fuzz import call_charts, call_loops, call_problems, call_repairs, call_tuning
 
     targets: dict[Make, float] = {}
-    for module in (call_loops, call_repairs, call_rules, call_data, call_tuning):
+    for module in (call_loops, call_repairs, call_problems, call_charts, call_tuning):
         targets |= module.TARGETS
     return {_runs(make): weight for make, weight in targets.items()}
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
-from benchmarks.fuzz import bases, modules
+from benchmarks.fuzz import odd_modules, sound_files
 from benchmarks.fuzz.case import Case, Run
-from benchmarks.fuzz.damage import write
+from benchmarks.fuzz.damage_folder import write
 from benchmarks.fuzz.verdict import Unclean, WrongExit
 from sickbay.cli import DEMOS, main
 from sickbay.problems.profiles import EVERY, PROFILES
@@ -113,7 +113,7 @@ def checkup(case: Case) -> None:
     random = case.random
     module = random.choice(
         (
-            *modules.NAMES,
+            *odd_modules.NAMES,
             *["fuzz_sound"] * 12,
             ".fuzz_sound",
             "fuzz_sound.",
@@ -143,9 +143,9 @@ def listing(case: Case) -> None:
 
 def replay(case: Case) -> None:
     random = case.random
-    base = random.choice((bases.search, bases.pooled, bases.journal))
+    base = random.choice((sound_files.search, sound_files.pooled, sound_files.journal))
     write(dict(base()), case.home)
-    source = {bases.pooled: "pool.zip", bases.journal: "study.log"}.get(base, "")
+    source = {sound_files.pooled: "pool.zip", sound_files.journal: "study.log"}.get(base, "")
     arguments = ["replay", str(case.home / source)]
     if random.random() < 0.5:
         arguments += ["--set", random.choice(SETTINGS)]

@@ -14,7 +14,7 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from benchmarks.fuzz.case import Case, Run
-from benchmarks.fuzz.damage import OUTSIDE
+from benchmarks.fuzz.damage_folder import OUTSIDE
 from benchmarks.fuzz.verdict import Verdict, judge
 
 PARTS = {"files": 60.0, "calls": 30.0, "commands": 10.0}
@@ -36,16 +36,16 @@ class Runner:
         import numpy
         import torch
 
-        from benchmarks.fuzz import calls, commands, files, modules
+        from benchmarks.fuzz import calls, commands, odd_modules, read_damaged_files
 
         self._seed, self._only, self._home = seed, only, home
         self._numpy, self._torch = numpy.random, torch
         self._kinds: dict[str, dict[Run, float]] = {
-            "files": files.KINDS,
+            "files": read_damaged_files.KINDS,
             "calls": calls.kinds(),
             "commands": commands.KINDS,
         }
-        modules.write(home / "modules")
+        odd_modules.write(home / "modules")
         (home / OUTSIDE).write_bytes(UNTOUCHED)
 
     def run(self, number: int, show: bool = False) -> Verdict:

@@ -19,14 +19,14 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from benchmarks.detection.pool import Failure, work
 from benchmarks.detection.report import Sheet
-from benchmarks.repair import demos, odds, tables
-from benchmarks.repair.patient import EIGHT, Patient, patients
-from benchmarks.repair.treat import Record, treat
+from benchmarks.repair import count_odds, demos, tables
+from benchmarks.repair.repair_run import Record, treat
+from benchmarks.repair.sick_runs import EIGHT, Patient, patients
+from benchmarks.worker_pool import Failure, work
 from sickbay.repairs.fit import STRATEGIES, Strategy
 
-SHIPPED = Path("src/sickbay/remedies/odds.json")
+SHIPPED = Path("src/sickbay/remedies/count_odds.json")
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
@@ -85,7 +85,7 @@ def main(args: Sequence[str] | None = None) -> int:
     strategies: tuple[Strategy, ...] = ("race", "autotrainer")
     if given.strategy != "both":
         strategies = (given.strategy,)
-    job = odds.each_remedy if given.odds else partial(treat, strategies=strategies)
+    job = count_odds.each_remedy if given.odds else partial(treat, strategies=strategies)
     records: list[Record] = []
     shown: list[Record] = []
     failures: list[str] = []
@@ -105,11 +105,11 @@ def main(args: Sequence[str] | None = None) -> int:
     sheets: list[Sheet] = []
     if given.odds == "count":
         before = json.loads(SHIPPED.read_text()) if given.only and SHIPPED.is_file() else None
-        table = odds.table(records, about, before)
+        table = count_odds.table(records, about, before)
         SHIPPED.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n")
         out.print(f"Wrote {SHIPPED}: {sum(map(len, table['counts'].values()))} pairs.")
     elif given.odds:
-        sheets = odds.sheets(records)
+        sheets = count_odds.sheets(records)
     else:
         sheets = tables.sheets(records, strategies)
         shown = [] if given.only else [demos.run(name, "race") for name in demos.DEMOS]

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs, make_circles  # type: ignore[import-unt
 from torch import Tensor, nn
 
 from benchmarks.detection.report import Sheet
-from benchmarks.repair.treat import Record
+from benchmarks.repair.repair_run import Record
 from sickbay.recipe import Recipe
 from sickbay.repairs.fit import Strategy, repair
 

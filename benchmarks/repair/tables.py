@@ -7,8 +7,8 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks.detection.report import Sheet
-from benchmarks.repair.patient import EIGHT, PUBLISHED
-from benchmarks.repair.treat import Record
+from benchmarks.repair.repair_run import Record
+from benchmarks.repair.sick_runs import EIGHT, PUBLISHED
 
 SICK = 0.6  # a plain score below it is what the mean gain is about
 WORSE = 0.01

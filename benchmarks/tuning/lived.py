@@ -30,7 +30,7 @@ Made by `{command}`, torch {torch}, on a machine with two processors.
 One real search of each task, plain and with `tuning`, at the same time on a processor each, for
 {minutes:g} minutes: the same configurations, drawn at random, in the same order with the same
 seeds. {how} A single search says little about how good a method is, the [played
-ones](tuned.md) do; this one shows that they are like real ones.
+ones](tuning.md) do; this one shows that they are like real ones.
 """
 LESS = (
     "With `--quick`: {epochs} epochs. Samples to learn from and to judge by: {samples}. {divided}."

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from rich.console import Console
 
-from benchmarks.detection.pool import Failure, work
 from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
 from benchmarks.tuning.part import Part, Which
 from benchmarks.tuning.pool import load
 from benchmarks.tuning.rivals import Extrapolation, Foreseen, MedianStopping, Plain, continued
 from benchmarks.tuning.search import Played, Rule, play
 from benchmarks.tuning.searchers import SEARCHERS
+from benchmarks.worker_pool import Failure, work
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES
 

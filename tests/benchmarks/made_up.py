@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.detection.judge import Run, Said
+from benchmarks.detection.judge_runs import Run, Said
 from sickbay.chart import Chart, ChartWriter
 from sickbay.findings import Finding, Severity
 from sickbay.history import History

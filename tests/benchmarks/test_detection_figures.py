@@ -11,8 +11,8 @@ from rich.console import Console
 
 from benchmarks.detection import report
 from benchmarks.detection.figures import AT_ONCE, EIGHT, check, figures, must_hold
-from benchmarks.detection.judge import ACCEPTED, PAPERS, accepted, judge
-from benchmarks.detection.live import compare, scored
+from benchmarks.detection.judge_runs import ACCEPTED, PAPERS, accepted, judge
+from benchmarks.detection.live_doctor import compare, scored
 from sickbay.doctor.causes import PATIENCE
 from sickbay.findings import Finding
 from sickbay.history import History

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmarks.detection import pool
+from benchmarks import worker_pool
 from benchmarks.detection.case import Case
-from benchmarks.detection.judge import Run
+from benchmarks.detection.judge_runs import Run
 from benchmarks.detection.options import arguments, select
-from benchmarks.detection.record import RESULT, Dense, result_of
-from benchmarks.detection.sweep import Attentive, Trial, moved, row, values
+from benchmarks.detection.record_runs import RESULT, Dense, result_of
+from benchmarks.detection.threshold_sweep import Attentive, Trial, moved, row, values
 from sickbay.errors import UsageError
 from sickbay.probe.guard import Guard
 from sickbay.problems import DyingRelu
@@ -74,17 +74,17 @@ def test_only_a_whole_result_counts_as_recorded(tmp_path: Path) -> None:
 
 def test_what_fails_does_not_stop_the_others() -> None:
     console = Console(file=io.StringIO())
-    results = dict(pool.work(math.sqrt, [4.0, -1.0, 9.0], "", console, workers=1))
+    results = dict(worker_pool.work(math.sqrt, [4.0, -1.0, 9.0], "", console, workers=1))
     assert (results[4.0], results[9.0]) == (2.0, 3.0)
-    assert isinstance(results[-1.0], pool.Failure)
+    assert isinstance(results[-1.0], worker_pool.Failure)
     assert "ValueError: math domain error" in results[-1.0].why
 
 
 def test_a_worker_that_dies_does_not_stop_the_others() -> None:
     console = Console(file=io.StringIO())
-    results = list(pool.work(os._exit, [1, 2, 3, 4], "", console, workers=1))
+    results = list(worker_pool.work(os._exit, [1, 2, 3, 4], "", console, workers=1))
     assert sorted(item for item, _ in results) == [1, 2, 3, 4]
-    assert {result for _, result in results} == {pool.Failure("a worker process died")}
+    assert {result for _, result in results} == {worker_pool.Failure("a worker process died")}
 
 
 def test_every_threshold_of_the_default_profile_is_moved_around_its_default() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.repair import odds, tables
+from benchmarks.repair import count_odds, tables
 from benchmarks.repair.__main__ import arguments, main, select
-from benchmarks.repair.patient import EIGHT, patients, ready
-from benchmarks.repair.treat import treat
+from benchmarks.repair.repair_run import treat
+from benchmarks.repair.sick_runs import EIGHT, patients, ready
 
 
 def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
@@ -48,15 +48,15 @@ def test_healthy_runs_must_not_change() -> None:
 def test_odds_are_counted_by_what_was_found() -> None:
     tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
     records = [{"found": "dead_units", "tried": tried}] * 2
-    table = odds.table(records, {"command": "x"})
+    table = count_odds.table(records, {"command": "x"})
     assert table["counts"] == {"dead_units": {"a": [2, 2], "b": [0, 2]}}
 
 
 def test_stated_odds_are_judged_by_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(odds, "stated", lambda _problem, _remedy: 0.8)
+    monkeypatch.setattr(count_odds, "stated", lambda _problem, _remedy: 0.8)
     tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
     told = {"found": "dead_units", "problem": "dying_relu", "tried": tried}
-    ours, fixed, same = (float(row[1]) for row in odds.judged([told]).rows)
+    ours, fixed, same = (float(row[1]) for row in count_odds.judged([told]).rows)
     assert ours == pytest.approx((0.2**2 + 0.8**2) / 2)
     assert fixed == pytest.approx((0 + 1) / 2)  # the paper repaired 24 of 24
     assert same == pytest.approx(0.25)
@@ -95,7 +95,7 @@ def test_a_patient_is_treated() -> None:
 
 
 def test_each_remedy_is_tried_by_itself() -> None:
-    told = odds.each_remedy(one("improper_loss/circles"))
+    told = count_odds.each_remedy(one("improper_loss/circles"))
     assert told["found"] == "improper_loss"
     assert told["tried"]["change_loss"]["worked"]
 

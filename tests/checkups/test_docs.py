@@ -16,7 +16,7 @@ FOLDER = ROOT / "src" / "sickbay" / "checkups" / "statements"
 
 
 def test_the_table_of_tests_is_complete() -> None:
-    page = (ROOT / "docs" / "checkup.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guide" / "checkup.md").read_text(encoding="utf-8")
     table = page.partition("<!-- tests -->\n")[2].partition("<!-- /tests -->")[0]
     assert table.splitlines()[2:] == [
         f"| `{kind.name()}` | {kind.statement()} | "

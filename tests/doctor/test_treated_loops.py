@@ -118,7 +118,10 @@ def test_what_a_dropped_batch_has_written_to_buffers_is_put_back(fused: bool) ->
 
 def test_the_page_shows_what_the_example_does() -> None:
     root = Path(__file__).parents[2]
-    example, page = root / "examples" / "treat.py", (root / "docs" / "treat.md").read_text("utf-8")
+    example, page = (
+        root / "examples" / "treat.py",
+        (root / "docs" / "guide" / "treat.md").read_text("utf-8"),
+    )
     loop, printed = re.findall(r"```(?:python|text)\n(.*?)```", page, re.DOTALL)[:2]
     assert loop in example.read_text("utf-8")
     run = subprocess.run([sys.executable, example], check=True, capture_output=True, text=True)

@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.checkpoint import checkpoint
 
 import sickbay
-from benchmarks.gpu_checks import never_waiting
+from benchmarks.overhead.gpu_checks import never_waiting
 from sickbay.probe.activations import sampled
 from sickbay.vitals import Kind, Table
 

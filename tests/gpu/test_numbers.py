@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.gpu_checks import never_waiting
+from benchmarks.overhead.gpu_checks import never_waiting
 from sickbay.probe.statistics import measure
 from sickbay.vitals import COLUMN
 

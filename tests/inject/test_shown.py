@@ -13,7 +13,7 @@ from sickbay.demo import show_watch
 from sickbay.inject.spec import FAULTS
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "inject.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "inject.md").read_text(encoding="utf-8")
 
 
 def test_the_code_of_the_page_runs() -> None:

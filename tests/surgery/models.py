@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from benchmarks.workloads import GPT
+from benchmarks.overhead.loops import GPT
 
 
 class Plain(nn.Module):

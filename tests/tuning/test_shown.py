@@ -12,7 +12,7 @@ import torch
 from tests.tuning.loops import BATCHES, accuracy, network
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "tuning.md").read_text(encoding="utf-8")
 
 
 def run(example: str) -> str:

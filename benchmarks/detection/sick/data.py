@@ -2,7 +2,7 @@
 
 from math import inf, nan
 
-from benchmarks.detection.faults import Scaled, Some, WildFeature
+from benchmarks.detection.fault_code import Scaled, Some, WildFeature
 from benchmarks.detection.variant import PLAIN, SGD, Variant, ill, plan
 
 PIXELS = Scaled(75.0, 100.0)  # about what 0 to 255 is against mean 0 and deviation 1

@@ -1,6 +1,6 @@
 """Gradients that vanish, explode, or jump."""
 
-from benchmarks.detection.faults import GradientTimes
+from benchmarks.detection.fault_code import GradientTimes
 from benchmarks.detection.variant import PLAIN, SGD, Settings, Variant, ill, plan
 
 RIGHT: Settings = {"init": "right"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from benchmarks.detection.faults import (
+from benchmarks.detection.fault_code import (
     BadBatch,
     Held,
     Jump,

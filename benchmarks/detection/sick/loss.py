@@ -4,7 +4,7 @@ from math import nan
 
 from torch import Tensor
 
-from benchmarks.detection.faults import Labels
+from benchmarks.detection.fault_code import Labels
 from benchmarks.detection.variant import SGD, Settings, Variant, ill, plan
 
 LOGIT: Settings = {"objective": "bce"}

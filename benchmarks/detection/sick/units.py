@@ -1,6 +1,6 @@
 """Units that are dead or saturated, and predictions that have collapsed."""
 
-from benchmarks.detection.faults import Layer, Scaled, Weights, negative
+from benchmarks.detection.fault_code import Layer, Scaled, Weights, negative
 from benchmarks.detection.variant import SGD, Variant, ill, plan
 
 NEGATIVE = Layer("hidden", negative)

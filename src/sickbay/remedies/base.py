@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import getdoc
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.thresholds import Tunable
@@ -78,9 +78,9 @@ def _checked(prescribe: Prescribe) -> Prescribe:
     @wraps(prescribe)
     def checked(self: Remedy, finding: Finding, recipe: Recipe) -> Recipe | None:
         if not isinstance(finding, Finding):
-            raise wrong("finding", "a sickbay.Finding", finding)
+            raise bad_argument("finding", "a sickbay.Finding", finding)
         if not isinstance(recipe, Recipe):
-            raise wrong("recipe", "a sickbay.Recipe", recipe)
+            raise bad_argument("recipe", "a sickbay.Recipe", recipe)
         return prescribe(self, finding, recipe)
 
     return checked

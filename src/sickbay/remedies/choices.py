@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from sickbay.arguments import SHOWN, quoted, wrong
-from sickbay.errors import UsageError, unknown
+from sickbay.arguments import SHOWN, bad_argument, short_repr
+from sickbay.errors import UsageError, unknown_name
 from sickbay.remedies import (
     AddDropout,
     AddWeightDecay,
@@ -116,16 +116,18 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
     if remedies is None:
         return CHOICES
     if isinstance(remedies, str) or not isinstance(remedies, Sequence):
-        raise wrong("remedies", POSSIBLE, remedies)
+        raise bad_argument("remedies", POSSIBLE, remedies)
     chosen: list[Remedy] = []
     for each in remedies:
         if not isinstance(each, str | Remedy):
-            raise UsageError(f"remedies must be {POSSIBLE}, got {quoted(each)} in it.")
+            raise UsageError(f"remedies must be {POSSIBLE}, got {short_repr(each)} in it.")
         fitting = [r for r in EVERY.values() if each in (r.key, r.name())]
         if isinstance(each, Remedy):
             fitting = [each]
         if not fitting:
-            raise unknown("remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()})
+            raise unknown_name(
+                "remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()}
+            )
         chosen += fitting
     treated = [treats(each) for each in chosen]
     problems = dict.fromkeys([*CHOICES, *(name for names in treated for name in names)])

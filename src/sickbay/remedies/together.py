@@ -1,6 +1,6 @@
 from dataclasses import dataclass, field
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies.base import Remedy
@@ -29,7 +29,7 @@ class Together(Remedy):
     def __post_init__(self) -> None:
         for name, value in (("first", self.first), ("second", self.second)):
             if not isinstance(value, Remedy):
-                raise wrong(name, "a Remedy", value)
+                raise bad_argument(name, "a Remedy", value)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         made = self.first.prescribe(finding, recipe)

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
-from sickbay.isolated_random import Chance
-from sickbay.printable import said
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.printable import error_message
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
@@ -84,7 +84,7 @@ class Training:
         self.healthy = self.best  # the weights after the last epoch without a finding
         self._regimen = Regimen(self.live)
         self._doctor: Doctor | None = None
-        self._chance = Chance(terms.seed)
+        self._chance = IsolatedRandom(terms.seed)
         self._lowering = lowering(self.live) if recipe.patience else None
 
     @property
@@ -104,7 +104,7 @@ class Training:
                 try:
                     self._one_epoch(heed)
                 except Exception as error:  # one attempt must not end the others
-                    self._failed, self._error = said(error), error
+                    self._failed, self._error = error_message(error), error
         return self.report()
 
     def each_epoch(self, epochs: int, heed: bool = True) -> Iterator[Report]:

@@ -1,0 +1,125 @@
+"""How late a problem is found, and what it costs, against how often one looks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from math import nan
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+from rich.console import Console
+from torch import nn
+from torch.optim import Optimizer
+
+from benchmarks import worker_pool
+from benchmarks.detection.case import Case, Silent
+from benchmarks.detection.figures import Row, average, share
+from benchmarks.detection.judge_runs import Run
+from benchmarks.detection.record_runs import attend, zoo
+from benchmarks.detection.report import Sheet, number, percent
+from sickbay.doctor import Doctor, watch
+from sickbay.errors import UsageError
+
+PROBLEMS = ("vanishing_gradient", "exploding_gradient", "dying_relu")
+EACH = 3  # cases of each
+
+
+def every(
+    given: argparse.Namespace, cases: Sequence[Case], out: Console, aside: Console
+) -> tuple[list[Row], Sheet]:
+    """Train some sick cases with one reading in so many steps, and print delay and cost."""
+    spacings = numbers(given.every)
+    chosen = [
+        case.name
+        for problem in PROBLEMS
+        for case in [case for case in cases if case.problem == problem][:EACH]
+    ]
+    if not chosen:
+        raise UsageError(f"--every needs runs of {', '.join(PROBLEMS)}, got none of them.")
+    rows: list[Row] = []
+    job = partial(measure, given.data, spacings)
+    # One worker: two would slow each other down, by how much differs from run to run.
+    for name, result in worker_pool.work(job, chosen, "training", aside, workers=1):
+        if isinstance(result, worker_pool.Failure):
+            out.print(f"failed: {name}: {result.why}", markup=False)
+        else:
+            rows += result
+    table = sheet(rows, spacings)
+    table.show(out)
+    return rows, table
+
+
+def numbers(text: str) -> list[int]:
+    """Return the numbers in a list like `1,2,5`."""
+    try:
+        spacings = [int(each) for each in text.split(",")]
+    except ValueError:
+        spacings = []
+    if not spacings or min(spacings) < 1:
+        raise UsageError(f"--every must be numbers of steps from 1 on, like 1,2,5, got {text!r}.")
+    return spacings
+
+
+def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
+    """Train a case with each spacing, and unwatched in between."""
+    case = zoo(data)[name]
+    unwatched(case)  # the first run of a process also pays for loading things
+    rows, before = [], unwatched(case)
+    for spacing in spacings:
+        start = process_time()
+        watched, _ = attend(case, partial(doctor, spacing))
+        spent = process_time() - start
+        after = unwatched(case)
+        run = Run(
+            name=name,
+            problem=case.problem,
+            seed=case.seed,
+            first=case.first,
+            said={"default": watched.said},
+        )
+        answer = run.answer()
+        rows.append(
+            {
+                "name": name,
+                "problem": case.problem,
+                "every": spacing,
+                "delay": nan if answer is None else answer - case.first,
+                "cpu_ratio": 2 * spent / (before + after),
+            }
+        )
+        before = after
+    return rows
+
+
+def unwatched(case: Case) -> float:
+    start = process_time()
+    case.train(Silent())
+    return process_time() - start
+
+
+def doctor(spacing: int, model: nn.Module, optimizer: Optimizer, epochs: int) -> Doctor:
+    return watch(model, optimizer, every=spacing, epochs=epochs, on_finding="silent")
+
+
+def sheet(rows: Sequence[Row], spacings: Sequence[int]) -> Sheet:
+    lines = []
+    for spacing in spacings:
+        mine = [row for row in rows if row["every"] == spacing]
+        delays = [row["delay"] for row in mine if row["delay"] == row["delay"]]
+        by_problem = [
+            average(
+                row["delay"]
+                for row in mine
+                if row["problem"] == problem and row["delay"] == row["delay"]
+            )
+            for problem in PROBLEMS
+        ]
+        cost = median(row["cpu_ratio"] for row in mine) if mine else nan
+        cells = [percent(share(len(delays), len(mine))), number(average(delays))]
+        lines.append([str(spacing), *cells, *map(number, by_problem), number(cost)])
+    columns = ("every", "found", "delay", *PROBLEMS, "CPU, plain loop = 1")
+    note = "Delay: mean steps to the right finding, of the runs in which there was one."
+    return Sheet("How often one looks", note, columns, lines)

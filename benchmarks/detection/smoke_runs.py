@@ -1,0 +1,38 @@
+"""Seven runs of a small network that every tool should tell apart."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.detection.case import Case
+from benchmarks.detection.fault_code import Scaled
+from benchmarks.detection.training_loop import train
+from benchmarks.detection.variant import Settings, plan
+
+SOUND = plan("digits", depth=3, optimizer="sgd", lr=0.1, steps=300, tell=frozenset({"outputs"}))
+FAULTS: dict[str, tuple[str, Settings]] = {
+    "vanishing": ("vanishing_gradient", {"depth": 10, "activation": "sigmoid"}),
+    "dead": ("dying_relu", {"bias": -10.0}),
+    "exploding": ("exploding_gradient", {"lr": 50.0}),
+    "softmax": ("improper_output", {"output": "softmax"}),
+    "unnormalised": ("unnormalised_input", {"inputs": Scaled(1e4)}),
+    "slow": ("learning_rate_too_low", {"lr": 1e-7}),
+}
+
+
+def smoke() -> list[Case]:
+    """Return one healthy run and six with a fault each, all told the outputs and the targets."""
+    twin = partial(train, SOUND, 0, None)
+    healthy = Case("smoke/healthy", "", 0, SOUND.data, twin, None, quick=True)
+    return [healthy] + [
+        Case(
+            f"smoke/{name}",
+            problem,
+            0,
+            SOUND.data,
+            partial(train, SOUND.but(**fault), 0, None),
+            twin,
+            quick=True,
+        )
+        for name, (problem, fault) in FAULTS.items()
+    ]

@@ -1,0 +1,36 @@
+"""Calls of what reads charts.
+
+Vitals, tables, findings, events and histories are plain records. They are made at every step, by
+sickbay itself, and check nothing: they are what their types say.
+"""
+
+from __future__ import annotations
+
+import sickbay
+from benchmarks.fuzz import sound_files
+from benchmarks.fuzz.calls import Call, Make
+from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.damage_folder import write
+from sickbay.chart import Chart
+from sickbay.vitals import Setup
+
+
+def setup(_: Case) -> Call:
+    return Call("Setup.of", Setup.of, (vars(sound_files.SETUP),), {}, lambda made: repr(made))
+
+
+def opened(case: Case) -> Call:
+    write(dict(sound_files.chart()), case.home / "c")
+    return Call("Chart.open", Chart.open, (str(case.home / "c"),), {}, lambda made: made.setup)
+
+
+def of_chart(case: Case) -> Call:
+    write(dict(sound_files.chart()), case.home / "c")
+    chart = sickbay.Chart.open(case.home / "c")
+    if case.random.random() < 0.5:
+        return Call("Chart.history", chart.history, (), {"window": 4})
+    kwargs = {"window": 4, "tables": 2}
+    return Call("Chart.replay", chart.replay, (), kwargs, lambda made: list(made))
+
+
+TARGETS: dict[Make, float] = {setup: 1, opened: 3, of_chart: 3}

@@ -1,0 +1,1 @@
+"""Whether sickbay finds faults that were injected on purpose."""

@@ -1,0 +1,217 @@
+"""Runs with a fault put in, watched: which faults, what each is to be called, and the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from math import cos, hypot, pi
+from pathlib import Path
+from time import perf_counter
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+from torch.optim import AdamW, Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+import sickbay
+from benchmarks.overhead.loops import GPT, SEED, Batch, even_out
+from sickbay.doctor.governor import Every
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.inject import Fault, parse
+from sickbay.probe.gradient_norms import gradient_norms
+from sickbay.problems import Problem
+from sickbay.vitals import Vitals
+
+TEXT = Path(__file__).parents[2] / "examples" / "text.txt"
+RATE, CLASSES = 1e-3, 10
+TEXTS, IMAGES = 16, 64  # in a batch
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a run is, and when the fault comes: at a step, and `every` so many after it."""
+
+    steps: int = 500
+    warmup: int = 50
+    at: int = 250
+    every: int = 150
+    width: int = 128
+    length: int = 64
+
+
+QUICK = Size(steps=240, warmup=20, at=100, every=120, width=64)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload with a fault, or with none, and the names that are right for it."""
+
+    workload: str
+    fault: str = ""  # without its steps
+    expected: frozenset[str] = frozenset()
+    repeats: bool = False
+
+    def at(self, size: Size) -> Fault | None:
+        """Return the fault with its steps."""
+        repeated = f"+{size.every}" if self.repeats else ""
+        return parse(f"{self.fault}@{size.at}{repeated}") if self.fault else None
+
+
+def case(workload: str, fault: str, *expected: str, repeats: bool = False) -> Case:
+    return Case(workload, fault, frozenset(expected), repeats)
+
+
+JUMP = ("learning_rate_too_high", "loss_spike", "gradient_spike")
+CASES = {
+    "clean_gpt": Case("gpt"),
+    "clean_cnn": Case("cnn"),
+    "gradients_up": case("gpt", "scale_gradients*20", "gradient_spike", repeats=True),
+    "gradients_down": case("gpt", "scale_gradients*1e-8", "gradient_collapse", repeats=True),
+    "nan_gradient": case("gpt", "nan_gradient", "non_finite"),
+    "inf_gradient": case("gpt", "nan_gradient=inf", "non_finite"),
+    "nan_weight": case("gpt", "nan_weight", "non_finite"),
+    "nan_batch": case("cnn", "nan_batch", "non_finite"),
+    "dead_layer": case("gpt", "dead_layer:blocks.1.up", "dead_units", "dying_relu"),
+    "dead_layer_cnn": case("cnn", "dead_layer:5", "dead_units", "dying_relu", "loss_spike"),
+    "raise_learning_rate": case("gpt", "raise_learning_rate*100", *JUMP),
+    "shuffle_labels": case("gpt", "shuffle_labels", "loss_spike"),
+    "shuffle_labels_cnn": case("cnn", "shuffle_labels", "loss_spike"),
+    "scale_inputs": case("cnn", "scale_inputs*255", "unnormalised_input", *JUMP[1:]),
+    "freeze_layer": case("gpt", "freeze_layer:blocks.1", "unchanged_weights"),
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding, and the step of the loop after which it was said."""
+
+    finding: Finding
+    after: int
+
+
+@dataclass
+class Run:
+    """What came of a case: when the fault acted, and what each profile said."""
+
+    case: Case
+    size: Size
+    acted: list[int] = field(default_factory=list)
+    said: dict[str, list[Said]] = field(default_factory=dict)
+    losses: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    overhead: float = 0.0
+    norms_read: float = 0.0  # share of the steps
+
+
+class SecondOpinion:
+    """Another profile, told the loss and the gradient norm of every step."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self._problems, self._history = problems, History()
+        self._standing: set[str] = set()
+
+    def step(self, step: int, loss: float, norm: float) -> list[Finding]:
+        """Return what is found at this step and was not at the one before."""
+        self._history.append(Vitals(step, scalars={"loss": loss, "grad_norm": norm}))
+        checks = [problem.check(self._history) for problem in self._problems]
+        found = {each.problem: each for each in checks if each is not None}
+        new = [each for name, each in found.items() if name not in self._standing]
+        self._standing = set(found)
+        return new
+
+
+def train(
+    case: Case,
+    size: Size,
+    text: str,
+    every: Every,
+    others: Iterable[tuple[str, Sequence[Problem]]],
+    tick: Callable[[], object],
+) -> Run:
+    """Train a case from a fixed seed, watched; all settings but `every` are the default ones."""
+    torch.manual_seed(SEED)
+    model, batches = WORKLOADS[case.workload](size, text)
+    optimizer = AdamW(model.parameters(), RATE, betas=(0.9, 0.99), weight_decay=0.1)
+    schedule = LambdaLR(optimizer, partial(warmup_and_cosine, size))
+    opinions = {name: SecondOpinion(problems) for name, problems in others}
+    run = Run(case, size, said={name: [] for name in ("default", *opinions)})
+    start, fault = perf_counter(), case.at(size)
+    with ExitStack() as stack:
+        injection = stack.enter_context(fault.into(model, optimizer)) if fault else None
+        watched = sickbay.watch(model, optimizer, every=every, on_finding="silent")
+        doctor = stack.enter_context(watched)
+        given = fault.over(batches) if fault else batches
+        for step, (inputs, targets) in enumerate(given):
+            loss, norm = learn(model, optimizer, inputs, targets)
+            run.said["default"] += [Said(each, step) for each in doctor.step(loss)]
+            schedule.step()
+            run.losses.append(loss.item())
+            for name, opinion in opinions.items():
+                heard = opinion.step(step, run.losses[-1], norm)
+                run.said[name] += [Said(each, step) for each in heard]
+            tick()
+    run.acted = getattr(injection or given, "steps", [])
+    run.seconds, run.overhead = perf_counter() - start, doctor.overhead
+    run.norms_read = len(doctor.history.timed("grad_norm", size.steps)) / size.steps
+    return run
+
+
+def learn(
+    model: nn.Module, optimizer: Optimizer, inputs: Tensor, targets: Tensor
+) -> tuple[Tensor, float]:
+    """Make one step; return the loss, and the norm of the gradients that the optimizer used."""
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(inputs), targets)
+    loss.backward()  # type: ignore[no-untyped-call]
+    norm = hypot(*gradient_norms(dict(model.named_parameters())))
+    optimizer.step()
+    return loss, norm
+
+
+def warmup_and_cosine(size: Size, step: int) -> float:
+    """Return the learning rate of a step as a fraction of the highest: up, then down to a tenth."""
+    if step < size.warmup:
+        return (step + 1) / size.warmup
+    return 0.55 + 0.45 * cos(pi * (step - size.warmup) / (size.steps - size.warmup))
+
+
+def gpt(size: Size, text: str) -> tuple[nn.Module, list[Batch]]:
+    """Return a character GPT of four layers, and windows of the text with the characters after."""
+    alphabet = {character: index for index, character in enumerate(sorted(set(text)))}
+    tokens = torch.tensor([alphabet[character] for character in text])
+
+    def batch() -> Batch:
+        starts = torch.randint(len(tokens) - size.length - 1, (TEXTS, 1))
+        windows = tokens[starts + torch.arange(size.length + 1)]
+        return windows[:, :-1], windows[:, 1:].flatten()
+
+    model = GPT(len(alphabet), size.length, size.width, layers=4)
+    return model, [batch() for _ in range(size.steps)]
+
+
+def cnn(size: Size, _text: str) -> tuple[nn.Module, list[Batch]]:
+    """Return four convolutions and a linear layer, and made-up images: a pattern under noise."""
+    patterns = torch.randn(CLASSES, 3, 16, 16)
+
+    def batch() -> Batch:
+        labels = torch.randint(CLASSES, (IMAGES,))
+        noise = torch.randn(IMAGES, 3, 16, 16)
+        return (0.5 * patterns[labels] + noise) / 1.25**0.5, labels
+
+    layers: list[nn.Module] = []
+    for inputs, outputs in ((3, 16), (16, 16), (16, 32), (32, 32)):
+        layers += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU()]
+        if inputs == outputs:
+            layers.append(nn.MaxPool2d(2))
+    model = even_out(nn.Sequential(*layers, nn.Flatten(), nn.Linear(32 * 4 * 4, CLASSES)))
+    return model, [batch() for _ in range(size.steps)]
+
+
+WORKLOADS: dict[str, Callable[[Size, str], tuple[nn.Module, list[Batch]]]] = {
+    "gpt": gpt,
+    "cnn": cnn,
+}

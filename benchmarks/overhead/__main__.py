@@ -1,0 +1,196 @@
+"""What watching a training loop costs: `python -m benchmarks.overhead`.
+
+How to read the numbers:
+    CPU ratio: process CPU time of a step (all threads) over that of the plain loop in the same
+        round; the median of the rounds, with quartiles. `plain_again` is the plain loop against
+        itself: what lies within its quartiles is noise. Processes that a tool starts, and waiting
+        for them, are not counted, which favours tools that have any.
+    own: CPU time inside sickbay over that of the plain loop, the mean of all rounds: a reading that
+        falls into one round of three must count. It resolves far below the noise of the ratio, so
+        the limits are about it. It is what sickbay's own clock says (wall clock, in its hooks and
+        `step`), times the share of the block's wall clock in which the process ran. What torch
+        needs to call a hook is not in it.
+
+Every variant has a model, optimizer and data of its own, from the same seed, on one thread. They
+take turns in blocks of about half a second within one process; the order rotates and turns round,
+so that nobody always comes first or after the same one. Steps before the first measured block (the
+warm-up) are not counted. `default` reads now and then, so its blocks are longer, to meet those
+readings; all numbers are per step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+import torch
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from benchmarks.overhead.long_run import CHUNK, measure_long, show_long
+from benchmarks.overhead.loops import QUICK, WORKLOADS, Plan
+from benchmarks.overhead.options import arguments
+from benchmarks.overhead.watchers import Report, Tick, measure
+
+METHOD = {
+    "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop, a fraction",
+    "own": "what sickbay's own clock says (wall clock, in its hooks and step), times CPU time over "
+    "wall clock of the block, over the CPU time of the plain loop; per step, mean of all rounds; "
+    "leaves out what torch needs to call a hook",
+    "cpu_ratio": "process CPU time of a step over that of the plain loop in the same round, median "
+    "and quartiles; leaves out processes that a tool starts",
+    "warm-up": "the first warmup_steps of every variant are not measured",
+}
+LIMITS = {  # of the own cost
+    "default": {"gpt": 0.01, "cnn": 0.01, "mlp": 0.01},
+    "every_1": {"gpt": 0.015, "cnn": 0.007, "mlp": 0.2},
+}
+IMPORTS = {
+    "torch": "import torch",
+    "torch_and_sickbay": "import torch, sickbay",
+    "torch_and_sickbay_watch": "import torch; from sickbay import watch",
+}
+
+
+def measure_imports(rounds: int, tick: Tick) -> Report:
+    """Return the seconds that imports take in a fresh interpreter, the medians of some rounds."""
+    clocks = "from time import perf_counter as w, process_time as c; a, b = w(), c()"
+    costs: dict[str, list[tuple[float, float]]] = {name: [] for name in IMPORTS}
+    for turn in range(rounds + 1):
+        tick("import")
+        for name, code in IMPORTS.items():
+            script = f"{clocks}; {code}; print(w() - a, c() - b)"
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+            wall, cpu = map(float, done.stdout.split())
+            if turn:  # the first only brings the files into memory
+                costs[name].append((wall, cpu))
+    return {
+        name: dict(zip(("wall", "cpu"), map(median, zip(*pairs, strict=True)), strict=True))
+        for name, pairs in costs.items()
+    }
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the table."""
+    table = Table(title="What watching costs")
+    for name in ("workload", "variant", "CPU ratio", "quartiles", "own", "limit"):
+        table.add_column(name, justify="left" if name in ("workload", "variant") else "right")
+    for workload, measured in report["workloads"].items():
+        for variant, entry in measured["variants"].items():
+            table.add_row(workload, variant, *cells(workload, variant, entry))
+        table.add_section()
+    console.print(table)
+    console.print("Limits are of the own cost; plain_again shows what is noise in the CPU ratio.")
+    for name, cost in report["import_seconds"].items():
+        console.print(f"{IMPORTS[name]}: {cost['wall']:.2f} s ({cost['cpu']:.2f} s CPU)")
+
+
+def cells(workload: str, variant: str, entry: Report) -> list[str]:
+    """Return what the table says about one variant."""
+    if entry["status"] != "ok":
+        return [escape(entry["status"])]
+    own = entry.get("own")
+    ratio = {name: short(value) for name, value in entry["cpu_ratio"].items()}
+    row = [ratio["median"], f"{ratio['lower_quartile']} to {ratio['upper_quartile']}"]
+    limit = LIMITS.get(variant, {}).get(workload)
+    if own is not None:
+        row.append(f"{own['mean']:.2%}")
+    if own is not None and limit is not None:
+        held = own["mean"] <= limit
+        row.append(f"{limit:.1%} " + ("[green]ok[/]" if held else "[red]over[/]"))
+    return row
+
+
+def short(ratio: float) -> str:
+    return f"{ratio:.3f}" if ratio < 10 else f"{ratio:.1f}"
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Tick]:
+    """Show a bar on stderr. It moves between blocks only: a thread of its own would be measured."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(file=sys.stderr)
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, auto_refresh=False,
+        redirect_stdout=False, redirect_stderr=False,
+    ) as bar:  # fmt: skip
+        task, begun = bar.add_task("", total=total), count()
+        yield lambda what: bar.update(task, description=what, completed=next(begun), refresh=True)
+
+
+def measure_all(given: argparse.Namespace) -> Report:
+    """Measure what the arguments ask for."""
+    about = {"python": platform.python_version(), "torch": torch.__version__, "threads": 1}
+    report: Report = {"method": METHOD, "about": {**about, "quick": given.quick}}
+    if given.long:
+        with progress(given.steps // CHUNK) as tick:
+            return {**report, "long": measure_long(given.steps, tick)}
+    plan, makes = QUICK if given.quick else Plan(), given.makes
+    names = [given.only] if given.only else list(WORKLOADS)
+    with progress(len(names) * len(makes) * (1 + plan.rounds) + plan.imports + 1) as tick:
+        workloads = {name: measure(name, makes, plan, tick) for name in names}
+        imports = measure_imports(plan.imports, tick)
+    report.update(summary=summary(workloads), limits=LIMITS, rounds=plan.rounds)
+    return {**report, "workloads": workloads, "import_seconds": imports}
+
+
+def summary(workloads: Mapping[str, Report]) -> dict[str, dict[str, float]]:
+    """Return the own costs that have a limit."""
+    return {
+        name: {
+            variant: measured["variants"][variant]["own"]["mean"]
+            for variant in LIMITS
+            if "own" in measured["variants"].get(variant, {})
+        }
+        for name, measured in workloads.items()
+    }
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    given, console = arguments(args, __doc__ or ""), Console()
+    if given.device == "cuda":
+        return measure_gpu(given, console)
+    torch.set_num_threads(1)
+    try:
+        report = measure_all(given)
+    except KeyboardInterrupt:
+        console.print("Interrupted; nothing was written.")
+        return 130
+    if "long" in report:
+        show_long(report["long"], console)
+    else:
+        show(report, console)
+    if given.json is not None:
+        write(report, given.json)
+    return 0
+
+
+def measure_gpu(given: argparse.Namespace, console: Console) -> int:
+    from benchmarks.overhead import on_gpu  # it needs Triton
+
+    report = on_gpu.measure_all(given.quick, Console(stderr=True))
+    on_gpu.show(report, console)
+    if given.json is not None:
+        write(report, given.json)
+    return 0
+
+
+def write(report: Report, path: Path) -> None:
+    """Write the report; whoever reads the file meanwhile sees the old one or the whole new one."""
+    half = path.with_name(f".{path.name}.part")
+    half.write_text(json.dumps(report, indent=2) + "\n")
+    half.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""A long run of the MLP, to see whether the cost grows: `python -m benchmarks.overhead --long`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from benchmarks.overhead.loops import WORKLOADS
+from benchmarks.overhead.watchers import OWN, PLAIN, Lane, Report, Tick
+
+CHUNK = 1000  # steps before the two loops take turns
+
+
+def measure_long(steps: int, tick: Tick) -> Report:
+    """Run the mlp with defaults and plain, in turns, and compare the end with the beginning."""
+    workload, memory = WORKLOADS["mlp"], []
+    with ExitStack() as stack:
+        watched, plain = (
+            Lane(name, workload, make)
+            for name, make in (("default", OWN["default"]), ("plain", PLAIN["plain"]))
+        )
+        stack.callback(watched.close)
+        for done in range(0, steps, CHUNK):
+            tick(f"{done:,} of {steps:,} steps")
+            for lane in (watched, plain):
+                lane.run(CHUNK, measured=done > 0)
+            memory.append(resident())
+    if watched.status != "ok":
+        return {"status": watched.status, "steps": steps}
+    pairs = list(zip(watched.costs, plain.costs, strict=True))
+    own = [one.own / base.cpu for one, base in pairs]
+    return {
+        "status": watched.status,
+        "steps": steps,
+        "chunk_steps": CHUNK,
+        "warmup_steps": CHUNK,
+        "own": ends(own),
+        "own_microseconds": ends([1e6 * one.own for one in watched.costs]),
+        "cpu_ratio": ends([one.cpu / base.cpu for one, base in pairs]),
+        "resident_mb": {
+            "after_2000_steps": memory[1],
+            "end": memory[-1],
+            "growth": memory[-1] - memory[1],
+        },
+        "own_of_each_chunk": own,
+        **watched.watcher.facts(),
+    }
+
+
+def ends(values: Sequence[float]) -> dict[str, float]:
+    """Return the first and the last, and the medians of ten at each end, which are less noisy."""
+    return {
+        "first": values[0],
+        "last": values[-1],
+        "first_ten": median(values[:10]),
+        "last_ten": median(values[-10:]),
+    }
+
+
+def resident() -> float:
+    """Return the memory this process holds, in MB (its peak, where that is all there is)."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def show_long(long: Report, console: Console) -> None:
+    if long["status"] != "ok":
+        console.print(escape(long["status"]))
+        return
+    table = Table(title=f"mlp with defaults, {long['steps']:,} steps")
+    for name in ("", "first 1,000", "last 1,000", "first ten of them", "last ten"):
+        table.add_column(name, justify="right")
+    for name, form in (("own", "{:.2%}"), ("own_microseconds", "{:.1f}"), ("cpu_ratio", "{:.3f}")):
+        table.add_row(name.replace("_", " "), *map(form.format, long[name].values()))
+    console.print(table)
+    after, end, _ = long["resident_mb"].values()
+    console.print(f"memory: {after:.1f} MB after 2,000 steps, {end:.1f} MB at the end")

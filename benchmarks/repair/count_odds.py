@@ -1,0 +1,142 @@
+"""What each remedy does by itself: counted for the odds that are shipped, and to judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import mean
+from typing import Any
+
+from benchmarks.detection.report import Sheet
+from benchmarks.repair.repair_run import NEAR, Record, alone, data_of, number
+from benchmarks.repair.sick_runs import PUBLISHED, Patient, Ready, ready
+from sickbay.errors import Declined
+from sickbay.problems.profiles import PROFILES
+from sickbay.recipe import Recipe
+from sickbay.remedies.choices import CHOICES
+from sickbay.remedies.odds import odds
+from sickbay.repairs.data import Data
+from sickbay.repairs.fit import informed
+from sickbay.repairs.training import Terms, Training
+
+Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
+LIMIT = 0.15
+
+
+def each_remedy(patient: Patient) -> Record:
+    """Try every remedy for what is found, each by itself, for a whole training."""
+    made = ready(patient.plan, patient.seed, patient.folder)
+    data = data_of(made, patient)
+    known = informed(made.recipe, data)
+    epochs = made.recipe.epochs or 1
+    terms = Terms(
+        problems=PROFILES["default"], treatable=CHOICES.keys(), epochs=epochs, seed=patient.seed
+    )
+    plain = Training(known, data, terms)
+    report = plain.advance(epochs)
+    plain.close()
+    record: Record = {"name": patient.name, "problem": patient.problem, "seed": patient.seed}
+    record |= {"found": "", "tried": {}}
+    if report.finding is None:
+        return record
+    twin = alone(ready(patient.twin, patient.seed, patient.folder), patient) if patient.twin else {}
+    record |= {"found": report.finding.problem, "twin": twin.get("score")}
+    known = replace(known, setup=report.setup)
+    for remedy in CHOICES.get(report.finding.problem, ()):
+        try:
+            recipe = remedy.prescribe(report.finding, known)
+        except Declined as reason:
+            record["tried"][remedy.key] = {"declined": str(reason)}
+            continue
+        if recipe is not None and remedy.between_runs:
+            start = plain.healthy if remedy.keeps_weights else None
+            record["tried"][remedy.key] = one(recipe, data, terms, made, start, twin)
+    return record
+
+
+def one(recipe: Recipe, data: Data, terms: Terms, made: Ready, start: Any, twin: Record) -> Record:
+    """Train with one remedy; return the score, and whether it has worked."""
+    training = Training(recipe, data, terms, start)
+    report = training.advance(terms.epochs)
+    training.close()
+    model = training.live.model
+    model.load_state_dict(training.best)
+    score = number(made.score(model, recipe))
+    near = not twin or score >= twin["score"] - NEAR
+    again = report.finding.problem if report.finding else report.failed
+    return {"score": score, "worked": report.healthy and near, "again": again}
+
+
+def count(records: Sequence[Record]) -> Counts:
+    """Return by what was found and by remedy how often it worked and was tried."""
+    counts: Counts = {}
+    for record, remedy, worked in trials(records):
+        pair = counts.setdefault(record["found"], {}).setdefault(remedy, [0, 0])
+        pair[0] += worked
+        pair[1] += 1
+    return counts
+
+
+def trials(records: Sequence[Record]) -> list[tuple[Record, str, bool]]:
+    """Return every remedy that was tried, with what came of it."""
+    return [
+        (record, remedy, result["worked"])
+        for record in records
+        for remedy, result in record["tried"].items()
+        if "worked" in result
+    ]
+
+
+def table(
+    records: Sequence[Record], about: Mapping[str, Any], before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what the package ships; what was found in these runs replaces what was there."""
+    runs = sum(bool(record["tried"]) for record in records)
+    made = {**about, "runs": runs, "half": "calibration, every second"}
+    told, kept = (before["about"], before["counts"]) if before else ([], {})
+    return {"about": [*told, made], "counts": {**kept, **count(records)}}
+
+
+def sheets(records: Sequence[Record]) -> list[Sheet]:
+    """Return how the shipped odds compare with what came on runs that they were not counted on."""
+    rows = [
+        [problem, remedy, f"{stated(problem, remedy):.2f}", f"{worked} of {tried}"]
+        for problem, remedies in sorted(count(records).items())
+        for remedy, (worked, tried) in sorted(remedies.items())
+    ]
+    note = "Every remedy by itself, for a whole training, on runs that no odds were counted on."
+    return [
+        Sheet("Each remedy by itself", note, ("found", "remedy", "odds", "worked"), rows),
+        judged(records),
+    ]
+
+
+def judged(records: Sequence[Record]) -> Sheet:
+    """Return how far odds are from what came, squared and on average: theirs and ours."""
+    made = trials(records)
+    ours = [(stated(record["found"], remedy), worked) for record, remedy, worked in made]
+    fixed = [(published(record["problem"]), worked) for record, _, worked in made]
+    share = mean(worked for _, _, worked in made)
+    rows = [
+        ["the stated odds", brier(ours), f"at most {LIMIT}"],
+        ["the paper's fixed numbers", brier(fixed), ""],
+        ["the share that worked, for all", brier([(share, worked) for _, worked in ours]), ""],
+    ]
+    note = f"Brier scores over {len(made)} trials; less is better."
+    return Sheet("How true the odds are", note, ("odds", "Brier score", "limit"), rows)
+
+
+def stated(problem: str, key: str) -> float:
+    """Return the odds that a remedy is said to have."""
+    remedies = {each.key: each for each in CHOICES.get(problem, ())}
+    return odds(problem, remedies[key]).mean if key in remedies else 0.0
+
+
+def published(problem: str) -> float:
+    """Return the share of a problem that the paper reports as repaired."""
+    worked, tried = PUBLISHED[problem]
+    return worked / tried
+
+
+def brier(pairs: Sequence[tuple[float, bool]]) -> str:
+    return f"{mean((odds - came) ** 2 for odds, came in pairs):.3f}"
