@@ -148,5 +148,5 @@ def treats(remedy: Remedy) -> tuple[str, ...]:
     )
     named = remedy.treats or tuple(listed)
     if not named:
-        raise wrong(f"treats of {remedy.name()}", "the names of problems", named)
+        raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
     return named
