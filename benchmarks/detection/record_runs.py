@@ -22,8 +22,9 @@ from sickbay.chart.format import from_json, to_json
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
 from sickbay.doctor.run_log import RunLog
-from sickbay.doctor.watch_arguments import check_model, check_optimizers
+from sickbay.doctor.watch_arguments import check_optimizers
 from sickbay.history import History
+from sickbay.model_arguments import check_model
 from sickbay.vitals import Kind, Setup
 
 RESULT = "result.json"
@@ -145,7 +146,7 @@ def drafts(runs: Path, process: int) -> Path:
 
 def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: int) -> Doctor:
     """Return a doctor that reads much, says nothing and writes everything down."""
-    check_model(model)
+    check_model(model, trainable=True)
     history = History(Setup(epochs=epochs))
     record = RunLog(history, {}, "silent", folder)
     return Doctor(model, check_optimizers(optimizer, model), Dense(), [], history, record)

@@ -19,8 +19,9 @@ from sickbay.doctor.run_log import SCRIPTED, UNHEARD, WAITING, RunLog
 from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
+from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.cost_clock import Clock
-from sickbay.probe.hooks import can_be_hooked, unwrap
+from sickbay.probe.hooks import can_be_hooked
 from sickbay.probe.jump_alarm import Jumps
 from sickbay.probe.meter import Meter, choose_meter
 from sickbay.probe.probe import Probe
@@ -54,10 +55,10 @@ class Doctor:
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
         meter = Meter() if log.treats else choose_meter(model.parameters())
-        if self._guard.run("taking over", watched_models.discharge, unwrap(model)):
+        if self._guard.run("taking over", watched_models.discharge, unwrap_compiled(model)):
             log.notice(watched_models.TAKEN_OVER)
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
-        watched_models.enter(unwrap(model), self, self._probe)
+        watched_models.enter(unwrap_compiled(model), self, self._probe)
         if not all(map(can_be_hooked, model.modules())):
             log.notice(SCRIPTED)
         parts = self._probe, self._guard, history, log.notice
@@ -319,7 +320,8 @@ class Doctor:
         from sickbay.doctor.treatment import Treater  # only who treats waits for it
 
         budget = self._governor.budget
-        return Treater(self._probe, self._history, self._log, self._wake, budget)
+        parts = self._probe, self._history, self._log
+        return Treater(*parts, self._wake, budget, self._causes.problems)
 
     def _wake(self) -> None:  # from letting steps pass: something was done to this one
         self._uneventful, self._probe.quiet = 0, False

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.guard import Guard
-from sickbay.probe.hooks import Handles, Hook, can_be_hooked, unwrap
+from sickbay.probe.hooks import Handles, Hook, can_be_hooked
 
 
 class Anatomy:
@@ -19,7 +20,7 @@ class Anatomy:
     """
 
     def __init__(self, model: nn.Module, guard: Guard) -> None:
-        self.model = unwrap(model)
+        self.model = unwrap_compiled(model)
         self.modules: dict[str, nn.Module] = {}
         self.parameters: dict[str, nn.Parameter] = {}
         self._guard = guard

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor
@@ -77,7 +77,7 @@ class Replay:
             drop_hooks(module)
             if computes(module) and can_be_hooked(module):
                 module.register_forward_hook(_Listener(name, self._rows))
-        states = random_states_kept(model), buffers_kept(original)
+        states = IsolatedRandom(), buffers_kept(original)
         with states[0], states[1], torch.no_grad(), self._autocast, suppress(_Found):
             model(*args, **kwargs)
             self._rows = {}  # this time all was finite: that proves nothing
@@ -172,16 +172,3 @@ def buffers_kept(model: nn.Module) -> Iterator[None]:
             for buffer, version, kept in before:
                 if buffer._version != version:
                     buffer.copy_(kept)
-
-
-@contextmanager
-def random_states_kept(model: nn.Module) -> Iterator[None]:
-    """Put the global random states of torch, numpy and Python back afterwards."""
-    devices = {each.device for each in model.parameters() if each.device.type == "cuda"}
-    ours, numpys = random.getstate(), np.random.get_state()
-    try:
-        with torch.random.fork_rng([device.index or 0 for device in devices]):
-            yield
-    finally:
-        random.setstate(ours)
-        np.random.set_state(numpys)
