@@ -76,7 +76,7 @@ class Nurse:
         budget: float,
     ) -> None:
         self.treatments: list[Treatment] = []
-        model, optimizers = probe.anatomy.model, probe.optimizers
+        model, optimizers = probe.layers.model, probe.optimizers
         self._model, self._history = model, history
         self._record, self._guard = record, record.guard
         record.plan = self.plan
