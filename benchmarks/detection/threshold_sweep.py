@@ -21,7 +21,7 @@ from benchmarks.detection.judge_runs import Run, accepted
 from benchmarks.detection.report import Sheet, number
 from sickbay.chart import Chart
 from sickbay.doctor.causes import Ward
-from sickbay.errors import UsageError, unknown
+from sickbay.errors import UsageError, unknown_name
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
@@ -90,7 +90,7 @@ def moved(names: Sequence[str]) -> dict[Key, Problem]:
     listed = {problem.name(): problem for problem in PROFILES["default"]}
     for name in names:
         if name not in listed:
-            raise unknown("problem", name, listed)
+            raise unknown_name("problem", name, listed)
     trials: dict[Key, Problem] = {}
     for name in names or listed:
         for limit in fields(listed[name]):  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def record(monkeypatch: pytest.MonkeyPatch, most: int) -> list[tuple[str, bytes]
             log.append((Path(str(self.name)).name, b""))
             return super().truncate(size)
 
-    monkeypatch.setattr(folder, "create", lambda path: Recorded(path, "ab"))
+    monkeypatch.setattr(folder, "create_file", lambda path: Recorded(path, "ab"))
     return log
 
 

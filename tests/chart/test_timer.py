@@ -90,7 +90,7 @@ def test_an_error_of_the_timer_is_raised_by_the_next_call_once(
         def write(self, _: Any, /) -> int:
             raise OSError(ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(folder, "create", lambda path: Full(path, "ab"))
+    monkeypatch.setattr(folder, "create_file", lambda path: Full(path, "ab"))
     writer = ChartWriter(tmp_path / "run", SETUP)
     writer.append(Vitals(step=0))
     until(lambda: not ours())

@@ -179,13 +179,13 @@ PARTS: dict[str, str] = {
     "the ward": "sickbay.doctor.causes.Ward.judge",
     "the governor": "sickbay.doctor.governor.Governor.lap",
     "the clock": "sickbay.probe.cost_clock.Clock.read",
-    "the voice": "sickbay.reports.terminal.show",
+    "the voice": "sickbay.reports.terminal.print_finding",
 }
 
 
 @pytest.fixture
 def _no_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sickbay.reports.terminal.say", str)
+    monkeypatch.setattr("sickbay.reports.terminal.print_notice", str)
 
 
 @pytest.mark.usefixtures("_no_output")

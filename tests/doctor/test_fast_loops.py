@@ -237,7 +237,7 @@ def test_a_doctor_that_failed_takes_its_hooks_away(
     def fail(*_: object) -> None:
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr("sickbay.reports.terminal.say", str)
+    monkeypatch.setattr("sickbay.reports.terminal.print_notice", str)
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     doctor = watch(model, optimizer)

@@ -111,7 +111,7 @@ def test_clipping_and_its_end(remedy: Remedy, limit: str, monkeypatch: pytest.Mo
 
 def test_clipping_after_a_spike_leaves_the_usual_norm_alone() -> None:
     recipe = recipe_of_sgd()
-    spike = Finding(problem="gradient_spike", step=3, evidence={"now": 90.0, "high": 7.0})
+    spike = Finding(problem="gradient_spike", step=3, evidence={"now": 90.0, "usual_norm": 7.0})
     clipped = ClipNorm().prescribe(spike, recipe)
     assert clipped is not None
     assert clipped.clip_norm == 7.0

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.arguments import whole
+from sickbay.arguments import check_int
 from sickbay.chart import pack_arrays, record_frames
 from sickbay.chart.columns import Columns, EpochEnd
 from sickbay.chart.format import encode, sound
 from sickbay.chart.pack_arrays import Array
 from sickbay.errors import UsageError
 from sickbay.history import History
-from sickbay.json_dataclasses import revived
-from sickbay.safe_files import parsed
+from sickbay.json_dataclasses import dataclass_from_json
+from sickbay.safe_files import parse_json
 from sickbay.scalar_totals import Totals
 
 MAGIC = b"SBB2"
@@ -114,13 +114,13 @@ def scan(data: bytes) -> Iterator[Block | None]:
 
 
 def _digest(data: bytes) -> Digest:
-    made = revived(Digest, parsed(pack_arrays.inflated(data), "digest"))
+    made = dataclass_from_json(Digest, parse_json(pack_arrays.inflated(data), "digest"))
     place = made.place
     for name in ("row", "rows", "start"):
-        whole(name, getattr(place, name), least=0)
-    whole("stop", place.stop, least=place.start)
+        check_int(name, getattr(place, name), least=0)
+    check_int("stop", place.stop, least=place.start)
     for counts in (place.kinds, made.counts):
-        whole("count", min(counts.values(), default=0), least=0)
+        check_int("count", min(counts.values(), default=0), least=0)
     if not all(len(each) == 2 and each[1] >= 1 for each in made.totals.sums.values()):
         raise UsageError("sums must have a total and a count each.")
     return made

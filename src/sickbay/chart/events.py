@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sickbay.arguments import whole
+from sickbay.arguments import check_int
 from sickbay.chart.format import Line, Names
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
-from sickbay.json_dataclasses import revived
+from sickbay.json_dataclasses import dataclass_from_json
 from sickbay.vitals import Setup
 
 
@@ -36,14 +36,14 @@ class Events:
         """
         kind = line.get("type")
         if kind == "finding":
-            self.findings.append(revived(Finding, line))
+            self.findings.append(dataclass_from_json(Finding, line))
         elif kind == "event":
-            self.events.append(revived(Event, line))
+            self.events.append(dataclass_from_json(Event, line))
         elif kind == "setup":
-            self.setups.append(revived(Setup, line))
+            self.setups.append(dataclass_from_json(Setup, line))
         elif kind == "rows":
-            rows = revived(_Rows, line)
-            self.names[whole("id", rows.id, least=0)] = rows.names
+            rows = dataclass_from_json(_Rows, line)
+            self.names[check_int("id", rows.id, least=0)] = rows.names
         elif not isinstance(kind, str):
             raise UsageError("type is missing.")
         return True

@@ -9,7 +9,7 @@ from sickbay.chart.blocks import Block, scan
 from sickbay.chart.events import Events
 from sickbay.chart.format import BLOCKS, EVENTS, LINES, TABLES, sound
 from sickbay.chart.lines import Told, lines, rows
-from sickbay.safe_files import piece, read, size
+from sickbay.safe_files import file_size, read_file, read_range
 
 
 class Contents:
@@ -48,12 +48,12 @@ class Contents:
 
     def tables(self, start: int, stop: int) -> bytes:
         """Return a piece of the file of tables."""
-        return piece(self.path / TABLES, start, stop) if stop > start else b""
+        return read_range(self.path / TABLES, start, stop) if stop > start else b""
 
     def end_of_tables(self) -> int:
         """Return how many bytes the file of tables has so far."""
         path = self.path / TABLES
-        return size(path) if os.path.lexists(path) else 0
+        return file_size(path) if os.path.lexists(path) else 0
 
     def note(self, name: str, what: str, damaged: int, count: int) -> None:
         """Note how much of a file is left out."""
@@ -64,4 +64,4 @@ class Contents:
 
     def _all(self, name: str) -> bytes:
         path = self.path / name
-        return read(path) if os.path.lexists(path) else b""
+        return read_file(path) if os.path.lexists(path) else b""

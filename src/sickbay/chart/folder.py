@@ -9,10 +9,10 @@ from io import FileIO
 from itertools import count
 from pathlib import Path
 
-from sickbay.arguments import folder
+from sickbay.arguments import check_path
 from sickbay.chart.format import BLOCKS, EVENTS, HEAD, LINES, TABLES
 from sickbay.errors import UsageError
-from sickbay.safe_files import create, write
+from sickbay.safe_files import create_file, write_atomically
 
 # Written in this order: a table finds its row names on disk, and a step its tables.
 STREAMS = (EVENTS, TABLES, BLOCKS, LINES)
@@ -20,7 +20,7 @@ STREAMS = (EVENTS, TABLES, BLOCKS, LINES)
 
 def claim(path: object, head: bytes) -> tuple[Path, dict[str, FileIO]]:
     """Start a chart in the folder, or in the first sibling that does not exist yet."""
-    wanted = folder("chart", path)
+    wanted = check_path("chart", path)
     siblings = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
     try:
         place, files = wanted, _start(wanted, head)
@@ -64,11 +64,11 @@ def _start(place: Path, head: bytes) -> dict[str, FileIO] | None:
             return None
         for name in STREAMS:
             try:  # of two processes that start at once, one gets the folder, the other a sibling
-                files[name] = undo.enter_context(create(place / name))
+                files[name] = undo.enter_context(create_file(place / name))
             except FileExistsError:
                 return None
             undo.callback(_undo, (place / name).unlink)
-        write(place / HEAD, head)  # last: who sees it sees a whole chart
+        write_atomically(place / HEAD, head)  # last: who sees it sees a whole chart
         undo.pop_all()
     return files
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sickbay.arguments import whole
+from sickbay.arguments import check_int
 from sickbay.chart.columns import EpochEnd, Row
 from sickbay.chart.format import Line, encode, floats, sound
-from sickbay.json_dataclasses import mapping, revived
-from sickbay.safe_files import parsed
+from sickbay.json_dataclasses import dataclass_from_json, json_object
+from sickbay.safe_files import parse_json
 from sickbay.vitals import Vitals
 
 
@@ -50,14 +50,14 @@ def rows(data: bytes) -> Iterator[Told | None]:
 
 
 def _parsed(line: bytes) -> Line:
-    return mapping("line", parsed(line, "line"))
+    return json_object("line", parse_json(line, "line"))
 
 
 def _told(numbered: tuple[int, bytes]) -> Told:
     number, line = numbered[0], _parsed(numbered[1])
-    number = whole("row", line.get("row", number), least=0)
+    number = check_int("row", line.get("row", number), least=0)
     if "epoch_end" in line:
-        return Told(number, revived(EpochEnd, {**line, "epoch": line["epoch_end"]}))
-    step = revived(_StepLine, line)
+        return Told(number, dataclass_from_json(EpochEnd, {**line, "epoch": line["epoch_end"]}))
+    step = dataclass_from_json(_StepLine, line)
     vitals = Vitals(step.step, step.epoch, step.time, step.scalars)
-    return Told(number, vitals, whole("tables", step.tables, least=0))
+    return Told(number, vitals, check_int("tables", step.tables, least=0))

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.arguments import one_of, whole
+from sickbay.arguments import check_choice, check_int
 from sickbay.chart.format import encode
 from sickbay.errors import UsageError
-from sickbay.json_dataclasses import revived, sequence
-from sickbay.safe_files import parsed
+from sickbay.json_dataclasses import dataclass_from_json, json_list
+from sickbay.safe_files import parse_json
 
 Array: TypeAlias = NDArray[Any]
 WIDTHS = {"<f4": 4, "<f8": 8, "<i8": 8}  # types there are, and their bytes
@@ -58,11 +58,11 @@ def unpack(data: bytes) -> dict[str, Array]:
     """Return the arrays that `pack` was given; a `UsageError` if they cannot be some."""
     told, _, plain = inflated(data).partition(b"\n")
     found, place = {}, 0
-    for each in sequence("arrays", parsed(told, "arrays")):
-        listed = revived(_Listed, each)
-        order = whole("order", listed.order, least=0, most=MOST_ORDER)
-        count = whole("count", listed.count, least=0, most=MOST_BYTES)
-        width = WIDTHS[one_of("kind", listed.kind, WIDTHS)]
+    for each in json_list("arrays", parse_json(told, "arrays")):
+        listed = dataclass_from_json(_Listed, each)
+        order = check_int("order", listed.order, least=0, most=MOST_ORDER)
+        count = check_int("count", listed.count, least=0, most=MOST_BYTES)
+        width = WIDTHS[check_choice("kind", listed.kind, WIDTHS)]
         start, place = place, place + count * width
         if place > len(plain):
             raise UsageError("The arrays are longer than their bytes.")

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from sickbay.arguments import folder, whole
+from sickbay.arguments import check_int, check_path
 from sickbay.chart.file_contents import Contents
 from sickbay.chart.format import HEAD, SCHEMA, Names
 from sickbay.chart.replay_run import Run
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.history import History
-from sickbay.json_dataclasses import mapping, revived
-from sickbay.safe_files import parsed, read, unreadable
+from sickbay.json_dataclasses import dataclass_from_json, json_object
+from sickbay.safe_files import parse_json, read_error, read_file
 from sickbay.vitals import COLUMN, Setup
 
 MOST_HEAD = 1 << 26  # bytes of the head
@@ -62,7 +62,7 @@ class Chart:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Chart:
         """Open the chart in a folder; a `UsageError` if it has none, or one of a newer sickbay."""
-        place = folder("chart", path)
+        place = check_path("chart", path)
         if not os.path.lexists(place / HEAD):
             found = place.glob(f"*/{HEAD}") if os.path.isdir(place) else ()
             near = sorted(str(head.parent) for head in found)
@@ -98,7 +98,11 @@ class Chart:
 
         With a window, only the end of a long run is looked into.
         """
-        size = sys.maxsize if window is None else whole("window", window, least=1, most=sys.maxsize)
+        size = (
+            sys.maxsize
+            if window is None
+            else check_int("window", window, least=1, most=sys.maxsize)
+        )
         run = self._run()
         values = run.values(size)
         if values > MOST_VALUES:
@@ -131,7 +135,7 @@ class Chart:
         1 2.0 [2.5]
         """
         sizes = [
-            whole(name, size, least=1, most=sys.maxsize)
+            check_int(name, size, least=1, most=sys.maxsize)
             for name, size in (("window", window), ("tables", tables))
         ]
         return self._replay(*sizes)
@@ -161,18 +165,18 @@ class Chart:
 
 def _head(path: Path) -> Head:
     """Return the head of a chart; a `UsageError` that names it if it is none, or a newer one."""
-    told = parsed(read(path, MOST_HEAD), path)
+    told = parse_json(read_file(path, MOST_HEAD), path)
     try:
-        schema = whole("schema", mapping("head", told).get("schema"), least=1)
+        schema = check_int("schema", json_object("head", told).get("schema"), least=1)
         if schema > SCHEMA:
             newer = "get a newer one with: pip install --upgrade sickbay"
             reads = f"this sickbay reads up to {SCHEMA}"
             raise UsageError(f"it has schema {schema}, {reads}; {newer}")
-        head = revived(Head, told)
+        head = dataclass_from_json(Head, told)
         if not isfinite(head.started):
             raise UsageError(f"started must be finite, got {head.started}")
         if not COLUMN.keys() & set(head.statistics):
             raise UsageError("statistics must name columns of tables")
     except UsageError as error:
-        raise unreadable(path, str(error).rstrip(".")) from None
+        raise read_error(path, str(error).rstrip(".")) from None
     return head

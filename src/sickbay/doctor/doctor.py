@@ -320,7 +320,8 @@ class Doctor:
         from sickbay.doctor.treatment import Nurse  # only who treats waits for it
 
         budget = self._governor.budget
-        return Nurse(self._probe, self._history, self._record, self._wake, budget)
+        parts = self._probe, self._history, self._record
+        return Nurse(*parts, self._wake, budget, self._ward.problems)
 
     def _wake(self) -> None:  # from letting steps pass: something was done to this one
         self._uneventful, self._probe.quiet = 0, False

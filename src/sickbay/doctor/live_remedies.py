@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from sickbay.doctor.step_hooks import Dosing
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
+from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy, RollBack
 from sickbay.remedies.choices import CHOICES
@@ -36,9 +37,11 @@ class Dispensary:
         guard: Guard,
         dosing: Dosing,
         keeper: Keeper,
+        problems: Mapping[str, Problem],
     ) -> None:
         self._model, self._optimizers, self._history = model, optimizers, history
         self._guard, self._dosing, self._keeper = guard, dosing, keeper
+        self._problems = problems
         self._start = max(rates(optimizers[0]), default=0.0)
         self._counts: Counter[str] = Counter()  # treatments, by problem
         self._last: dict[str, int] = {}  # the step of the last one, by problem
@@ -57,7 +60,8 @@ class Dispensary:
         remedies = ranked(problem, [each for each in CHOICES.get(problem, ()) if is_live(each)])
         if lasting:
             remedies.sort(key=lambda each: not isinstance(each, RollBack))
-        if problem == "non_finite":  # bad batches are skipped anyway, and clipping mends no NaN
+        judged = self._problems.get(problem)
+        if judged is not None and judged.batches_are_skipped:  # what is left is lost weights
             remedies = [each for each in remedies if isinstance(each, RollBack)]
         now = self.recipe()
         for remedy in remedies:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from time import perf_counter
@@ -18,14 +18,14 @@ from sickbay.history import History
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
 from sickbay.probe.probe import Probe
+from sickbay.problems import NonFinite, Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 
 JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along
 PATIENCE = 3  # losses after a jump that tell whether it lasts
 SAID = 10  # skipped batches that are printed; further ones are written down only
-PASSING = ("loss_spike", "loss_explosion")  # may be over as soon as they are seen
-HARMLESS = ("non_finite", "frozen_by_accident")  # while they stand, the weights may well be healthy
+NON_FINITE = NonFinite.name()  # what batches are skipped for
 SKIP = "skip_bad_batches"
 ALONE = "an optimizer that is stepped with a closure is not treated."
 SICK = (
@@ -74,6 +74,7 @@ class Nurse:
         record: Record,
         wake: Callable[[], object],
         budget: float,
+        problems: Mapping[str, Problem],
     ) -> None:
         self.treatments: list[Treatment] = []
         model, optimizers = probe.layers.model, probe.optimizers
@@ -82,7 +83,8 @@ class Nurse:
         record.plan = self.plan
         self._dosing = Dosing(model, optimizers, self._guard, wake)
         self._keeper = Keeper(model, optimizers, history, budget)
-        parts = self._dosing, self._keeper
+        self._problems = {NON_FINITE: NonFinite(), **problems}
+        parts = self._dosing, self._keeper, self._problems
         self._dispensary = Dispensary(model, optimizers, history, self._guard, *parts)
         self._planned: list[Finding] = []
         self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before
@@ -117,19 +119,20 @@ class Nurse:
         planned = self._plan(finding, cause)
         for problem in finding.consequences:
             damage = replace(finding, problem=problem, consequences=())
-            planned |= problem in PASSING and self._plan(damage, finding.problem)
+            planned |= self._may_recover(problem) and self._plan(damage, finding.problem)
         return planned
 
     def _plan(self, finding: Finding, cause: str) -> bool:
-        if cause not in ("", "non_finite") and finding.problem not in PASSING:
+        may_recover, skipped = self._may_recover(finding.problem), self._are_skipped
+        if cause and not skipped(cause) and not may_recover:
             return False
-        if finding.problem == "non_finite" and not self._are_weights_spoilt():
+        if skipped(finding.problem) and not self._are_weights_spoilt():
             return self._mended or bool(self._dosing.skipped)
         if self._dispensary.choose(finding) is None:
             return False
         losses = self._history.recent("loss", LEVEL + 1)[:-1]
         high = max(filter(isfinite, losses), default=inf)
-        if finding.problem in PASSING and high < inf:
+        if may_recover and high < inf:
             self._jumps.append((finding, high))
         else:
             self._planned.append(finding)
@@ -140,7 +143,7 @@ class Nurse:
         start = perf_counter()
         if self._guard.run("treatment", self._is_over):
             return 0.0
-        ill = any(problem not in HARMLESS for problem in standing) or self._dosing.alarmed
+        ill = not all(map(self._spares_weights, standing)) or self._dosing.alarmed
         calm = not (ill or self._jumps or self._planned)
         self._guard.run("treatment", self._act)
         self._guard.run("snapshot", self._keeper.look, calm)
@@ -185,7 +188,7 @@ class Nurse:
 
     def _treat_not_finite(self) -> None:
         """Go back if the weights are lost, or if they turn every batch into a bad one."""
-        finding = Finding(problem="non_finite", step=self._history.step)
+        finding = Finding(problem=NON_FINITE, step=self._history.step)
         dosing = self._dosing
         spoilt = self._are_weights_spoilt()
         if self._mended:  # a gradient scaler has dropped the step, but not what forward has done
@@ -249,7 +252,7 @@ class Nurse:
     def _note_skipped(self, text: str) -> None:
         count = sum(each.remedy == SKIP for each in self.treatments) + 1
         text += " (further ones are not printed)" if count == SAID else ""
-        self._keep("non_finite", SKIP, text, self._stop_skipping, say=count <= SAID)
+        self._keep(NON_FINITE, SKIP, text, self._stop_skipping, say=count <= SAID)
 
     def _keep(
         self, problem: str, name: str, text: str, undo: Callable[[], bool], say: bool = True
@@ -279,6 +282,15 @@ class Nurse:
             self._keeper.replaced = None
             self._drop(dose)
         return there
+
+    def _may_recover(self, problem: str) -> bool:
+        return problem in self._problems and self._problems[problem].loss_may_recover
+
+    def _spares_weights(self, problem: str) -> bool:
+        return problem in self._problems and self._problems[problem].spares_weights
+
+    def _are_skipped(self, problem: str) -> bool:
+        return problem in self._problems and self._problems[problem].batches_are_skipped
 
     @property
     def _loss(self) -> float:

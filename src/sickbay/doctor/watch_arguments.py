@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import distributed, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import quoted, whole, wrong
+from sickbay.arguments import bad_argument, check_int, short_repr
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_optimizer
 from sickbay.probe.distributed import is_one_of_several
@@ -24,7 +24,9 @@ def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer], model:
     """Say so if this is nothing that can be done with a finding."""
     named = isinstance(on_finding, str) and on_finding in ("advise", "silent", "stop", "treat")
     if not named and not callable(on_finding):
-        raise wrong("on_finding", "'advise', 'silent', 'stop', 'treat' or a function", on_finding)
+        raise bad_argument(
+            "on_finding", "'advise', 'silent', 'stop', 'treat' or a function", on_finding
+        )
     if named and on_finding == "treat":
         check_treatable(optimizers, model)
 
@@ -43,10 +45,10 @@ def check_treatable(optimizers: Sequence[Optimizer], model: nn.Module) -> None:
     if spread:
         raise UsageError(
             "on_finding must not be 'treat' where parameters are DTensors, got one in "
-            f"{quoted(spread[0])}; 'advise', 'silent', 'stop' or a function is possible."
+            f"{short_repr(spread[0])}; 'advise', 'silent', 'stop' or a function is possible."
         )
 
 
 def check_epochs(epochs: object) -> int | None:
     """Return a number of epochs, or say so if it is none."""
-    return None if epochs is None else whole("epochs", epochs, least=1)
+    return None if epochs is None else check_int("epochs", epochs, least=1)

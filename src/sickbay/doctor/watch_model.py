@@ -9,7 +9,7 @@ from typing import TypeAlias
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag
+from sickbay.arguments import check_bool
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Every, Governor
 from sickbay.doctor.run_log import OnFinding, Record
@@ -102,7 +102,7 @@ def admit(
     check_model(model, trainable=True)
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding, optimizers, model)
-    epochs, activations = check_epochs(epochs), flag("activations", activations)
+    epochs, activations = check_epochs(epochs), check_bool("activations", activations)
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
     governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)
     history = History(Setup(epochs=epochs))

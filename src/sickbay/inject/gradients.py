@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import number
+from sickbay.arguments import check_float
 from sickbay.inject.injection import Injection, When
 from sickbay.inject.places import check_target, check_value, spoilt, trainable
 
@@ -34,7 +34,7 @@ def scale_gradients(
         every: Again every so many steps after the first.
         layers: A layer or several, named as in `named_modules`; all if not given.
     """
-    factor = number("factor", factor)
+    factor = check_float("factor", factor)
     parameters = trainable(check_target(model, optimizer), layers)
     return _OnGradients(
         optimizer, When.at_steps(at, every), parameters, lambda gradient: gradient * factor

@@ -11,7 +11,7 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import one_of
+from sickbay.arguments import check_choice
 from sickbay.inject.injection import Injection, ModelHook, When
 from sickbay.inject.places import always_used, check_target, check_value, clear_momentum
 
@@ -63,7 +63,7 @@ def dead_layer(model: nn.Module, optimizer: Optimizer, *, layer: str, at: int) -
     """
     modules = dict(check_target(model, optimizer).named_modules())
     possible = [name for name, module in modules.items() if weight_of(module) is not None]
-    one_of("layer with a weight of its own", layer, possible)
+    check_choice("layer with a weight of its own", layer, possible)
     weight, bias = weight_of(modules[layer]), weight_of(modules[layer], "bias")
 
     def kill() -> None:

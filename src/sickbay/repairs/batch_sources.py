@@ -15,7 +15,7 @@ from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSamp
 
 from sickbay.errors import UsageError
 from sickbay.isolated_random import IsolatedRandom, loader_generators
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs import sample_tensors
 
 PEEK = 32  # samples that are looked at before anything is trained
@@ -138,9 +138,8 @@ def _first(name: str, source: Items | Loaded) -> Any:
     try:
         first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
     except Exception as error:  # the dataset is the user's
-        raise UsageError(
-            f"{name} must be {sample_tensors.KINDS}, got one that cannot be read: {said(error)}"
-        ) from error
+        given = f"one that cannot be read: {error_message(error)}"
+        raise UsageError(f"{name} must be {sample_tensors.KINDS}, got {given}") from error
     if first is None:
         raise UsageError(f"{name} must have at least one sample, got none.")
     return first

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.errors import UsageError
 from sickbay.isolated_random import evaluating
 from sickbay.model_arguments import check_model, check_optimizer
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
@@ -34,7 +34,7 @@ def check_loss(loss: object) -> None:
             f"{loss.__name__}; an object of it is {loss.__name__}()."
         )
     if not callable(loss):
-        raise wrong("loss", "a module or a function of outputs and labels", loss)
+        raise bad_argument("loss", "a module or a function of outputs and labels", loss)
 
 
 def check_fit(
@@ -64,7 +64,7 @@ def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
     try:
         return copy.deepcopy(module).to(data.device)
     except Exception as error:
-        given = f"{type(module).__name__}: {said(error)}"
+        given = f"{type(module).__name__}: {error_message(error)}"
         raise UsageError(f"{what} must be one that can be copied, got {given}") from error
 
 
@@ -72,7 +72,7 @@ def _outputs(name: str, model: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
     try:
         return model(*inputs)
     except Exception as error:
-        given = f"{type(model).__name__} on {_shapes(inputs)}: {said(error)}"
+        given = f"{type(model).__name__} on {_shapes(inputs)}: {error_message(error)}"
         raise UsageError(f"model must take the inputs of {name}, got {given}") from error
 
 
@@ -105,7 +105,9 @@ def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
     except Exception as error:
         name = getattr(loss, "__name__", type(loss).__name__)
         given = f"{name} on outputs {_shapes(outputs)} and labels {_shapes(targets)}"
-        raise UsageError(f"loss must fit the model and data, got {given}: {said(error)}") from error
+        raise UsageError(
+            f"loss must fit the model and data, got {given}: {error_message(error)}"
+        ) from error
     if not one:
         kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else value
         kind = kind if isinstance(kind, str) else f"a {type(value).__name__}"

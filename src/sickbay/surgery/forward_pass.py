@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import bare, inputs_of, tensors_in
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.surgery.torch_names import ACTIVATIONS, MODULES, from_torch, title
 
 
@@ -106,7 +106,7 @@ def examine(model: nn.Module, example: tuple[Any, ...]) -> Flow:
         with IsolatedRandom(), torch.no_grad(), recorder:
             output = model(*inputs)
     except Exception as error:
-        raise Declined(f"The model cannot be run on the example: {said(error)}") from error
+        raise Declined(f"The model cannot be run on the example: {error_message(error)}") from error
     flow = recorder.flow
     flow.output = output
     flow.ends = [recorder.makers.get(id(each), -1) for each in tensors_in(output)]

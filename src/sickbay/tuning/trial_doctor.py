@@ -13,7 +13,7 @@ from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.loop_numbers import numbers_of
 from sickbay.doctor.watch_model import Admitted
 from sickbay.findings import Finding
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.background_judge import Batch, Checker
 from sickbay.tuning.judge import End
 from sickbay.vitals import Vitals
@@ -40,7 +40,7 @@ class TrialDoctor(Doctor):
         admitted: Admitted,
         metric: str,
         maximize: bool,
-        others: Callable[[], Sequence[Course]] | None = None,
+        others: Callable[[], Sequence[LearningCurve]] | None = None,
         leave: Callable[[], object] = lambda: None,
     ) -> None:
         model, optimizers, governor, problems, history, record = admitted
@@ -179,9 +179,9 @@ class TrialDoctor(Doctor):
         while self._checker.troubles:
             self._record.trouble(*self._checker.troubles.pop(0))
 
-    def _course(self) -> Course:
+    def _course(self) -> LearningCurve:
         """Return the trial as others see it; as the checker sees it, so that they compare."""
-        return Course(self._history.epochs("loss"), self._history.epochs(self._metric))
+        return LearningCurve(self._history.epochs("loss"), self._history.epochs(self._metric))
 
     def _book(self, vitals: Vitals) -> None:
         super()._book(vitals)
