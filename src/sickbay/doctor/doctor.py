@@ -232,7 +232,7 @@ class Doctor:
         if not self._retired:
             self._retired, self._uneventful = True, 0
             self._guard.run("end of probing", self._probe.close)
-            watched_models.leave(self._probe.anatomy.model)
+            watched_models.leave(self._probe.layers.model)
             if self._treater is not None:
                 self._guard.run("end of treatment", self._treater.close)
 

@@ -77,7 +77,7 @@ class Treater:
         problems: Mapping[str, Problem],
     ) -> None:
         self.treatments: list[Treatment] = []
-        model, optimizers = probe.anatomy.model, probe.optimizers
+        model, optimizers = probe.layers.model, probe.optimizers
         self._model, self._history = model, history
         self._log, self._guard = record, record.guard
         record.plan = self.plan
