@@ -123,9 +123,9 @@ def test_a_long_pause_does_not_cause_a_burst(at: int) -> None:
 def test_a_long_pause_does_not_make_the_books_cheap() -> None:
     governor = Governor("auto", 0.01, ["gradient"])
     for _ in range(50):
-        governor.lap(0.001, {"books": 2e-5})
+        governor.lap(0.001, {"bookkeeping": 2e-5})
     before = governor.uneventful()
-    governor.lap(600.0, {"books": 2e-5})
+    governor.lap(600.0, {"bookkeeping": 2e-5})
     assert governor.uneventful() >= before / 2 > 1
 
 
@@ -165,7 +165,7 @@ def test_books_wait_longer_where_every_gradient_is_looked_at() -> None:
     def passing(looking: float) -> int:
         governor = Governor("auto", 0.01, ["gradient"])
         for _ in range(50):
-            governor.lap(0.01, {"books": 5e-5, "looking": looking})
+            governor.lap(0.01, {"bookkeeping": 5e-5, "looking": looking})
         return governor.uneventful()
 
     assert 0 < passing(1e-5) < passing(5e-5) < passing(1e-4)
@@ -225,7 +225,7 @@ def test_every_number() -> None:
     governor = Governor(3, 0.01, ALL)
     assert [step for step in range(10) if governor.due(step) == set(ALL)] == [0, 3, 6, 9]
     assert [step for step in range(10) if governor.due(step)] == [0, 3, 6, 9]
-    governor.lap(0.01, {"gradient": 50.0, "books": 9.0})
+    governor.lap(0.01, {"gradient": 50.0, "bookkeeping": 9.0})
     assert governor.due(3) == set(ALL)
     assert governor.judging_due(99)
     assert governor.uneventful() == 0
@@ -251,7 +251,7 @@ def test_dear_books_are_kept_less_often(books: float, expected: int) -> None:
     assert governor.uneventful() == 0
     for each in (governor, fixed):
         for _ in range(3):
-            each.lap(0.01, {"books": books * BOOKS * AIM * 1e-4})
+            each.lap(0.01, {"bookkeeping": books * BOOKS * AIM * 1e-4})
     assert governor.uneventful() == expected
     assert fixed.uneventful() == 0
 
@@ -267,7 +267,7 @@ def test_dear_books_are_kept_less_often(books: float, expected: int) -> None:
 def test_what_passing_costs_is_not_left_for_the_books(passing: float, expected: int) -> None:
     governor = Governor("auto", 0.01, ALL)
     for _ in range(3):
-        costs = {"books": 3.6 * BOOKS * AIM * 1e-4, "passing": 9 * passing * AIM * 1e-4}
+        costs = {"bookkeeping": 3.6 * BOOKS * AIM * 1e-4, "passing": 9 * passing * AIM * 1e-4}
         governor.lap(0.1, costs, steps=10)
     assert governor.uneventful() == expected
 
@@ -276,7 +276,7 @@ def test_overhead_is_the_share_of_the_time() -> None:
     governor = Governor("auto", 0.01, ALL)
     assert governor.overhead == 0
     governor.lap(2.0, {"gradient": 0.25, "step": 0.25})
-    governor.lap(2.0, {"voice": 0.5})
+    governor.lap(2.0, {"printing": 0.5})
     assert governor.overhead == 0.25
 
 

@@ -1,6 +1,7 @@
 """What live treatment does to a loop, step by step: bounds, ends, schedules, scalers, closures."""
 
 from dataclasses import dataclass
+from itertools import count
 from math import inf, nan
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
-from sickbay.doctor import Doctor, live_remedies
+from sickbay.doctor import Doctor, live_remedies, step_adjustments
 from sickbay.doctor.treatment import Treater
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -276,21 +277,18 @@ def test_what_is_finite_is_not_taken_for_bad(grads: list[Tensor]) -> None:
     assert all_finite(grads)
 
 
-def test_the_cost_is_counted() -> None:
+def test_the_cost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     model = regression()
     optimizer = SGD(model.parameters(), lr=0.02)
     doctor = treated(model, optimizer)
     learn(model, optimizer, doctor, steps=3)
-    nurse = doctor._treater
-    assert nurse is not None
-    assert set(nurse.costs()) == {"looking", "treatment"}
-    assert nurse.costs() == {"looking": 0.0, "treatment": 0.0}
-    nurse._adjuster.seconds, nurse._seconds = 500.0, 600.0
+    assert set(doctor._clock.read()) == {"bookkeeping", "passing", "treatment"}
+    optimizer.step()
+    assert "looking" in doctor._clock.read()
+    monkeypatch.setattr(step_adjustments, "perf_counter", count(0, 500).__next__)
     before = doctor._governor.own_time
     learn(model, optimizer, doctor, steps=1)
-    assert 1100 < doctor._governor.own_time - before < 1200
-    nurse._adjuster.on_device = True
-    assert set(nurse.costs()) == {"treatment"}
+    assert 500 < doctor._governor.own_time - before < 600
 
 
 def test_what_has_no_live_remedy_is_said_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
