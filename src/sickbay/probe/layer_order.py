@@ -12,7 +12,7 @@ from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked
 
 
-class Anatomy:
+class Layers:
     """The modules and trainable parameters of a model by name, in forward order.
 
     The order is learnt from the first forward pass in training; until then, and where it cannot be
@@ -50,7 +50,7 @@ class Anatomy:
         self._sort()
         return True
 
-    def layers(self) -> dict[str, str]:
+    def class_names(self) -> dict[str, str]:
         """Return the class name of every module that computes something itself."""
         return {
             name: type(module).__name__

@@ -10,7 +10,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.protection import is_protected
 
 
@@ -39,12 +39,12 @@ class Judge:
             check_bool("maximize", maximize),
         )
 
-    def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
+    def judge(self, history: History, others: Sequence[LearningCurve] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
         if not isinstance(history, History):
             raise bad_argument("history", "a sickbay.History", history)
-        others = check_list("others", others, Course, "courses")
-        own = Course(history.epochs("loss"), history.epochs(self._metric))
+        others = check_list("others", others, LearningCurve, "courses")
+        own = LearningCurve(history.epochs("loss"), history.epochs(self._metric))
         return self.weigh(history, Comparison(own, others, self._maximize))
 
     def weigh(self, history: History, beside: Comparison) -> End | None:
@@ -66,11 +66,11 @@ class Judge:
         return finding
 
 
-def is_best(own: Course, others: Sequence[Course]) -> bool:
+def is_best(own: LearningCurve, others: Sequence[LearningCurve]) -> bool:
     """Tell whether a trial is protected by its training loss at its newest epoch.
 
-    >>> others = [Course([loss], []) for loss in range(1, 12)]
-    >>> is_best(Course([1.5], []), others), is_best(Course([3.0], []), others)
+    >>> others = [LearningCurve([loss], []) for loss in range(1, 12)]
+    >>> is_best(LearningCurve([1.5], []), others), is_best(LearningCurve([3.0], []), others)
     (True, False)
     """
     done = len(own.losses)

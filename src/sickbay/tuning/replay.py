@@ -17,7 +17,7 @@ from sickbay.history import History
 from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.finished_search import TEN, Search
 from sickbay.tuning.judge import End, Judge
 from sickbay.tuning.recorded_trial import Recorded
@@ -158,7 +158,7 @@ def judged_epochs(trial: Recorded) -> Iterator[tuple[int, History]]:
         yield epoch, history
 
 
-def left_by(search: Search, ended: Iterable[Ended]) -> list[Course]:
+def left_by(search: Search, ended: Iterable[Ended]) -> list[LearningCurve]:
     """Return how far each trial of a search has got, if these were ended."""
     ends = {each.index: each for each in ended}
     courses = []
@@ -177,7 +177,7 @@ class _Panel:
     ) -> None:
         self.ended: list[Ended] = []
         self._problems, self._search, self._troubles = problems, search, troubles
-        self._courses: list[Course] = []
+        self._courses: list[LearningCurve] = []
 
     def begin(self, index: int, trial: Recorded) -> None:
         guard, search = Guard(self._note), self._search
