@@ -21,7 +21,7 @@ from benchmarks.detection.judge_runs import Said, attach
 from sickbay.chart.format import from_json, to_json
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
-from sickbay.doctor.run_log import Record
+from sickbay.doctor.run_log import RunLog
 from sickbay.doctor.watch_arguments import check_optimizers
 from sickbay.history import History
 from sickbay.model_arguments import check_model
@@ -148,7 +148,7 @@ def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: i
     """Return a doctor that reads much, says nothing and writes everything down."""
     check_model(model, trainable=True)
     history = History(Setup(epochs=epochs))
-    record = Record(history, {}, "silent", folder)
+    record = RunLog(history, {}, "silent", folder)
     return Doctor(model, check_optimizers(optimizer, model), Dense(), [], history, record)
 
 

@@ -176,7 +176,7 @@ PARTS: dict[str, str] = {
     "chart events": "sickbay.chart.ChartWriter.event",
     "chart end": "sickbay.chart.ChartWriter.close",
     "a problem": "sickbay.problems.non_finite.NonFinite.check",
-    "the ward": "sickbay.doctor.causes.Ward.judge",
+    "the ward": "sickbay.doctor.causes.Causes.judge",
     "the governor": "sickbay.doctor.governor.Governor.lap",
     "the clock": "sickbay.probe.cost_clock.Clock.read",
     "the voice": "sickbay.reports.terminal.print_finding",

@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
-from sickbay.doctor.snapshots import Keeper, rates
-from sickbay.doctor.step_hooks import Dosing
+from sickbay.doctor.snapshots import Snapshots, rates
+from sickbay.doctor.step_adjustments import StepAdjuster
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -26,7 +26,7 @@ FLOOR = 0.01  # of the learning rate at the start: it is not made lower than tha
 LIVE = ("clip_norm", "clip_value", "train_mode", "rollbacks")  # of a recipe, beside the rate
 
 
-class Dispensary:
+class LiveRemedies:
     """Chooses among the remedies that a running loop can take, within bounds."""
 
     def __init__(
@@ -35,12 +35,12 @@ class Dispensary:
         optimizers: Sequence[Optimizer],
         history: History,
         guard: Guard,
-        dosing: Dosing,
-        keeper: Keeper,
+        dosing: StepAdjuster,
+        keeper: Snapshots,
         problems: Mapping[str, Problem],
     ) -> None:
         self._model, self._optimizers, self._history = model, optimizers, history
-        self._guard, self._dosing, self._keeper = guard, dosing, keeper
+        self._guard, self._adjuster, self._snapshots = guard, dosing, keeper
         self._problems = problems
         self._start = max(rates(optimizers[0]), default=0.0)
         self._counts: Counter[str] = Counter()  # treatments, by problem
@@ -79,7 +79,7 @@ class Dispensary:
 
     def recipe(self) -> Recipe:
         """Return how the loop trains now, as far as a live remedy asks."""
-        live = next(each for each in self._optimizers if each not in self._dosing.left_alone)
+        live = next(each for each in self._optimizers if each not in self._adjuster.left_alone)
         groups = [
             {"params": group["params"], "lr": float(group.get("lr", 0.0))}
             for group in live.param_groups
@@ -88,16 +88,16 @@ class Dispensary:
             self._model,
             _no_loss,
             StandIn(groups),
-            clip_norm=self._dosing.clip_norm,
-            clip_value=self._dosing.clip_value,
+            clip_norm=self._adjuster.clip_norm,
+            clip_value=self._adjuster.clip_value,
             skip_bad_batches=True,
             train_mode=self._model.training,
-            rollbacks=RollBack().most if self._keeper.healthy is None else self._rollbacks,
+            rollbacks=RollBack().most if self._snapshots.healthy is None else self._rollbacks,
             setup=self._history.setup,
         )
 
     def _may_treat(self, problem: str) -> bool:
-        alone = len(self._dosing.left_alone) == len(self._optimizers)
+        alone = len(self._adjuster.left_alone) == len(self._optimizers)
         apart = self._history.step - self._last.get(problem, -APART) >= APART
         return not alone and apart and self._counts[problem] < MOST
 
@@ -105,7 +105,7 @@ class Dispensary:
         """Tell whether a change is one, and leaves enough of the learning rate."""
         if new.lr == now.lr:
             return any(getattr(new, name) != getattr(now, name) for name in LIVE)
-        return self._dosing.factor * new.lr >= FLOOR * max(now.lr, self._start)
+        return self._adjuster.factor * new.lr >= FLOOR * max(now.lr, self._start)
 
 
 class StandIn(SGD):

@@ -15,7 +15,7 @@ from sickbay.probe import clean_copies, grad_scaler
 from sickbay.probe.activations import Activations
 from sickbay.probe.batch import Batch
 from sickbay.probe.cost_clock import Clock
-from sickbay.probe.gradient_norms import Canary, gradient_norms
+from sickbay.probe.gradient_norms import SpotCheck, gradient_norms
 from sickbay.probe.gradients import Gradients, table_norm
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles
@@ -55,7 +55,7 @@ class Probe:
         self.guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
-        self._canary = Canary()
+        self._spot_check = SpotCheck()
         self._turn = Turn()
         self._alarmed = False  # something was not finite at the last reading
         self._silent: dict[int, int] = {}  # gradients that were all zero, by optimizer
@@ -246,7 +246,7 @@ class Probe:
         rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
         if type(rate) is float and rate > self._rate_limit:
             turn.strange = True
-        if self.quiet and not turn.scaled and not turn.strange and self._canary.is_alive():
+        if self.quiet and not turn.scaled and not turn.strange and self._spot_check.is_alive():
             self.passing_time += perf_counter() - start
             return
         charged = self._clock.total
@@ -264,7 +264,7 @@ class Probe:
         self.layers.learn_order()
         if self._held_from is not self.layers.parameters:
             self._hold()
-        self._canary.settle(self._held[optimizer])
+        self._spot_check.settle(self._held[optimizer])
         if not closure:
             self._use_gradients(optimizer, self._held[optimizer])
         if self.weights.due or self._turn.alarm or self._turn.strange:

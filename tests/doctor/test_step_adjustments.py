@@ -11,7 +11,7 @@ from torch.optim import SGD, Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
 from sickbay.doctor import Doctor, live_remedies
-from sickbay.doctor.treatment import Nurse
+from sickbay.doctor.treatment import Treater
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.finite import all_finite
@@ -30,17 +30,17 @@ from tests.doctor.test_treatment import learn, nan_at, regression, remedies, sta
 
 def nurse(
     monkeypatch: pytest.MonkeyPatch, *given: Remedy, problem: str = "plateau", rate: float = 0.1
-) -> tuple[nn.Module, Optimizer, Doctor, Nurse]:
+) -> tuple[nn.Module, Optimizer, Doctor, Treater]:
     """Return a treated model whose nurse knows these remedies only."""
     monkeypatch.setattr(live_remedies, "CHOICES", {problem: given})
     model = regression()
     optimizer = SGD(model.parameters(), lr=rate)
     doctor = treated(model, optimizer)
-    assert doctor._nurse is not None
-    return model, optimizer, doctor, doctor._nurse
+    assert doctor._treater is not None
+    return model, optimizer, doctor, doctor._treater
 
 
-def find(nurse: Nurse, step: int, problem: str = "plateau") -> bool:
+def find(nurse: Treater, step: int, problem: str = "plateau") -> bool:
     nurse._history.append(Vitals(step=step))
     planned = nurse.plan(Finding(problem=problem, step=step))
     nurse.act(standing=[])
@@ -64,12 +64,12 @@ def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
 
 
 def test_a_halved_learning_rate_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, HalveLearningRate())
+    model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
     start = state_of(model)
     full = update(model, optimizer)
     changes = []
     for step in (10, 60):
-        assert find(its_nurse, step)
+        assert find(treater, step)
         restore(model, start)
         changes.append(update(model, optimizer))
         assert optimizer.param_groups[0]["lr"] == 0.1
@@ -94,16 +94,16 @@ def test_a_halved_learning_rate_and_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     ("remedy", "limit"), [(ClipNorm(limit=0.5), "norm"), (ClipValues(limit=0.1), "value")]
 )
 def test_clipping_and_its_end(remedy: Remedy, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, remedy)
+    model, optimizer, doctor, treater = nurse(monkeypatch, remedy)
     start = state_of(model)
     full = update(model, optimizer, factor=10)
-    assert find(its_nurse, 10)
+    assert find(treater, 10)
     restore(model, start)
     update(model, optimizer, factor=10)
     grads = torch.cat([each.grad.flatten() for each in model.parameters() if each.grad is not None])
     size = float(grads.norm() if limit == "norm" else grads.abs().max())
     assert size == pytest.approx(0.5 if limit == "norm" else 0.1, rel=1e-4)
-    assert not find(its_nurse, 100)  # it has it already
+    assert not find(treater, 100)  # it has it already
     assert doctor.treatments[0].undo()
     restore(model, start)
     assert torch.equal(update(model, optimizer, factor=10), full)
@@ -132,7 +132,7 @@ def test_halving_outlives_a_schedule_and_does_not_bend_it(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rates(treat: bool) -> tuple[list[float], list[float]]:
-        model, optimizer, doctor, its_nurse = nurse(monkeypatch, HalveLearningRate())
+        model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
         schedule: Any = (
             LambdaLR(optimizer, lambda step: 0.97**step)
             if kind == "lambda"
@@ -148,7 +148,7 @@ def test_halving_outlives_a_schedule_and_does_not_bend_it(
             update(model, optimizer)
             schedule.step()
             if treat and step == 9:
-                assert find(its_nurse, 10)
+                assert find(treater, 10)
         doctor.close()
         return own, used
 
@@ -160,27 +160,27 @@ def test_halving_outlives_a_schedule_and_does_not_bend_it(
 
 
 def test_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, doctor, its_nurse = nurse(monkeypatch, ClipNorm(), HalveLearningRate())
-    found = [step for step in range(0, 1000, 10) if find(its_nurse, step)]
+    _, _, doctor, treater = nurse(monkeypatch, ClipNorm(), HalveLearningRate())
+    found = [step for step in range(0, 1000, 10) if find(treater, step)]
     assert found == [0, 50, 100, 150, 200]
     assert remedies(doctor) == ["clip_norm", *4 * ["halve_learning_rate"]]
 
 
 def test_the_learning_rate_keeps_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_remedies, "MOST", 100)
-    _, optimizer, doctor, its_nurse = nurse(monkeypatch, HalveLearningRate())
+    _, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
     for step in range(0, 1000, 50):
-        find(its_nurse, step)
+        find(treater, step)
     assert len(doctor.treatments) == 6  # 1/64
     optimizer.param_groups[0]["lr"] = 0.0
-    assert not find(its_nurse, 2000)
+    assert not find(treater, 2000)
 
 
 def test_the_training_mode_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, _, doctor, its_nurse = nurse(monkeypatch, TrainMode(), problem="wrong_mode")
-    assert not find(its_nurse, 3, "wrong_mode")
+    model, _, doctor, treater = nurse(monkeypatch, TrainMode(), problem="wrong_mode")
+    assert not find(treater, 3, "wrong_mode")
     model.eval()
-    assert find(its_nurse, 4, "wrong_mode")
+    assert find(treater, 4, "wrong_mode")
     assert all(module.training for module in model.modules())
     assert doctor.treatments[0].undo()
     assert not any(module.training for module in model.modules())
@@ -198,14 +198,14 @@ def test_skipping_can_be_ended() -> None:
 
 
 def test_trouble_of_ours_does_not_reach_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, HalveLearningRate())
-    assert find(its_nurse, 10)
+    model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+    assert find(treater, 10)
     full = optimizer.param_groups[0]["lr"]
 
     def broken(*_: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr(its_nurse._dosing, "_clip", broken)
+    monkeypatch.setattr(treater._adjuster, "_clip", broken)
     update(model, optimizer)
     update(model, optimizer)
     assert optimizer.param_groups[0]["lr"] == full
@@ -228,9 +228,9 @@ def test_what_is_found_at_the_end_of_an_epoch_is_treated_at_once(
     optimizer = SGD(model.parameters(), lr=0.02)
     doctor = treated(model, optimizer, problems=[Plateau()])
     learn(model, optimizer, doctor, steps=21)
-    assert doctor._nurse is not None
-    doctor._nurse._keeper.look(calm=True)  # the same step again
-    assert doctor._nurse._keeper.healthy is None
+    assert doctor._treater is not None
+    doctor._treater._snapshots.look(calm=True)  # the same step again
+    assert doctor._treater._snapshots.healthy is None
     doctor.epoch()
     assert remedies(doctor) == ["halve_learning_rate"]
 
@@ -281,15 +281,15 @@ def test_the_cost_is_counted() -> None:
     optimizer = SGD(model.parameters(), lr=0.02)
     doctor = treated(model, optimizer)
     learn(model, optimizer, doctor, steps=3)
-    nurse = doctor._nurse
+    nurse = doctor._treater
     assert nurse is not None
     assert set(nurse.costs()) == {"looking", "treatment"}
     assert nurse.costs() == {"looking": 0.0, "treatment": 0.0}
-    nurse._dosing.seconds, nurse._seconds = 500.0, 600.0
+    nurse._adjuster.seconds, nurse._seconds = 500.0, 600.0
     before = doctor._governor.own_time
     learn(model, optimizer, doctor, steps=1)
     assert 1100 < doctor._governor.own_time - before < 1200
-    nurse._dosing.on_device = True
+    nurse._adjuster.on_device = True
     assert set(nurse.costs()) == {"treatment"}
 
 

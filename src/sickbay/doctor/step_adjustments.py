@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.optimizer_step import Stepping
+from sickbay.doctor.optimizer_step import OptimizerStep
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
 from sickbay.probe.guard import Guard
@@ -25,7 +25,7 @@ BUFFERS = 10  # good steps between two copies of the buffers
 
 
 @dataclass(frozen=True)
-class Dose:
+class Adjustment:
     """What one treatment does at every step, until it is undone."""
 
     ratio: float = 1.0  # of the learning rate
@@ -35,16 +35,16 @@ class Dose:
     caps: Mapping[Optimizer, Sequence[float]] = field(default_factory=dict)
 
     @classmethod
-    def between(cls, old: Recipe, new: Recipe) -> Dose:
+    def between(cls, old: Recipe, new: Recipe) -> Adjustment:
         """Return what leads from one recipe to another."""
         norm = new.clip_norm if new.clip_norm != old.clip_norm else None
         value = new.clip_value if new.clip_value != old.clip_value else None
         return cls(new.lr / old.lr if old.lr else 1.0, norm, value)
 
     def words(self, factor: float) -> str:
-        """Return what it does, given the factor of all doses together.
+        """Return what it does, given the factor of all adjustments together.
 
-        >>> Dose(0.5).words(0.5), Dose(0.5).words(0.25)
+        >>> Adjustment(0.5).words(0.5), Adjustment(0.5).words(0.25)
         ('halved the learning rate (x0.5)', 'halved the learning rate (x0.5, x0.25 in all)')
         """
         if self.clip_norm is not None:
@@ -77,7 +77,7 @@ class Streak:
         return bad and (self._in_a_row >= IN_A_ROW or sum(self._lately) > LATELY / 2)
 
 
-class Dosing:
+class StepAdjuster:
     """Looks at every gradient before it reaches the weights; skips, clips and scales the rate.
 
     Learning rates and gradients are as the loop has set them again after every step, so a schedule
@@ -85,7 +85,7 @@ class Dosing:
     are once other processes train with this one.
 
     Attributes:
-        doses: What is in force.
+        adjustments: What is in force.
         skipping: Whether a batch whose gradient is not finite is skipped.
         skipped: What was wrong with each batch skipped since `seen`.
         alarmed: Whether a gradient was not finite since `seen`.
@@ -103,7 +103,7 @@ class Dosing:
         guard: Guard,
         wake: Callable[[], object],
     ) -> None:
-        self.doses: list[Dose] = []
+        self.adjustments: list[Adjustment] = []
         self.skipping, self.alarmed, self.on_device, self.over = True, False, False, False
         self.skipped: list[str] = []
         self.sick: set[Optimizer] = set()
@@ -113,22 +113,28 @@ class Dosing:
         self._streaks = {each: Streak() for each in optimizers}
         self._buffers: list[tuple[Tensor, Tensor]] = []  # with what they held at a good step
         self._good_steps = 0
-        self._steppings = [Stepping(each, self._prepare, guard) for each in optimizers]
+        self._steppings = [OptimizerStep(each, self._prepare, guard) for each in optimizers]
 
     @property
     def factor(self) -> float:
         """What learning rates are multiplied by."""
-        return prod(dose.ratio for dose in self.doses)
+        return prod(adjustment.ratio for adjustment in self.adjustments)
 
     @property
     def clip_norm(self) -> float | None:
         """What the norm of the gradients is clipped to."""
-        return min((dose.clip_norm for dose in self.doses if dose.clip_norm), default=None)
+        return min(
+            (adjustment.clip_norm for adjustment in self.adjustments if adjustment.clip_norm),
+            default=None,
+        )
 
     @property
     def clip_value(self) -> float | None:
         """What each value of the gradients is clipped to."""
-        return min((dose.clip_value for dose in self.doses if dose.clip_value), default=None)
+        return min(
+            (adjustment.clip_value for adjustment in self.adjustments if adjustment.clip_value),
+            default=None,
+        )
 
     def seen(self) -> None:
         """Forget what was noted since the last call."""
@@ -152,7 +158,7 @@ class Dosing:
         for stepping in self._steppings:
             stepping.close()
 
-    def _prepare(self, stepping: Stepping, closure: bool) -> None:
+    def _prepare(self, stepping: OptimizerStep, closure: bool) -> None:
         start, optimizer = perf_counter(), stepping.optimizer
         if not self.over and is_one_of_several():
             self.over = True
@@ -166,7 +172,7 @@ class Dosing:
             self._wake()
         self.seconds += perf_counter() - start
 
-    def _look(self, stepping: Stepping) -> None:
+    def _look(self, stepping: OptimizerStep) -> None:
         optimizer = stepping.optimizer
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None and float(found_inf) > 0:
@@ -186,12 +192,12 @@ class Dosing:
         if self._good_steps % BUFFERS == 0:
             self._buffers = [(each, each.detach().clone()) for each in self._model.buffers()]
         self._good_steps += 1
-        if self.doses:
+        if self.adjustments:
             self._clip(held, getattr(optimizer, "grad_scale", None))
             for index, group in enumerate(optimizer.param_groups):
                 self._scale_rate(stepping, index, group)
 
-    def _skip(self, stepping: Stepping, held: list[Tensor]) -> None:
+    def _skip(self, stepping: OptimizerStep, held: list[Tensor]) -> None:
         names = {id(each): name for name, each in self._model.named_parameters()}
         culprit = next(each for each in held if not all_finite([each.grad]))  # type: ignore[list-item]
         name = names.get(id(culprit), "a parameter")
@@ -208,9 +214,11 @@ class Dosing:
         if (norm := self.clip_norm) is not None:
             nn.utils.clip_grad_norm_(dense, norm * scale)
 
-    def _scale_rate(self, stepping: Stepping, index: int, group: dict[str, Any]) -> None:
+    def _scale_rate(self, stepping: OptimizerStep, index: int, group: dict[str, Any]) -> None:
         rate = float(group.get("lr", 0.0))
-        held = [dose.caps.get(stepping.optimizer, ())[index:] for dose in self.doses]
+        held = [
+            adjustment.caps.get(stepping.optimizer, ())[index:] for adjustment in self.adjustments
+        ]
         wanted = min([self.factor * rate, *(caps[0] for caps in held if caps)])
         if wanted != rate:
             stepping.lend(group, group["lr"] * (wanted / rate))  # a tensor stays one
