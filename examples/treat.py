@@ -1,4 +1,4 @@
-"""A loop that falls ill twice, and is treated while it runs."""
+"""Treat a training loop while it runs: two things go wrong in it, and it still learns."""
 
 import torch
 from torch import nn
