@@ -35,7 +35,7 @@ def test_the_example_finds_the_fault_at_its_step() -> None:
     script = str(ROOT / "examples" / "inject.py")
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
     put_in, found = done.stdout.splitlines()[:2]
-    assert put_in == "put in: nan_gradient:0@50, acted at [50]"
+    assert put_in == "injected: nan_gradient:0@50 at steps [50]"
     assert found.startswith("found:  step 50  non finite  0  ")
 
 
