@@ -130,9 +130,10 @@ def test_a_long_pause_does_not_make_the_books_cheap() -> None:
 
 
 def test_printing_counts_as_overhead_but_does_not_blind() -> None:
-    def reads(voice: float) -> tuple[int, float]:
+    def reads(printing: float) -> tuple[int, float]:
         governor = Governor("auto", 0.01, ["gradient"])
-        due = [lap(governor, step, 0.01, {"gradient": 1e-3}, voice=voice) for step in range(1000)]
+        costs = {"gradient": 1e-3}
+        due = [lap(governor, step, 0.01, costs, printing=printing) for step in range(1000)]
         return sum(map(bool, due)), governor.own_time
 
     quiet, loud = reads(0.0), reads(0.01)
