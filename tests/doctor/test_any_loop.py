@@ -78,6 +78,7 @@ def test_gradient_accumulation_counts_optimizer_steps() -> None:
 
 @pytest.mark.parametrize("fused", [False, True])
 def test_steps_skipped_by_a_gradient_scaler_are_noticed(fused: bool) -> None:
+    torch.manual_seed(0)
     model = mlp()
     optimizer = torch.optim.AdamW(model.parameters(), fused=fused)
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
