@@ -10,7 +10,7 @@ import pytest
 from sickbay import inject
 from sickbay.cli import main
 from sickbay.demo import show_watch
-from sickbay.inject.spec import FAULTS
+from sickbay.inject.fault_text import FAULTS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "guide" / "inject.md").read_text(encoding="utf-8")
