@@ -23,7 +23,7 @@ from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
 UNREAD = 141  # as of a program that SIGPIPE has ended
 EPOCHS = 1_000_000  # of a demo at the most
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
-DEMOS = (  # the names of `demo.PATIENTS`, which load torch
+DEMOS = (  # the names of `demo.flawed_models.FLAWED_MODELS`, which loads torch
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
