@@ -17,7 +17,7 @@ from benchmarks.fuzz.limits import seconds
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
 from benchmarks.fuzz.worker import PARTS, Runner
 from benchmarks.fuzz.wrong_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
-from sickbay.arguments import whole
+from sickbay.arguments import check_int
 from sickbay.errors import UsageError
 from sickbay.vitals import Table
 
@@ -43,7 +43,7 @@ def raised(call: object, *args: object, **kwargs: object) -> BaseException:
 
 
 def test_one_clear_error_is_right() -> None:
-    error = raised(whole, "epochs", None)
+    error = raised(check_int, "epochs", None)
     assert judge(1, "x", error, loop=False).happened == "refused"
 
 
@@ -56,7 +56,7 @@ def test_a_bare_exception_is_a_failure_at_its_innermost_line_of_ours() -> None:
 
 
 def test_a_call_that_does_not_fit_the_signature_is_pythons_affair() -> None:
-    assert judge(1, "x", raised(whole, "epochs"), loop=False).happened == "signature"
+    assert judge(1, "x", raised(check_int, "epochs"), loop=False).happened == "signature"
 
 
 def test_a_type_error_from_inside_is_not() -> None:
@@ -204,4 +204,4 @@ def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> N
 def test_a_refusal_is_no_failure() -> None:
     assert issubclass(UsageError, ValueError)
     sheets = tables.sheets([Verdict(1, "calls | c", "refused", "UsageError")])
-    assert [sheet.title for sheet in sheets] == ["What happened"]
+    assert [sheet.title for sheet in sheets] == ["Outcomes"]

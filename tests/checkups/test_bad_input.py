@@ -34,10 +34,10 @@ class Gone(Dataset[Tensor]):
     ("options", "expected"),
     [
         ({"model": 3}, "model must be a torch.nn.Module, got int."),
-        ({"model": nn.Linear}, "got the class Linear: make one of it."),
+        ({"model": nn.Linear}, "got the class Linear; pass an instance."),
         ({"loss": nn.CrossEntropyLoss}, "got the class CrossEntropyLoss: make one of it."),
         ({"loss": Untold()}, "loss must be a function of outputs and targets, or None, got a Unt"),
-        ({"optimizer": "Adam"}, "optimizer must be a torch.optim.Optimizer or None, got 'Adam'."),
+        ({"optimizer": "Adam"}, "optimizer must be a torch.optim.Optimizer or None, got str."),
         ({"task": ["binary"]}, "There is no task"),
         ({"task": ""}, "There is no task ''."),
         ({"progress": 1}, "progress must be True or False, got 1."),

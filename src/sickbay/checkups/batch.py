@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 from sickbay.errors import UsageError
 from sickbay.model_copies import tensors_in
-from sickbay.printable import in_short
+from sickbay.printable import error_summary
 
 DEEPEST = 50  # lists in lists
 LABELS = ("labels", "label", "targets", "target", "y")  # what a batch that is a dict calls them
@@ -176,7 +176,7 @@ def _first_of(loader: DataLoader[Any]) -> Any:
     except StopIteration:
         raise UsageError("batch must be a DataLoader with at least one batch, got none.") from None
     except Exception as error:  # its data set is the user's own
-        raise UsageError(f"The DataLoader raised {in_short(error)}.") from error
+        raise UsageError(f"The DataLoader raised {error_summary(error)}.") from error
 
 
 def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:

@@ -24,8 +24,8 @@ from sickbay.checkups.first_steps import first_steps
 from sickbay.checkups.made_up_batch import make_up
 from sickbay.checkups.restore_model import kept
 from sickbay.errors import Declined
+from sickbay.model_arguments import unwrap_compiled
 from sickbay.model_copies import copy_of, inputs_of
-from sickbay.probe.hooks import unwrap
 from sickbay.tasks import Task
 
 MOST, LEAST = 16, 4  # samples of a batch that is run: the fewer if a pass is not quick
@@ -50,7 +50,7 @@ class Case:
         task: Task = "",
         validation: Batch | None = None,
     ) -> None:
-        self.model = unwrap(model)
+        self.model = unwrap_compiled(model)
         if isinstance(self.model, nn.DataParallel | nn.parallel.DistributedDataParallel):
             self.model = self.model.module
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task

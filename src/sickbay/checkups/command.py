@@ -15,14 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.arguments import one_of, quoted, whole
+from sickbay.arguments import check_choice, check_int, short_repr
 from sickbay.checkups.import_by_name import called, named
 from sickbay.checkups.report import Report
 from sickbay.checkups.run_checkup import checkup
 from sickbay.checkups.source_location import written
 from sickbay.checkups.statements import EVERY
 from sickbay.console import Console, Table
-from sickbay.errors import UsageError, unknown
+from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.profiles import EVERY as PROBLEMS
 from sickbay.reports.checkup_text import show
 
@@ -55,12 +55,12 @@ def make(options: argparse.Namespace) -> dict[str, Any]:
     given = called(options.factory)
     made = {"model": given} if isinstance(given, nn.Module) else given
     if not isinstance(made, dict) or not isinstance(made.get("model"), nn.Module):
-        got = quoted(list(made)) if isinstance(made, dict) else type(made).__name__
+        got = short_repr(list(made)) if isinstance(made, dict) else type(made).__name__
         raise UsageError(
             f"{options.factory} must return a model, or a dict with 'model' and any of "
             f"{', '.join(PARTS[1:])}; got {got}."
         )
-    parts = {one_of("part of a checkup", name, PARTS): value for name, value in made.items()}
+    parts = {check_choice("part of a checkup", name, PARTS): value for name, value in made.items()}
     if options.batch is not None:
         parts["batch"] = batch_of(options.batch)
     if options.loss is not None:
@@ -93,7 +93,7 @@ def explained(name: str) -> str:
     """Return all about a test."""
     known = {each.name(): each for each in EVERY}
     if name not in known:
-        raise unknown("problem or test", name, [*PROBLEMS, *known])
+        raise unknown_name("problem or test", name, [*PROBLEMS, *known])
     kind = known[name]
     told = f"{name} ({kind.severity})\n\n{inspect.getdoc(kind)}"
     if kind.remedy:
@@ -121,7 +121,7 @@ def batch_of(text: str) -> Any:
     generator = torch.Generator().manual_seed(0)
     made: Tensor
     if match[2]:
-        below = whole(f"The number of tokens in --batch {text!r}", int(match[2]), least=1)
+        below = check_int(f"The number of tokens in --batch {text!r}", int(match[2]), least=1)
         made = torch.randint(below, shape, generator=generator)
     else:
         made = torch.randn(shape, generator=generator)

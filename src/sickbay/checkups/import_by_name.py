@@ -12,8 +12,8 @@ from typing import Any
 from torch import nn
 
 from sickbay.checkups.source_location import raised_at
-from sickbay.errors import UsageError, unknown
-from sickbay.printable import in_short
+from sickbay.errors import UsageError, unknown_name
+from sickbay.printable import error_summary
 
 MISSING = object()
 
@@ -29,7 +29,7 @@ def named(name: str) -> Any:
             inner = getattr(found, part, MISSING)
             possible = [each for each in dir(found) if not each.startswith("_")]
         if inner is MISSING:
-            raise unknown(f"name in {module}", part, possible)
+            raise unknown_name(f"name in {module}", part, possible)
         found = inner
     return found
 
@@ -53,7 +53,7 @@ def theirs(what: str) -> Iterator[None]:
     except BaseException as error:  # SystemExit too: a script may end itself where it is imported
         place = raised_at(error)
         where = f" (at {place})" if place else ""
-        raise UsageError(f"{what} raised {in_short(error)}{where}.") from error
+        raise UsageError(f"{what} raised {error_summary(error)}{where}.") from error
 
 
 def _imported(module: str) -> Any:
@@ -74,4 +74,4 @@ def _here() -> str:
     try:
         return os.getcwd()
     except OSError as error:
-        raise UsageError(f"The folder this runs in is gone ({in_short(error)}).") from None
+        raise UsageError(f"The folder this runs in is gone ({error_summary(error)}).") from None

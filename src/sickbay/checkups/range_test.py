@@ -15,7 +15,7 @@ from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.short_training import training
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.recipe import moved
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
@@ -71,7 +71,7 @@ def range_test(case: Case, steps: int = STEPS) -> Range:
 
 def _run(case: Case, model: nn.Module, batch: Batch) -> Any:
     """Run with the same random numbers in every step: only the rate is to make a difference."""
-    with Chance(0):
+    with IsolatedRandom(0):
         return case.run(model, batch)
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedParameter
 from torch.utils.data import DataLoader
 
 from sickbay import arguments
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case, Loss
@@ -25,8 +24,9 @@ from sickbay.checkups.source_location import written
 from sickbay.checkups.statements import EVERY
 from sickbay.console import Progress, Screen
 from sickbay.errors import UsageError
-from sickbay.isolated_random import Chance, generators_of
-from sickbay.printable import said
+from sickbay.isolated_random import IsolatedRandom, loader_generators
+from sickbay.model_arguments import check_model, check_optimizer
+from sickbay.printable import error_message
 from sickbay.tasks import TASKS, Task
 
 Test = str | Statement | type[Statement]
@@ -76,18 +76,18 @@ def checkup(
         >>> [result.test for result in report.failed]
         ['output_fits_the_loss']
     """
-    check_model(model)
+    check_model(model, lazy=False)
     check_loss(loss)
-    if optimizer is not None and not isinstance(optimizer, torch.optim.Optimizer):
-        raise wrong("optimizer", "a torch.optim.Optimizer or None", optimizer)
+    if optimizer is not None:
+        check_optimizer(optimizer, rule="a torch.optim.Optimizer or None")
     if task is not None:
-        arguments.one_of("task", task, filter(None, TASKS))
-    arguments.flag("progress", progress)
-    seed, chosen = arguments.seed(seed), choose(tests)
+        arguments.check_choice("task", task, filter(None, TASKS))
+    arguments.check_bool("progress", progress)
+    seed, chosen = arguments.check_seed(seed), choose(tests)
     dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
-    own = set[torch.Generator]().union(*map(generators_of, loaders))
-    with Chance(seed, *own), as_usual(model):
+    own = set[torch.Generator]().union(*map(loader_generators, loaders))
+    with IsolatedRandom(seed, *own), as_usual(model):
         case = Case(
             model,
             None if batch is None else Batch.of(batch, dtype or torch.float32),
@@ -107,7 +107,7 @@ def choose(tests: Tests) -> list[Statement]:
         return [each() for each in EVERY if not each.optional]
     listed = [tests] if isinstance(tests, str | Statement | type) else tests
     if not isinstance(listed, Sequence | Set | Iterator):
-        raise arguments.wrong("tests", "names of tests or tests themselves", listed)
+        raise arguments.bad_argument("tests", "names of tests or tests themselves", listed)
     chosen = [test for each in listed for test in _chosen(each)]
     if not chosen:
         raise UsageError("tests must name at least one test, got none; leave it out for the usual.")
@@ -121,7 +121,7 @@ def _chosen(test: object) -> list[Statement]:
     if isinstance(test, type) and issubclass(test, Statement) and not isabstract(test):
         return [test()]
     known = {each.name(): each for each in EVERY}
-    name = arguments.one_of("test", test, [*known, "all"])
+    name = arguments.check_choice("test", test, [*known, "all"])
     return [kind() for kind in EVERY] if name == "all" else [known[name]()]
 
 
@@ -149,7 +149,7 @@ def result_of(test: Statement, case: Case) -> Result:
     except (MemoryError, torch.cuda.OutOfMemoryError):
         result = test.skipped("there is too little memory for it")
     except Exception as error:
-        kind, last = type(error).__name__, said(error).rstrip(".")
+        kind, last = type(error).__name__, error_message(error).rstrip(".")
         result = test.fails(f"it raised {kind}" + (f": {last}" if last != kind else ""))
     return replace(result, seconds=perf_counter() - start)
 
@@ -160,23 +160,7 @@ def check_loss(loss: object) -> None:
     if isinstance(loss, type):
         raise UsageError(f"loss must be {possible}, got the class {loss.__name__}: make one of it.")
     if loss is not None and not callable(loss):
-        raise wrong("loss", possible, loss)
-
-
-def check_model(model: nn.Module) -> None:
-    """Say so if a model cannot be examined at all."""
-    if isinstance(model, type):
-        given = f"the class {model.__name__}: make one of it"
-        raise UsageError(f"model must be a torch.nn.Module, got {given}.")
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
-    for name, each in model.named_parameters():
-        if isinstance(each, UninitializedParameter):
-            raise UsageError(
-                f"model must have its weights, got a lazy {name!r}: run it once first."
-            )
-        if each.is_meta:
-            raise UsageError(f"model must have its weights, got {name!r} on the meta device.")
+        raise bad_argument("loss", possible, loss)
 
 
 def untested(case: Case) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import torch
 
 from sickbay.checkups.case import Case
 from sickbay.checkups.output_difference import difference
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 
 
 def unsaved(case: Case) -> float:
@@ -18,13 +18,13 @@ def unsaved(case: Case) -> float:
         if taught is fresh:
             return 0.0
         try:
-            with Chance(0), torch.no_grad():
+            with IsolatedRandom(0), torch.no_grad():
                 case.run(taught, case.batch)
             fresh.load_state_dict(taught.state_dict())
             taught.eval()
             answers = []
             for model in (fresh, fresh, taught):
-                with Chance(0):
+                with IsolatedRandom(0):
                     answers.append(case.evaluated(case.few, model))
         except Exception:
             return 0.0  # there are tests for that

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs.data import Data
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
@@ -118,7 +118,7 @@ class RemoteLoop:
         try:
             loop = self._loop = self._loop or self._make_loop()
         except Exception as error:
-            return Update(Progress(failed=said(error), error=error), over=True)
+            return Update(Progress(failed=error_message(error), error=error), over=True)
         update = loop.update(stop_at_findings)
         best = None if update.best is self._sent else on_cpu(update.best)
         self._sent = update.best

@@ -59,20 +59,21 @@ def fingerprint(
 
 def check(file: Path, mark: Fingerprint) -> None:
     """Say so if a file has the fingerprint of another run."""
-    kept = safe_files.parsed(safe_files.read(file, LONGEST), file)
+    kept = safe_files.parse_json(safe_files.read_file(file, LONGEST), file)
     if not isinstance(kept, dict):
-        raise safe_files.unreadable(file, "it is no fingerprint of a run")
+        raise safe_files.read_error(file, "it is no fingerprint of a run")
     changed = [part for part in {**mark, **kept} if kept.get(part) != mark.get(part)]
     if changed:
+        names = ", ".join(map(repr, changed))[:200]
         raise UsageError(
-            f"{str(file.parent)!r} holds a repair with another model, data or settings; it cannot be "
-            f"resumed with these. Different: {', '.join(map(repr, changed))[:200]}.{_hint(changed)}"
+            f"{str(file.parent)!r} holds a repair with another model, data or settings; it cannot "
+            f"be resumed with these. Different: {names}.{_hint(changed)}"
         )
 
 
 def write(file: Path, mark: Fingerprint) -> None:
     """Keep a fingerprint."""
-    safe_files.write(file, (json.dumps(mark, indent=1) + "\n").encode())
+    safe_files.write_atomically(file, (json.dumps(mark, indent=1) + "\n").encode())
 
 
 def _hint(changed: list[str]) -> str:

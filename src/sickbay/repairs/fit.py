@@ -14,13 +14,20 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag, folder, number, one_of, whole, wrong
-from sickbay.arguments import seed as check_seed
+from sickbay.arguments import (
+    bad_argument,
+    check_bool,
+    check_choice,
+    check_float,
+    check_int,
+    check_path,
+    check_seed,
+)
 from sickbay.console import Console
 from sickbay.devices import device as check_device
-from sickbay.doctor.watch_arguments import check_model
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.model_arguments import check_model, check_optimizer
+from sickbay.printable import error_message
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
 from sickbay.recipe import Loss, Recipe
@@ -33,7 +40,7 @@ from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.picklable import check_picklable
-from sickbay.repairs.preflight import check_fit, check_loss, check_optimizer
+from sickbay.repairs.preflight import check_fit, check_loss
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.training_loop import RunSettings
@@ -110,11 +117,11 @@ def fit(
     Raises:
         UsageError: If an argument is invalid. Nothing has been trained or written then.
     """
-    check_model(model)
+    check_model(model, trainable=True)
     check_loss(loss)
     if not isinstance(optimizer, Optimizer):
         optimizer = _make_optimizer(optimizer, model)
-    epochs = whole("epochs", epochs, least=1)
+    epochs = check_int("epochs", epochs, least=1)
     recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
     return repair(recipe, data, **options)
 
@@ -155,7 +162,7 @@ def repair(
     settings = _settings(recipe, choices, strategy, profile, target, device, seed)
     limit = BUDGET[strategy] * settings.epochs
     if budget is not None:
-        limit = number("budget", budget, above=0)
+        limit = check_float("budget", budget, above=0)
     samples = None
     if train is None:
         samples = _load_data(recipe, data, validation, settings)
@@ -182,14 +189,14 @@ def _check_call(
 ) -> Workers:
     """Check arguments that exclude each other. Return `workers`, None for this process."""
     if not isinstance(recipe, Recipe):
-        raise wrong("recipe", "a sickbay.Recipe", recipe)
-    one_of("strategy", strategy, STRATEGIES)
+        raise bad_argument("recipe", "a sickbay.Recipe", recipe)
+    check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     workers = _check_workers(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
-    check_model(recipe.model)
+    check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
     return workers
@@ -199,7 +206,7 @@ def _check_workers(workers: Workers) -> Workers:
     if workers is None or (isinstance(workers, str) and workers == "ray"):
         return workers
     if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
-        raise wrong("workers", "a number from 1 on, 'ray' or None", workers)
+        raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
     return None if workers == 1 else int(workers)
 
 
@@ -208,12 +215,12 @@ def _check_output(
 ) -> Path | None:
     """Check the arguments about output. Return the folder to record in."""
     for name, value in {"resume": resume, "progress": progress, "learn": learn}.items():
-        flag(name, value)
+        check_bool(name, value)
     if console is not None and not isinstance(console, Console):
-        raise wrong("console", "a rich.console.Console or None", console)
+        raise bad_argument("console", "a rich.console.Console or None", console)
     if chart is None and resume:
         raise UsageError("resume=True needs the folder of the repair to resume as chart=.")
-    return None if chart is None else folder("chart", chart)
+    return None if chart is None else check_path("chart", chart)
 
 
 def _settings(
@@ -231,10 +238,10 @@ def _settings(
         device = next(recipe.model.parameters()).device
     assert recipe.epochs is not None
     return RunSettings(
-        problems=choose_problems(one_of("profile", profile, PROFILES)),
+        problems=choose_problems(check_choice("profile", profile, PROFILES)),
         treatable={problem for problem, remedies in choices.items() if remedies},
         epochs=recipe.epochs,
-        target=None if target is None else number("target", target, infinite=True),
+        target=None if target is None else check_float("target", target, infinite=True),
         device=str(check_device("device", device)),
         seed=check_seed(seed),
         check_every=3 if strategy == "autotrainer" else None,
@@ -298,9 +305,8 @@ def _make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Opti
     try:
         optimizer = factory(model.parameters())
     except Exception as error:
-        raise UsageError(
-            f"optimizer must make a torch.optim.Optimizer of parameters, it raised: {said(error)}"
-        ) from error
+        rule = "optimizer must make a torch.optim.Optimizer of parameters"
+        raise UsageError(f"{rule}, it raised: {error_message(error)}") from error
     if not isinstance(optimizer, Optimizer):
         given = type(optimizer).__name__
         raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")

@@ -10,11 +10,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from sickbay import safe_files
-from sickbay.arguments import quoted
+from sickbay.arguments import short_repr
 from sickbay.console import Console, Screen, Text
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.printable import printable, said
+from sickbay.printable import error_message, printable
 from sickbay.repairs import fingerprint, run_files
 from sickbay.repairs.fingerprint import Fingerprint
 from sickbay.repairs.outcome import Outcome, plain
@@ -79,7 +79,7 @@ class Journal:
     def show(self, finding: Finding) -> None:
         """Print the finding that stopped a run."""
         if not self._quiet:
-            terminal.show(finding, console=self._console)
+            terminal.print_finding(finding, console=self._console)
 
     def chart(self, run: Run) -> str | None:
         """Return the folder for the chart of a run."""
@@ -144,15 +144,15 @@ class Journal:
         try:
             run_files.save(file, record)
         except (UsageError, OSError) as error:
-            self.say(f"attempt {run.number} cannot be resumed later: {said(error)}")
+            self.say(f"attempt {run.number} cannot be resumed later: {error_message(error)}")
 
     def _write(self, name: str, text: str) -> None:
         if self.path is None:
             return
         try:
-            safe_files.write(self.path / name, text.encode())
+            safe_files.write_atomically(self.path / name, text.encode())
         except OSError as error:  # a full disk is no reason to lose what is trained
-            self.say(f"{name} cannot be written: {said(error)}")
+            self.say(f"{name} cannot be written: {error_message(error)}")
 
 
 def name_of(run: Run) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def _folder(chart: Path, resume: bool) -> Path:
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise UsageError(
-            f"chart must be a folder to write in, got {quoted(str(path))}: {why}."
+            f"chart must be a folder to write in, got {short_repr(str(path))}: {why}."
         ) from None
     if other is not None and not os.path.lexists(path / FINGERPRINT):
         raise UsageError(

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import Executor, RemoteLoop, Worker
 from sickbay.repairs.run import Progress, Update
@@ -75,7 +75,7 @@ class ProcessWorker:
 
     def _failure(self, error: Exception) -> str:
         if self._process is None:
-            return f"it cannot be sent to a worker process: {said(error)}"
+            return f"it cannot be sent to a worker process: {error_message(error)}"
         self._process.join(PATIENCE)
         code = self._process.exitcode
         if self._began.exception() is not None:

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import Executor, RemoteLoop, Worker
 from sickbay.repairs.run import Progress, Update
@@ -47,7 +47,7 @@ class RayWorker:
         try:
             update: Update = future.result()
         except self._ray.exceptions.RayActorError as error:
-            failed = f"its worker on the Ray cluster ended: {said(error)}"
+            failed = f"its worker on the Ray cluster ended: {error_message(error)}"
             return Update(replace(before, failed=failed), over=True)
         return update
 

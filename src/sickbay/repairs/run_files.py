@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from sickbay import safe_files
 from sickbay.errors import UsageError
-from sickbay.json_dataclasses import revived
+from sickbay.json_dataclasses import dataclass_from_json
 from sickbay.repairs.run import Progress, Weights
 
 FORMAT = 1
@@ -58,13 +58,13 @@ def save(path: Path, record: Record) -> None:
         "healthy": _weights(path, record.healthy),
         "examples": [[each.detach() for each in report.example] for report in record.reports],
     }
-    with safe_files.replaced(path) as file:
+    with safe_files.atomic_writer(path) as file:
         torch.save(contents, file)
 
 
 def load(path: Path) -> Record:
     """Read a record. Raise `UsageError` if the file is damaged."""
-    with safe_files.opened(path) as file:
+    with safe_files.open_regular_file(path) as file:
         try:
             contents = torch.load(file, map_location="cpu", weights_only=True)
         except Exception:  # torch's own message explains how to run the code in the file
@@ -74,9 +74,9 @@ def load(path: Path) -> Record:
     text, best, healthy = (contents.get(name) for name in ("told", "best", "healthy"))
     if not isinstance(text, str) or not (_is_weights(best) and _is_weights(healthy)):
         raise _unusable(path, "a part of it is missing")
-    fields = safe_files.parsed(text, path)
+    fields = safe_files.parse_json(text, path)
     try:
-        record = revived(Record, fields)
+        record = dataclass_from_json(Record, fields)
         reports = _with_examples(record.reports, contents.get("examples"))
     except UsageError as error:
         raise _unusable(path, str(error).rstrip(".")) from None
@@ -131,4 +131,4 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _unusable(path: Path, why: str) -> UsageError:
-    return safe_files.unreadable(path, f"{why}; delete it to train its attempt again")
+    return safe_files.read_error(path, f"{why}; delete it to train its attempt again")

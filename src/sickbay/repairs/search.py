@@ -12,7 +12,7 @@ from math import inf
 
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
@@ -180,7 +180,7 @@ class Search:
             try:
                 changed = remedy.prescribe(finding, recipe)
             except Exception as reason:  # it declines, or cannot make the optimizer again
-                self.journal.say(f"cannot {remedy}: {said(reason)}")
+                self.journal.say(f"cannot {remedy}: {error_message(reason)}")
                 continue
             if changed is None or (self._fixed_batches and changed.batch_size != recipe.batch_size):
                 continue

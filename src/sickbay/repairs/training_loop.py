@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from sickbay.doctor import Doctor, watch
 from sickbay.findings import Finding
-from sickbay.isolated_random import Chance
-from sickbay.printable import said
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.printable import error_message
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
 from sickbay.regimen import Regimen
@@ -26,9 +26,7 @@ from sickbay.repairs.run_files import fits
 from sickbay.repairs.scoring import doubt, evaluate, key
 
 ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
-# These may pass by themselves. They stop a run only if its score is this far below its best.
-PASSING = ("gradient_spike", "gradient_collapse", "loss_spike", "overfitting", "plateau")
-SETBACK = 0.05
+SETBACK = 0.05  # a run whose score is this far below its best tolerates no problem
 COOLDOWN_FACTOR = 0.1  # of the learning rate
 
 
@@ -50,8 +48,10 @@ class RunSettings:
 
     def stops(self, finding: Finding, near_best: bool) -> bool:
         """Tell whether a finding stops a run whose score is, or is not, near its best."""
-        passing = finding.problem in PASSING and near_best
-        return finding.problem in self.treatable and not passing
+        tolerated = {each.name() for each in self.problems if each.tolerated_at_best}
+        if near_best and finding.problem in tolerated:
+            return False
+        return finding.problem in self.treatable
 
 
 class TrainingLoop:
@@ -85,7 +85,7 @@ class TrainingLoop:
         self.healthy = self.best  # the weights after the last epoch without a finding
         self._regimen = Regimen(self.live)
         self._doctor: Doctor | None = None
-        self._random = Chance(settings.seed)
+        self._random = IsolatedRandom(settings.seed)
         self._scheduler = plateau_scheduler(self.live)
 
     @property
@@ -105,7 +105,7 @@ class TrainingLoop:
                 try:
                     self._train_epoch(stop_at_findings)
                 except Exception as error:  # the other runs go on
-                    self._failed, self._error = said(error), error
+                    self._failed, self._error = error_message(error), error
         return self.progress()
 
     def update(self, stop_at_findings: bool = True) -> Update:

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from sickbay.arguments import quoted
+from sickbay.arguments import short_repr
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
-from sickbay.isolated_random import Chance
-from sickbay.printable import said
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
 from sickbay.repairs.executor import Executor
@@ -135,14 +135,14 @@ class UserLoopExecutor(Executor):
         doctor, regimen = watching.doctor, Regimen(live)
         failed = ""
         try:
-            with Chance(self._settings.seed):
+            with IsolatedRandom(self._settings.seed):
                 self._train(live, watching)
         except (Diagnosed, Completed):
             pass
         except Exception as error:
             if not run.recipe.code:  # the loop fails as given, which is no fault of a remedy
                 raise
-            failed = said(error)
+            failed = error_message(error)
         finally:
             regimen.close()
             example = doctor.example
@@ -173,7 +173,9 @@ class UserLoopExecutor(Executor):
 def check_train(train: object, **unused: object) -> None:
     """Raise `UsageError` unless `train` is a loop and nothing is given that it brings itself."""
     if not _takes_two_arguments(train):
-        raise UsageError(f"train must be a function of a recipe and a doctor, got {quoted(train)}.")
+        raise UsageError(
+            f"train must be a function of a recipe and a doctor, got {short_repr(train)}."
+        )
     if given := [name for name, value in unused.items() if value is not None]:
         raise UsageError(
             f"train= is a loop of your own with its own data, in this process: it cannot have "

@@ -9,7 +9,7 @@ from sickbay.checkups.output_difference import difference
 from sickbay.checkups.random_draws import Draws
 from sickbay.checkups.report import Result
 from sickbay.checkups.wording import several
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.thresholds import threshold
 
 
@@ -60,7 +60,7 @@ class EvaluationIsDeterministic(Statement):
 
     @staticmethod
     def _answer(case: Case, model: nn.Module, seed: int) -> Tensor:
-        with Chance(seed):
+        with IsolatedRandom(seed):
             return case.evaluated(case.few, model)
 
     @staticmethod

@@ -13,7 +13,7 @@ from sickbay.checkups.output_difference import difference
 from sickbay.checkups.report import Result
 from sickbay.checkups.wake_zero_weights import awake
 from sickbay.checkups.wording import several
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import tensors_in
 
 
@@ -76,7 +76,7 @@ class ModesDiffer(Statement):
 
 def _outputs(case: Case, model: nn.Module, training: bool) -> list[Tensor]:
     model.train() if training else model.eval()
-    with Chance(0), torch.no_grad():
+    with IsolatedRandom(0), torch.no_grad():
         found = tensors_in(case.run(model, case.few))
     return [each for each in found if each.is_floating_point()]
 

@@ -14,7 +14,7 @@ from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.unsaved_state import unsaved
 from sickbay.checkups.wake_zero_weights import awake
 from sickbay.checkups.wording import several
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.thresholds import threshold
 
 
@@ -73,7 +73,7 @@ class SurvivesSaving(Statement):
 
 
 def _answer(case: Case, model: nn.Module) -> Tensor:
-    with Chance(0):
+    with IsolatedRandom(0):
         return case.evaluated(case.few, model)
 
 

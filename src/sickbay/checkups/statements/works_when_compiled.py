@@ -9,7 +9,7 @@ from sickbay.checkups.case import Case
 from sickbay.checkups.output_difference import difference
 from sickbay.checkups.report import Result
 from sickbay.checkups.restore_model import compiling
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.thresholds import choice, threshold
 
 PLAIN = "eager"  # captures graphs but makes no code of them, so it needs no compiler
@@ -37,7 +37,7 @@ class WorksWhenCompiled(Statement):
 
     def examine(self, case: Case) -> Result:
         _ = case.seen
-        with case.patient() as model, Chance(0):
+        with case.patient() as model, IsolatedRandom(0):
             usual = case.evaluated(case.batch, model)
         note, before = "", _breaks()
         try:
@@ -60,7 +60,7 @@ class WorksWhenCompiled(Statement):
 
     @staticmethod
     def _compiled(case: Case, backend: str) -> Tensor:
-        with case.patient() as model, Chance(0), compiling():
+        with case.patient() as model, IsolatedRandom(0), compiling():
             compiled: Any = torch.compile(model, backend=backend)
             return case.evaluated(case.batch, compiled)
 
