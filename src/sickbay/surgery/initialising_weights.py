@@ -1,4 +1,4 @@
-"""New weights by the rules of He, LeCun and Glorot."""
+"""Drawing new weights by the rules of He, LeCun and Glorot."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ SCHEMES = {
 RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 NORMS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 KERNELS = (nn.Linear, _ConvNd, nn.Bilinear, nn.MultiheadAttention, *RECURRENT)
-GATES = {"LSTM": 4, "LSTMCell": 4, "GRU": 3, "GRUCell": 3}
 
 
 def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
     """Return a copy of the model with new weights in its linear, convolution and recurrent layers.
 
-    Biases become 0, but 1 at the forget gates of an LSTM; weights from state to state become
-    orthogonal; norms start anew. Embeddings, frozen parameters and those of the user's own modules
-    stay.
+    Biases become 0, except 1 at the forget gates of an LSTM. Weights from state to state become
+    orthogonal. Norms are reset. Embeddings, frozen parameters and parameters of the user's own
+    modules stay.
 
     Args:
         model: The model, which is not touched.
         scheme: "he", "lecun" or "glorot" with "_uniform" or "_normal".
-        seed: Of the draws, which leave torch's global generator alone.
+        seed: The seed of the draws, which leave torch's global generator alone.
 
     Raises:
         Declined: If a weight is computed from others, or there is none to draw.
@@ -49,30 +48,30 @@ def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
     check_choice("scheme", scheme, SCHEMES)
     seed = check_seed(seed)
     result = copy_of(model)
-    dice = Dice(*SCHEMES[scheme], torch.Generator().manual_seed(seed))
+    drawer = WeightDrawer(*SCHEMES[scheme], torch.Generator().manual_seed(seed))
     done: set[int] = set()
     with torch.no_grad():
         for name, module in result.named_modules():
             if isinstance(module, KERNELS):
-                _check(name, module)
-                _draw(module, dice, done)
+                _check_plain(name, module)
+                _draw(module, drawer, done)
             elif isinstance(module, NORMS):
                 _reset(module)
     if not done:
-        raise Declined("There is no weight that is drawn by a scheme and not frozen.")
+        raise Declined("There is no weight that a scheme could draw and that is not frozen.")
     return result
 
 
 @dataclass(frozen=True)
-class Dice:
-    """Draws kernels whose outputs, or gradients too, are as large as what goes in."""
+class WeightDrawer:
+    """Draws kernels that keep the scale of signals and, by Glorot's rule, of gradients too."""
 
     rule: str
     law: str
     generator: torch.Generator
 
-    def roll(self, kernel: Tensor, fan_in: float, fan_out: float) -> None:
-        """Fill a kernel; the draw is made on the CPU, so that it is the same on every device."""
+    def draw(self, kernel: Tensor, fan_in: float, fan_out: float) -> None:
+        """Fill a kernel. The draw is made on the CPU, so it is the same on every device."""
         fan = (fan_in + fan_out) / 2 if self.rule == "glorot" else fan_in
         std = ((2.0 if self.rule == "he" else 1.0) / fan) ** 0.5
         drawn = torch.empty(kernel.shape)
@@ -82,14 +81,14 @@ class Dice:
             drawn.uniform_(-(3**0.5) * std, 3**0.5 * std, generator=self.generator)
         kernel.copy_(drawn)
 
-    def orthogonal(self, kernel: Tensor) -> None:
+    def draw_orthogonal(self, kernel: Tensor) -> None:
         drawn = torch.empty(kernel.shape)
         nn.init.orthogonal_(drawn, generator=self.generator)
         kernel.copy_(drawn)
 
 
-def _check(name: str, module: nn.Module) -> None:
-    """Decline what has no plain weights: weight norm, spectral norm, pruning."""
+def _check_plain(name: str, module: nn.Module) -> None:
+    """Decline computed weights: weight norm, spectral norm, pruning."""
     hooks = [type(hook).__module__ for hook in module._forward_pre_hooks.values()]
     if hasattr(module, "parametrizations") or any(
         each.startswith("torch.nn.utils.") for each in hooks
@@ -97,7 +96,7 @@ def _check(name: str, module: nn.Module) -> None:
         raise Declined(f"The weights of {name!r} are computed from other parameters.")
 
 
-def _draw(module: nn.Module, dice: Dice, done: set[int]) -> None:
+def _draw(module: nn.Module, drawer: WeightDrawer, done: set[int]) -> None:
     for name, parameter in module.named_parameters(recurse=False):
         if not parameter.requires_grad or id(parameter) in done:
             continue
@@ -106,10 +105,10 @@ def _draw(module: nn.Module, dice: Dice, done: set[int]) -> None:
             _draw_bias(module, name, parameter)
         elif name.startswith("weight_hh"):
             for gate in parameter.chunk(_gates(module)):
-                dice.orthogonal(gate)
+                drawer.draw_orthogonal(gate)
         else:
             for part in _parts(module, name, parameter):
-                dice.roll(part, *_fans(module, part))
+                drawer.draw(part, *_fans(module, part))
 
 
 def _draw_bias(module: nn.Module, name: str, bias: Tensor) -> None:
@@ -119,7 +118,7 @@ def _draw_bias(module: nn.Module, name: str, bias: Tensor) -> None:
 
 
 def _parts(module: nn.Module, name: str, kernel: Tensor) -> Iterator[Tensor]:
-    """Yield the kernels that torch keeps in one: those of the gates, of query, key and value."""
+    """Yield the kernels that one tensor holds: of the gates, or of query, key and value."""
     if isinstance(module, RECURRENT) and name.startswith("weight_ih"):
         yield from kernel.chunk(_gates(module))
     elif name == "in_proj_weight":
@@ -129,13 +128,13 @@ def _parts(module: nn.Module, name: str, kernel: Tensor) -> Iterator[Tensor]:
 
 
 def _gates(module: nn.Module) -> int:
-    return next(
-        (GATES[kind.__name__] for kind in type(module).__mro__ if kind.__name__ in GATES), 1
-    )
+    if isinstance(module, nn.LSTM | nn.LSTMCell):
+        return 4
+    return 3 if isinstance(module, nn.GRU | nn.GRUCell) else 1
 
 
 def _fans(module: nn.Module, kernel: Tensor) -> tuple[float, float]:
-    """Return how many values go into one output of a kernel, and where one input goes to."""
+    """Return how many inputs an output of a kernel has, and how many outputs an input feeds."""
     field = prod(kernel.shape[2:])
     if isinstance(module, _ConvTransposeNd):
         # Only every stride-th input meets an output, so fewer go into it.

@@ -1,4 +1,4 @@
-"""Inputs brought to a mean of 0 and a deviation of 1 inside the model."""
+"""Standardising inputs inside the model: to a mean of 0 and a standard deviation of 1."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def standardise_inputs(
     Args:
         model: The model, which is not touched.
         mean: The mean of the inputs, of a shape that fits them: (C, 1, 1) for images.
-        std: Their deviation; a 0 counts as 1.
-        clip: How many deviations an input may be away from the mean at the most.
+        std: Their standard deviation; a 0 counts as 1.
+        clip: The most standard deviations that an input may be away from the mean.
 
     Example:
         >>> model = standardise_inputs(nn.Identity(), torch.tensor([5.0]), torch.tensor([2.0]))
@@ -40,12 +40,12 @@ def standardise_inputs(
 
 
 def _check(name: str, value: object) -> None:
-    """Say so if this is no tensor of plain numbers."""
+    """Raise `UsageError` unless this is a tensor of finite real numbers."""
     if not isinstance(value, Tensor) or value.is_complex():
         raise bad_argument(name, "a tensor of real numbers", value)
     try:
         finite = bool(value.isfinite().all())
-    except RuntimeError:  # it is quantised, sparse, or has no values
+    except RuntimeError:  # it is quantised, sparse, or on the meta device
         raise bad_argument(name, "a tensor of real numbers", value) from None
     if not finite:
         raise UsageError(f"{name} must be finite, got {short_repr(value.tolist())}.")
@@ -54,7 +54,7 @@ def _check(name: str, value: object) -> None:
 class Standardised(nn.Module):
     """A model that standardises its first argument if that is floating-point.
 
-    What is missing (NaN) counts as the mean, so that it says nothing.
+    A missing value (NaN) becomes the mean.
     """
 
     mean: Tensor

@@ -9,11 +9,15 @@ from torch import nn
 
 from sickbay.arguments import bad_argument, check_choice
 from sickbay.errors import Declined
-from sickbay.model_copies import checked, copy_of
-from sickbay.surgery.activation_sites import Site, hidden, layer_before, sites
-from sickbay.surgery.change_activations import Surgeon, unshare
-from sickbay.surgery.forward_pass import Flow, examine
-from sickbay.surgery.new_modules import Change, Part
+from sickbay.model_copies import copy_of
+from sickbay.surgery.edit_activations import ActivationEditor, Change, NewModule
+from sickbay.surgery.find_activations import (
+    Activation,
+    find_activations,
+    hidden_calls,
+    layer_before,
+)
+from sickbay.surgery.record_forward import ForwardPass, record_forward
 
 TO: dict[str, type[nn.Module]] = {
     "selu": nn.SELU,
@@ -29,15 +33,16 @@ TO: dict[str, type[nn.Module]] = {
 def hidden_activations(model: nn.Module, example: tuple[Any, ...]) -> dict[str, str]:
     """Return the classes or functions of the hidden activations by name, in forward order.
 
-    A function is named after the module in whose `forward` it stands.
+    A function is named after the module whose `forward` calls it.
 
     >>> import torch
     >>> model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1), nn.Sigmoid())
     >>> hidden_activations(model, (torch.ones(2, 3),))
     {'1': 'Tanh'}
     """
-    flow = examine(copy_of(model), example)
-    return {site.name: site.kind for site in sites(flow) if hidden(flow, site)}
+    forward = record_forward(copy_of(model), example)
+    found = find_activations(forward)
+    return {each.name: each.kind for each in found if hidden_calls(forward, each)}
 
 
 def replace_activations(
@@ -69,59 +74,56 @@ def replace_activations(
     check_choice("activation", to, TO)
     if layers is not None and (isinstance(layers, str) or not isinstance(layers, Sequence)):
         raise bad_argument("layers", "a list of names", layers)
-    result = copy_of(model)
-    unshare(result)
-    flow = examine(result, example)
-    found = _selected(flow, layers)
-    recurrent = [site for site in found if site.way == "recurrent"]
+    editor = ActivationEditor(model, example)
+    hidden = editor.hidden()
+    chosen = _select(editor.forward, [activation for activation, _ in hidden], layers)
+    recurrent = [each for each in chosen if each.held_as == "recurrent"]
     changes = {
-        each.index: Change(instead=Part(TO[to]))
-        for site in found
-        if site.way != "recurrent" and not _is(site, to)
-        for each in hidden(flow, site)
+        call.index: Change(instead=NewModule(TO[to]))
+        for activation, calls in hidden
+        if activation in chosen and activation.held_as != "recurrent"
+        if activation.kind not in (to, TO[to].__name__)
+        for call in calls
     }
-    turned = _turn(result, recurrent, to)
-    if not changes and not turned:
-        raise Declined(_why_nothing(found, recurrent, to))
-    Surgeon(result, example, flow).apply(changes)
-    return checked(result, model, example)
+    changed = [_change_recurrent(editor.model, each, to) for each in recurrent]
+    if not changes and not any(changed):
+        raise Declined(_why_nothing(chosen, recurrent, to))
+    editor.apply(changes)
+    return editor.checked()
 
 
-def _selected(flow: Flow, layers: Sequence[str] | None) -> list[Site]:
-    found = [site for site in sites(flow) if hidden(flow, site)]
+def _select(
+    forward: ForwardPass, found: list[Activation], layers: Sequence[str] | None
+) -> list[Activation]:
     if layers is None:
         return found
-    known = [*flow.kinds, *(site.name for site in found)]
+    known = [*forward.classes, *(each.name for each in found)]
     for name in layers:
         check_choice("layer", name, known)
-    return [site for site in found if any(_belongs(flow, site, name) for name in layers)]
+    return [each for each in found if any(_belongs(forward, each, name) for name in layers)]
 
 
-def _belongs(flow: Flow, site: Site, name: str) -> bool:
-    """Tell whether a name is that of a site, of a module around it or of the layer before it."""
-    if site.name == name or name == "" or site.name.startswith(f"{name}."):
+def _belongs(forward: ForwardPass, activation: Activation, name: str) -> bool:
+    """Tell whether a name is that of an activation, a module around it or the layer before it."""
+    if name in ("", activation.name) or activation.name.startswith(f"{name}."):
         return True
-    layers = [layer_before(flow, each)[0] for each in site.calls]
+    layers = [layer_before(forward, call)[0] for call in activation.calls]
     return any(layer is not None and layer.path == name for layer in layers)
 
 
-def _is(site: Site, to: str) -> bool:
-    return site.kind in (to, TO[to].__name__)
+def _change_recurrent(model: nn.Module, activation: Activation, to: str) -> bool:
+    """Change the activation of torch's plain recurrent layer, which knows tanh and ReLU only."""
+    if to not in ("tanh", "relu") or activation.kind == to:
+        return False
+    layer = model.get_submodule(activation.path)
+    layer.nonlinearity = to  # type: ignore[assignment]
+    if isinstance(layer, nn.RNN):
+        layer.mode = f"RNN_{to.upper()}"
+    return True
 
 
-def _turn(model: nn.Module, recurrent: list[Site], to: str) -> int:
-    """Change what torch's plain recurrent layers use; they know tanh and ReLU only."""
-    turned = [site for site in recurrent if to in ("tanh", "relu") and site.kind != to]
-    for site in turned:
-        layer = model.get_submodule(site.path)
-        layer.nonlinearity = to  # type: ignore[assignment]
-        if isinstance(layer, nn.RNN):
-            layer.mode = f"RNN_{to.upper()}"
-    return len(turned)
-
-
-def _why_nothing(found: list[Site], recurrent: list[Site], to: str) -> str:
-    if not found:
+def _why_nothing(chosen: list[Activation], recurrent: list[Activation], to: str) -> str:
+    if not chosen:
         return "There is no hidden activation to replace."
     if recurrent and to not in ("tanh", "relu"):
         return f"A recurrent layer can use tanh or relu, not {to}."

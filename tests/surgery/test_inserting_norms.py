@@ -176,6 +176,31 @@ def test_double_precision() -> None:
     assert {each.dtype for each in result.parameters()} == {torch.float64}
 
 
+class Scale(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x / x.square().sum(-1, keepdim=True)
+
+
+class RootMeanSquare(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+class StandardScore(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6)
+
+
+class NormOnlyByName(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def test_a_name_makes_no_norm() -> None:
+    model = nn.Sequential(nn.Linear(6, 8), NormOnlyByName(), nn.ReLU(), nn.Linear(8, 3))
+    assert added(model, vectors()) == {"2.0": "BatchNorm1d 8"}
+
+
 class TestDeclined:
     def test_one_block_with_two_sizes(self) -> None:
         class Any2(nn.Module):
@@ -192,12 +217,9 @@ class TestDeclined:
         with pytest.raises(Declined, match="before every hidden activation already"):
             surgery.insert_normalisation(model, vectors())
 
-    def test_a_norm_of_the_users_own(self) -> None:
-        class ScaleNorm(nn.Module):
-            def forward(self, x: Tensor) -> Tensor:
-                return x / x.square().sum(-1, keepdim=True)
-
-        model = nn.Sequential(nn.Linear(6, 8), ScaleNorm(), nn.ReLU(), nn.Linear(8, 3))
+    @pytest.mark.parametrize("norm", [Scale(), RootMeanSquare(), StandardScore()])
+    def test_a_norm_of_the_users_own(self, norm: nn.Module) -> None:
+        model = nn.Sequential(nn.Linear(6, 8), norm, nn.ReLU(), nn.Linear(8, 3))
         with pytest.raises(Declined, match="before every hidden activation already"):
             surgery.insert_normalisation(model, vectors())
 

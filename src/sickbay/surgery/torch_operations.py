@@ -1,4 +1,4 @@
-"""Which functions and modules are activations, layers and norms, by the names torch gives them."""
+"""The names of torch's functions and modules by what they do: activations, layers, norms."""
 
 from __future__ import annotations
 
@@ -15,32 +15,29 @@ HIDDEN = frozenset({
 ACTIVATIONS = HIDDEN | {
     "softmax", "log_softmax", "softmin", "clamp", "clip", "clamp_min", "clamp_max",
 }  # fmt: skip
-MODULES = (
+ACTIVATION_MODULES = (
     nn.ReLU, nn.LeakyReLU, nn.RReLU, nn.PReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish,
     nn.Sigmoid, nn.Tanh, nn.Softplus, nn.Hardtanh, nn.Hardswish, nn.Hardsigmoid, nn.Softsign,
     nn.Threshold, nn.Tanhshrink, nn.LogSigmoid, nn.Softmax, nn.LogSoftmax, nn.Softmin, nn.Softmax2d,
 )  # fmt: skip
-# What moves values or changes their type, but leaves them as they are.
-MOVING = frozenset({
+# These move values or change their type. `get` reads an attribute, as in x.T.
+TRANSPOSING = frozenset({
+    "transpose", "permute", "t", "get", "movedim", "moveaxis", "swapaxes", "swapdims",
+})  # fmt: skip
+MOVING = TRANSPOSING | {
     "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "squeeze",
     "unsqueeze", "expand", "expand_as", "contiguous", "clone", "getitem", "narrow", "select",
     "chunk", "split", "unbind", "float", "double", "half", "bfloat16", "to", "type_as", "type",
-})  # fmt: skip
-TURNING = frozenset(
-    {
-        "transpose",
-        "permute",
-        "t",
-        "get",
-        "movedim",
-        "moveaxis",
-        "swapaxes",
-        "swapdims",
-    }
-)  # fmt: skip  `get` is how an attribute is read: x.T
+}  # fmt: skip
 NORMS = frozenset({
     "batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize",
     "local_response_norm",
+})  # fmt: skip
+# A norm that is written by hand divides a signal by a statistic of it.
+DIVIDING = frozenset({"div", "truediv", "divide", "true_divide", "rsqrt"})
+REDUCING = frozenset({
+    "sum", "mean", "std", "std_mean", "var", "var_mean", "amax", "norm", "vector_norm",
+    "linalg_norm", "linalg_vector_norm",
 })  # fmt: skip
 CONVOLUTIONS = {f"conv{middle}{dims}d": dims for middle in ("", "_transpose") for dims in (1, 2, 3)}
 SEQUENTIAL = frozenset({
@@ -48,27 +45,31 @@ SEQUENTIAL = frozenset({
     "rnn_relu_cell", "multi_head_attention_forward", "scaled_dot_product_attention", "embedding",
     "embedding_bag",
 })  # fmt: skip
-DENSE = frozenset({"linear", "bilinear", "addmm"})
+LAYERS = SEQUENTIAL | CONVOLUTIONS.keys() | {"linear", "bilinear", "addmm"}
+DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 TRANSFORMERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 PLAIN_RECURRENT = (nn.RNN, nn.RNNCell)
 
 
-def title(function: Any) -> str:
+def bare_name(function: Any) -> str:
     """Return the bare name of a function: `relu` for `F.relu`, `torch.relu_` and `Tensor.relu`."""
-    name = function if isinstance(function, str) else getattr(function, "__name__", "")
-    return str(name).strip("_")
+    return _name(function).strip("_")
 
 
-def in_place(function: Any) -> bool:
-    """Tell whether a function is one that changes its argument, by its name.
+def writes_in_place(function: Any) -> bool:
+    """Tell by its name whether a function changes its argument.
 
-    >>> in_place("relu_"), in_place("relu"), in_place("__add__")
+    >>> writes_in_place("relu_"), writes_in_place("relu"), writes_in_place("__add__")
     (True, False, False)
     """
-    name = str(function if isinstance(function, str) else getattr(function, "__name__", ""))
+    name = _name(function)
     return name.endswith("_") and not name.endswith("__")
 
 
-def from_torch(kind: type[nn.Module]) -> bool:
-    """Tell whether torch has written a module, so that its insides are known."""
-    return kind.__module__.startswith("torch.nn.")
+def is_from_torch(module_class: type[nn.Module]) -> bool:
+    """Tell whether a module is torch's own, so that its insides are known."""
+    return module_class.__module__.startswith("torch.nn.")
+
+
+def _name(function: Any) -> str:
+    return str(function if isinstance(function, str) else getattr(function, "__name__", ""))
