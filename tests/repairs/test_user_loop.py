@@ -185,5 +185,5 @@ def test_a_loop_that_trains_something_else() -> None:
 
     recipe = recipe_of(sick(), epochs=1)
     told = refused(lambda: sickbay.repair(recipe, train=train, progress=False))
-    assert "recipe.model by recipe.optimizer" in told
-    assert "it was called 40 times, that optimizer made no step." in told
+    assert "recipe.model with recipe.optimizer" in told
+    assert "it was called 40 times, and the optimizer made no step." in told
