@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison
 from sickbay.thresholds import choice, threshold
 from sickbay.tuning.finished_search import Search
 from sickbay.tuning.recorded_trial import Epoch, Recorded

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
-from sickbay.problems.compared import Comparison, LearningCurve
+from sickbay.problems.trials.comparison import Comparison, LearningCurve
 from sickbay.tuning.board import Board, Effect, Tally
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import left_by, walk

@@ -21,7 +21,7 @@ from sickbay.printable import one_line, printable
 from sickbay.repairs import Outcome, repair
 from sickbay.repairs.data import Data
 from sickbay.repairs.outcome import plain
-from sickbay.repairs.training import Terms, Training
+from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 from sickbay.safe_files import write_error
 
 
@@ -51,10 +51,10 @@ def repair_flawed_model(
         progress=progress,
         learn=False,  # a demo says nothing about the user's models
     )
-    unrepaired = Training(
+    unrepaired = TrainingLoop(
         recipe,
         Data.of(data, validation, batch_size=recipe.batch_size),
-        Terms(problems=(), treatable=(), epochs=epochs),
+        RunSettings(problems=(), treatable=(), epochs=epochs),
     )
     before = unrepaired.advance(epochs).scores[-1]["val_accuracy"]
     unrepaired.close()

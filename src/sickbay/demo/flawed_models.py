@@ -87,7 +87,7 @@ FLAWED_MODELS: Mapping[str, FlawedModel] = {
         lambda: _recipe(layers(2, *[64] * 9, 1, gain=12.0), kind=optim.SGD, lr=0.05),
     ),
     "dying_relu": FlawedModel("three ReLU layers whose biases start at -5", _dead),
-    "oscillating_loss": FlawedModel(
+    "oscillating_accuracy": FlawedModel(
         "two tanh layers with a learning rate of 1",
         lambda: _recipe(_layers(hidden=nn.Tanh), lr=1.0),
     ),

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import inf, isfinite, nan
 
 from sickbay.arguments import check_bool, check_list, check_text
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.recorded_trial import Recorded
 
 TEN = 10  # the best trials of a search

@@ -3,7 +3,7 @@
 It lives in a process of its own, which should not have to load torch.
 """
 
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 
 
 class SharedCurves:

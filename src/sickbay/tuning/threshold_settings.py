@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import Field, replace
 from typing import Any, NamedTuple
 
 from sickbay.arguments import bad_argument, check_list
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems import Problem
+from sickbay.thresholds import is_number, parse, settings
 
 RATIO, REACH = 1.5, 4  # between two values that are tried for a threshold, and how many each way
 OFF = "off"
@@ -50,7 +51,7 @@ def changes(before: Sequence[Problem], after: Sequence[Problem]) -> list[str]:
         if other is None:
             told.append(f"{name}={OFF}")
             continue
-        for limit in _limits(problem):
+        for limit in settings(type(problem)):
             value = getattr(other, limit.name)
             if value != getattr(problem, limit.name):
                 told.append(f"{name}.{limit.name}={value}")
@@ -80,7 +81,7 @@ def lines(own: Problem, now: Problem) -> list[Line]:
         raise bad_argument("own", "a problem", own)
     if type(now) is not type(own):
         raise bad_argument("now", f"a {type(own).__name__}", now)
-    return [_line(limit, own, now) for limit in _limits(own) if "possible" not in limit.metadata]
+    return [_line(limit, own, now) for limit in settings(type(own)) if is_number(limit)]
 
 
 def adjacent(own: Problem, now: Problem) -> list[Problem]:
@@ -95,10 +96,6 @@ def adjacent(own: Problem, now: Problem) -> list[Problem]:
         place = line.settings.index(now)
         near += line.settings[max(0, place - 1) : place + 2]
     return [each for each in near if each != now]
-
-
-def _limits(problem: Problem) -> tuple[Field[Any], ...]:
-    return fields(problem)  # type: ignore[arg-type]
 
 
 def _line(limit: Field[Any], own: Problem, now: Problem) -> Line:
@@ -126,15 +123,8 @@ def _set(problem: Problem, limit: Field[Any], value: float) -> Problem | None:
 
 
 def _changed(problem: Problem, name: str, text: str) -> Problem:
-    known = {limit.name: limit for limit in _limits(problem)}
+    known = {limit.name: limit for limit in settings(type(problem))}
     if name not in known:
         raise unknown_name(f"threshold of {problem.name()} called", name, known)
-    limit, value = known[name], text
-    if "possible" not in limit.metadata:
-        whole = isinstance(limit.default, int)
-        try:
-            value = int(text) if whole else float(text)  # type: ignore[assignment]
-        except ValueError:
-            kind = "whole number" if whole else "number"
-            raise UsageError(f"{problem.name()}.{name} must be a {kind}, got {text!r}.") from None
+    value = parse(f"{problem.name()}.{name}", known[name], text)
     return replace(problem, **{name: value})  # type: ignore[type-var]

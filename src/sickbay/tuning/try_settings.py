@@ -8,7 +8,7 @@ from functools import cached_property
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import Comparison, LearningCurve
+from sickbay.problems.trials.comparison import Comparison, LearningCurve
 from sickbay.tuning.finished_search import Search
 from sickbay.tuning.judge import Judge
 from sickbay.tuning.replay import Ended, ending, judged_epochs

@@ -7,7 +7,7 @@ from typing import Any
 
 import ray
 
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.shared_courses import SharedCurves
 
 NAME = "sickbay courses"  # of the actor; names are a driver's own unless it says otherwise
