@@ -24,7 +24,9 @@ LIMITS = (
 KEY_FIGURES = (
     "repaired, of those detected", "extra epochs, median", "healthy runs that were changed",
 )  # fmt: skip
-QUESTION = "How many sick runs `sickbay.fit` repairs, at what cost, and whether it leaves healthy runs alone."
+QUESTION = (
+    "How many sick runs `sickbay.fit` repairs, at what cost, and how many healthy ones it changes."
+)
 PAGE = """\
 A run counts as repaired if no problem is found any more and its score is within 2 points of that
 of its healthy twin. AutoTrainer's own figures come from other models and count accuracy above a

@@ -16,7 +16,7 @@ SHOWN = ("top10hr", "tsba", "tried", "finished", "lost", "short")
 LIMITS = (("top10hr", "at least", 0.75), ("tsba", "at least", 0.45), ("lost", "at most", 0.02))
 Figures = Mapping[Cell, Mapping[str, Figure]]
 
-QUESTION = "How good the trials are that a search finds in a given time, with sickbay and with other rules."
+QUESTION = "How good the trials of a search are in a given time, with sickbay and with other rules."
 PAGE = """\
 Searches are played on recorded trials, in the time that these trials took. A searcher chooses one
 of the remaining configurations. It is "trained", epoch by epoch, until the rule ends it or it is
