@@ -1,13 +1,13 @@
-# `make demo` shows the main job, `make test` runs every check. Both prepare .venv by themselves.
+# `make demo` shows what sickbay does, `make test` runs every check. Both create .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types contracts unit bench clean
+.PHONY: demo test lint types contracts docs unit bench clean
 
 demo: .venv/ready
 	$(BIN)/sickbay demo
 
-test: lint types contracts unit
+test: lint types contracts docs unit
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .
@@ -19,13 +19,17 @@ types: .venv/ready-bench
 contracts: .venv/ready-dev
 	$(BIN)/lint-imports
 
+# The pages go to site/ and load nothing from other servers.
+docs: .venv/ready-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 unit: .venv/ready-bench
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
 
 bench: .venv/ready-rivals
 	$(BIN)/python -m benchmarks.overhead
 
-# torch first and pinned: an unpinned torch brings gigabytes of CUDA packages along.
+# torch comes first and pinned: an unpinned torch installs gigabytes of CUDA packages.
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
@@ -34,7 +38,7 @@ bench: .venv/ready-rivals
 
 .venv/ready-dev: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt \
-		hypothesis import-linter mypy pre-commit pytest pytest-xdist ruff triton
+		hypothesis import-linter mkdocs-material mypy pre-commit pytest pytest-xdist ruff triton
 	touch $@
 
 .venv/ready-rivals: .venv/ready-dev
@@ -47,7 +51,7 @@ bench: .venv/ready-rivals
 	-$(MAKE) .venv/sarif-2.1.0.json
 	touch $@
 
-# The schema of SARIF comes with a tool for it; without npm its test is skipped.
+# The SARIF schema comes with Microsoft's multitool. Without npm, the test that needs it is skipped.
 .venv/sarif-2.1.0.json:
 	cd .venv && npm pack --silent @microsoft/sarif-multitool-linux@5.7.0
 	cd .venv && tar xzf microsoft-sarif-multitool-linux-5.7.0.tgz --strip-components=1 package/sarif-2.1.0.json

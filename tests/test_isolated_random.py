@@ -1,4 +1,4 @@
-"""Random numbers of one's own."""
+"""Isolated random numbers."""
 
 import random
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from sickbay.isolated_random import Chance, undisturbed
+from sickbay.isolated_random import IsolatedRandom, evaluating
 
 
 def states() -> tuple[Any, ...]:
@@ -25,7 +25,7 @@ def fail() -> None:
 
 
 def test_a_seed_means_what_it_means_to_torch_and_numpy() -> None:
-    with Chance(7):
+    with IsolatedRandom(7):
         found = drawn()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
@@ -35,7 +35,7 @@ def test_a_seed_means_what_it_means_to_torch_and_numpy() -> None:
 
 
 def test_it_goes_on_where_it_was() -> None:
-    parts, whole = Chance(1), Chance(1)
+    parts, whole = IsolatedRandom(1), IsolatedRandom(1)
     with parts:
         first = drawn()
     drawn()
@@ -47,10 +47,10 @@ def test_it_goes_on_where_it_was() -> None:
 
 def test_others_are_left_alone_whatever_happens() -> None:
     before = states()
-    with pytest.raises(KeyError), Chance(1):
+    with pytest.raises(KeyError), IsolatedRandom(1):
         fail()
     model = nn.Dropout()
-    with pytest.raises(KeyError), undisturbed(model):
+    with pytest.raises(KeyError), evaluating(model):
         fail()
     assert states() == before
     assert model.training
@@ -58,7 +58,15 @@ def test_others_are_left_alone_whatever_happens() -> None:
 
 @pytest.mark.parametrize("seed", [-3, 2**40])
 def test_any_whole_number_is_a_seed(seed: int) -> None:
-    with Chance(seed):
+    with IsolatedRandom(seed):
         first = drawn()
-    with Chance(seed):
+    with IsolatedRandom(seed):
         assert drawn() == first
+
+
+def test_without_a_seed_it_starts_from_the_current_states() -> None:
+    before = states()
+    with IsolatedRandom():
+        inside = drawn()
+    assert states() == before
+    assert drawn() == inside

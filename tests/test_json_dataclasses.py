@@ -5,14 +5,16 @@ import pytest
 
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.json_dataclasses import revived
+from sickbay.json_dataclasses import dataclass_from_json
 from sickbay.vitals import Setup
 
 GIVEN: dict[str, Any] = {"problem": "dead", "step": 3, "evidence": {"now": "nan", "was": 2}}
 
 
 def test_what_json_made_of_a_dataclass_is_undone() -> None:
-    finding = revived(Finding, {**GIVEN, "layers": ["a"], "severity": "info", "unheard": {}})
+    finding = dataclass_from_json(
+        Finding, {**GIVEN, "layers": ["a"], "severity": "info", "unheard": {}}
+    )
     assert (finding.layers, finding.severity, finding.consequences) == (("a",), "info", ())
     assert repr(finding.evidence) == "{'now': nan, 'was': 2.0}"
     setup = Setup(shapes={"a": (2, 3)}, epochs=None, output_shape=(4,), bare=True)
@@ -40,11 +42,11 @@ def test_what_json_made_of_a_dataclass_is_undone() -> None:
 )
 def test_a_field_of_another_type_is_refused(change: dict[str, Any], text: str) -> None:
     with pytest.raises(UsageError, match=text):
-        revived(Finding, {**GIVEN, **change})
+        dataclass_from_json(Finding, {**GIVEN, **change})
 
 
 def test_a_field_that_must_be_there() -> None:
     with pytest.raises(UsageError, match=r"^step is missing\.$"):
-        revived(Finding, {"problem": "dead"})
+        dataclass_from_json(Finding, {"problem": "dead"})
     with pytest.raises(UsageError, match="Finding must be an object of JSON, got None"):
-        revived(Finding, None)
+        dataclass_from_json(Finding, None)

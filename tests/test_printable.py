@@ -1,6 +1,6 @@
 import pytest
 
-from sickbay.printable import in_short, one_line, printable
+from sickbay.printable import error_summary, one_line, printable
 
 
 @pytest.mark.parametrize("text", ["encoder.0", "gewöhnlich", "层", "⚠ a\n\tb", "👩‍🔬"])
@@ -37,4 +37,4 @@ class UntoldError(Exception):
     ],
 )
 def test_an_error_in_short(error: BaseException, told: str) -> None:
-    assert in_short(error) == told
+    assert error_summary(error) == told

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.detection.case import Case
-from sickbay.errors import UsageError, unknown
+from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.profiles import PROFILES
 
 HALVES = ("calibration", "reporting")
@@ -144,5 +144,5 @@ def matches(name: str, pattern: str) -> bool:
 
 def no_such_run(pattern: str, names: Sequence[str]) -> UsageError:
     families = sorted({name.partition("/")[0] for name in names})
-    near = unknown("run", pattern, [*families, *names]).args[0].partition(" Possible")[0]
+    near = unknown_name("run", pattern, [*families, *names]).args[0].partition(" Possible")[0]
     return UsageError(f"{near} Families: {', '.join(families)}. --list shows every name.")

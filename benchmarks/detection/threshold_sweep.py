@@ -20,8 +20,8 @@ from benchmarks.detection.figures import Row, share
 from benchmarks.detection.judge_runs import Run, accepted
 from benchmarks.detection.report import Sheet, number
 from sickbay.chart import Chart
-from sickbay.doctor.causes import Ward
-from sickbay.errors import UsageError, unknown
+from sickbay.doctor.causes import Causes
+from sickbay.errors import UsageError, unknown_name
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
@@ -33,7 +33,7 @@ COLUMNS = 6  # panels side by side
 Key = tuple[str, str, float]  # problem, threshold, value
 
 
-class Attentive(Ward):
+class Attentive(Causes):
     """A ward that tells what was new at the last judgement, and what it can explain."""
 
     fresh: frozenset[Source] = frozenset()
@@ -90,7 +90,7 @@ def moved(names: Sequence[str]) -> dict[Key, Problem]:
     listed = {problem.name(): problem for problem in PROFILES["default"]}
     for name in names:
         if name not in listed:
-            raise unknown("problem", name, listed)
+            raise unknown_name("problem", name, listed)
     trials: dict[Key, Problem] = {}
     for name in names or listed:
         for limit in fields(listed[name]):  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage_folder import write
 from sickbay.probe.guard import Guard
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.problems.profiles import choose
 from sickbay.tuning import charted_trials, measures
 from sickbay.tuning.calibration import calibrate
@@ -110,9 +110,9 @@ def pruner(_: Case) -> Call:
     return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
 
 
-def course(case: Case) -> Course:
+def course(case: Case) -> LearningCurve:
     values = [case.random.choice((0.1, 0.5, float("nan"), float("inf"))) for _ in range(3)]
-    return Course(values, values)
+    return LearningCurve(values, values)
 
 
 def judge(case: Case) -> Call:

@@ -12,7 +12,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Course
+from sickbay.problems.compared import ComparedProblem, LearningCurve
 from sickbay.tuning.judge import Judge
 
 
@@ -37,7 +37,7 @@ class Diagnosis:
     def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
         self._part, self._histories = part, histories
         self._judge = Judge(problems, part.metric, part.sign > 0, Guard(failed))
-        self._courses: list[Course] = []
+        self._courses: list[LearningCurve] = []
 
     def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
         for each in past[len(self._courses) :]:
@@ -45,11 +45,11 @@ class Diagnosis:
         end = self._judge.judge(self._histories(trial, done), self._courses)
         return Ending(end.finding.problem, end.benign) if end else None
 
-    def _course(self, played: Played) -> Course:
+    def _course(self, played: Played) -> LearningCurve:
         epochs = self._part.trials[played.trial].epochs[: played.epochs]
         losses = [epoch.scalars["loss"] for epoch in epochs]
         values = [epoch.scalars[self._part.metric] for epoch in epochs]
-        return Course(losses, values, over=played.benign or not played.why)
+        return LearningCurve(losses, values, over=played.benign or not played.why)
 
 
 def remembered(problem: Problem) -> Problem:

@@ -13,31 +13,33 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from sickbay.errors import UsageError, unknown
+from sickbay.errors import UsageError, unknown_name
 
 LARGEST = 2**63 - 1  # what fits into 64 bits, as torch and numpy count
 SHOWN = 80  # characters of a value that an error quotes
 
 
-def whole(name: str, value: object, *, least: int | None = None, most: int | None = None) -> int:
+def check_int(
+    name: str, value: object, *, least: int | None = None, most: int | None = None
+) -> int:
     """Return a whole number within bounds.
 
-    >>> whole("epochs", 0, least=1)
+    >>> check_int("epochs", 0, least=1)
     Traceback (most recent call last):
     sickbay.errors.UsageError: epochs must be a whole number of at least 1, got 0.
     """
     possible = f"a whole number{_bounds(least=least, most=most)}"
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise wrong(name, possible, value)
+        raise bad_argument(name, possible, value)
     plain = int(value)
     if not _is_within(plain, least=least, most=most):
-        raise wrong(name, possible, value)
+        raise bad_argument(name, possible, value)
     if most is None and abs(plain) > LARGEST:
-        raise wrong(name, "a whole number below 2**63", value)
+        raise bad_argument(name, "a whole number below 2**63", value)
     return plain
 
 
-def number(
+def check_float(
     name: str,
     value: object,
     *,
@@ -48,92 +50,94 @@ def number(
 ) -> float:
     """Return a number within bounds; never NaN, and infinite only where that makes sense.
 
-    >>> number("budget", "1", above=0)
+    >>> check_float("budget", "1", above=0)
     Traceback (most recent call last):
     sickbay.errors.UsageError: budget must be a number above 0, got '1'.
     """
     bounds = _bounds(above=above, least=least, most=most)
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise wrong(name, f"a number{bounds}", value)
+        raise bad_argument(name, f"a number{bounds}", value)
     try:
         plain = float(value)
     except Exception:  # an int too large for a float, or a Real that is none
-        raise wrong(name, f"a number{bounds}", value) from None
+        raise bad_argument(name, f"a number{bounds}", value) from None
     fits = not isnan(plain) if infinite else isfinite(plain)
     if not fits or not _is_within(plain, above=above, least=least, most=most):
         kind = "number" if infinite or most is not None else "finite number"
-        raise wrong(name, f"a {kind}{bounds}", value)
+        raise bad_argument(name, f"a {kind}{bounds}", value)
     return plain
 
 
-def real(name: str, value: object) -> float:
+def check_any_float(name: str, value: object) -> float:
     """Return a number, which may be NaN or infinite."""
     if isinstance(value, Real) and value != value:
         return nan
-    return number(name, value, infinite=True)
+    return check_float(name, value, infinite=True)
 
 
-def seed(value: object, name: str = "seed") -> int:
+def check_seed(value: object, name: str = "seed") -> int:
     """Return the seed of random numbers: what torch and numpy can both be seeded with."""
-    return whole(name, value, least=0, most=LARGEST)
+    return check_int(name, value, least=0, most=LARGEST)
 
 
-def flag(name: str, value: object) -> bool:
+def check_bool(name: str, value: object) -> bool:
     """Return True or False; nothing else that is merely true or false."""
     if not isinstance(value, bool):
-        raise wrong(name, "True or False", value)
+        raise bad_argument(name, "True or False", value)
     return value
 
 
-def text(name: str, value: object) -> str:
+def check_text(name: str, value: object) -> str:
     """Return a text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise wrong(name, "a text", value)
+        raise bad_argument(name, "a text", value)
     return value
 
 
-def one_of(name: str, value: object, possible: Iterable[str]) -> str:
+def check_choice(name: str, value: object, possible: Iterable[str]) -> str:
     """Return one of some names."""
     names = list(possible)
     if not isinstance(value, str) or value not in names:
-        raise unknown(name, _short(value) if isinstance(value, str) else quoted(value), names)
+        raise unknown_name(
+            name, _short(value) if isinstance(value, str) else short_repr(value), names
+        )
     return value
 
 
-def iterable(name: str, value: object, what: str) -> Iterable[Any]:
+def check_iterable(name: str, value: object, what: str) -> Iterable[Any]:
     """Return something that can be gone through: a list, an array, a generator.
 
     Not a text, nor anything that is called, as a module is.
     """
     single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
     if single or callable(value) or not isinstance(value, Iterable):
-        raise wrong(name, what, value)
+        raise bad_argument(name, what, value)
     return value
 
 
-def several(name: str, value: object, kind: type, what: str) -> list[Any]:
+def check_list(name: str, value: object, kind: type, what: str) -> list[Any]:
     """Return a list of things of one kind.
 
-    >>> several("layers", ["a", 2], str, "names")
+    >>> check_list("layers", ["a", 2], str, "names")
     Traceback (most recent call last):
     sickbay.errors.UsageError: layers must be a list of names, got one with 2.
     """
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise wrong(name, f"a list of {what}", value)
+        raise bad_argument(name, f"a list of {what}", value)
     for each in value:
         if not isinstance(each, kind):
-            raise UsageError(f"{name} must be a list of {what}, got one with {quoted(each)}.")
+            raise UsageError(f"{name} must be a list of {what}, got one with {short_repr(each)}.")
     return list(value)
 
 
-def function(name: str, value: object) -> Callable[..., Any]:
+def check_callable(name: str, value: object) -> Callable[..., Any]:
     """Return something that can be called."""
     if not callable(value):
-        raise wrong(name, "a function", value)
+        raise bad_argument(name, "a function", value)
     return value
 
 
-def folder(name: str, value: object) -> Path:
+def check_path(name: str, value: object) -> Path:
     """Return an absolute path; whether anything is there is not looked at."""
     given: Any = None
     if isinstance(value, str | os.PathLike):
@@ -142,19 +146,19 @@ def folder(name: str, value: object) -> Path:
         except Exception:  # a path of somebody's own that is none
             given = None
     if not isinstance(given, str) or not given or "\0" in given:
-        raise wrong(name, "a path, as str or os.PathLike", value)
+        raise bad_argument(name, "a path, as str or os.PathLike", value)
     return Path(os.path.abspath(given))
 
 
-def wrong(name: str, possible: str, value: object) -> UsageError:
+def bad_argument(name: str, possible: str, value: object) -> UsageError:
     """Return the error for an argument that is not what is possible."""
-    return UsageError(f"{name} must be {possible}, got {quoted(value)}.")
+    return UsageError(f"{name} must be {possible}, got {short_repr(value)}.")
 
 
-def quoted(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value as an error shows it: short, whatever it is.
 
-    >>> len(quoted([0] * 1000))
+    >>> len(short_repr([0] * 1000))
     90
     """
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sickbay import __version__
-from sickbay.arguments import one_of, whole
+from sickbay.arguments import check_choice, check_int
 from sickbay.errors import SickbayError
 from sickbay.printable import one_line
 from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
@@ -182,8 +182,8 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    whole("--epochs", options.epochs, least=1, most=EPOCHS)
-    one_of("demo", options.problem, DEMOS)
+    check_int("--epochs", options.epochs, least=1, most=EPOCHS)
+    check_choice("demo", options.problem, DEMOS)
     from sickbay.demo import command  # here: it loads torch; the other commands do not need it
 
     command.run(options)

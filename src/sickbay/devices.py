@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from sickbay.arguments import quoted
+from sickbay.arguments import short_repr
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.printable import error_message
 
 
 def device(name: str, value: object) -> torch.device:
@@ -15,7 +15,6 @@ def device(name: str, value: object) -> torch.device:
         found = torch.device(value)  # type: ignore[call-overload]
         torch.zeros(1, device=found).item()
     except Exception as error:  # a device that is not there raises whatever its driver likes
-        raise UsageError(
-            f"{name} must be one that torch can use here, got {quoted(value)}: {said(error)}"
-        ) from error
+        given = f"{short_repr(value)}: {error_message(error)}"
+        raise UsageError(f"{name} must be one that torch can use here, got {given}") from error
     return torch.empty(0, device=found).device

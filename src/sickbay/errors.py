@@ -41,10 +41,10 @@ class Diagnosed(SickbayError):  # noqa: N818 - said as a sentence: training was 
         return "; ".join(str(finding) for finding in self.findings)
 
 
-def unknown(what: str, given: object, possible: Iterable[str]) -> UsageError:
+def unknown_name(what: str, given: object, possible: Iterable[str]) -> UsageError:
     """Return the error for a name that does not exist.
 
-    >>> print(unknown("profile", "defualt", ["autotrainer", "default"]))
+    >>> print(unknown_name("profile", "defualt", ["autotrainer", "default"]))
     There is no profile 'defualt'; did you mean 'default'? Possible: 'autotrainer', 'default'.
     """
     names = sorted(possible)

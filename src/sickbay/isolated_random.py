@@ -1,4 +1,4 @@
-"""Random numbers of one's own, so that nobody else's are drawn."""
+"""Isolate random numbers: draw them without moving anyone else's generators."""
 
 from __future__ import annotations
 
@@ -14,57 +14,62 @@ from torch import Generator, nn
 from torch.utils.data import DataLoader
 
 
-def generators() -> tuple[Generator, ...]:
-    """Return torch's own generators: that of the CPU, and those of CUDA if it is in use."""
-    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    others = torch.cuda.default_generators if used else ()
-    return (torch.default_generator, *others)
+def torch_generators() -> tuple[Generator, ...]:
+    """Return torch's global generators: that of the CPU, and those of CUDA if it is in use."""
+    in_use = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return (torch.default_generator, *(torch.cuda.default_generators if in_use else ()))
 
 
-def generators_of(loader: DataLoader[Any]) -> set[Generator]:
-    """Return the generators of its own that a DataLoader draws from."""
+def loader_generators(loader: DataLoader[Any]) -> set[Generator]:
+    """Return the generators that a DataLoader and its samplers hold."""
     holders = (loader, loader.sampler, getattr(loader.batch_sampler, "sampler", None))
-    return {found for each in holders if (found := getattr(each, "generator", None))}
+    return {found for holder in holders if (found := getattr(holder, "generator", None))}
 
 
-class Chance:
-    """Random numbers of its own: what is drawn inside is the same for a seed, and moves no others.
+class IsolatedRandom:
+    """Random numbers of torch, numpy and `random` that leave the global states untouched.
 
-    That is of torch, numpy and `random`. It goes on where it was when it is entered again. On CUDA
-    it holds where CUDA was in use when it was made.
+    They start from `seed`, or from the current states if there is none. Entering again continues
+    where the last block ended. CUDA is included if it was in use when this was created.
 
-    >>> with Chance(1):
+    >>> with IsolatedRandom(1):
     ...     first = torch.rand(3), np.random.rand(), random.random()
-    >>> with Chance(1):
+    >>> with IsolatedRandom(1):
     ...     first[0].equal(torch.rand(3)), first[1:] == (np.random.rand(), random.random())
     (True, True)
     """
 
-    def __init__(self, seed: int, *more: Generator) -> None:
-        self._generators = (*generators(), *more)
-        states = [Generator(each.device).manual_seed(seed).get_state() for each in self._generators]
-        numbers = np.random.RandomState(seed % 2**32).get_state()
-        self._kept: Any = states, numbers, random.Random(seed).getstate()
+    def __init__(self, seed: int | None = None, *generators: Generator) -> None:
+        self._generators = (*torch_generators(), *generators)
+        self._states = self._current() if seed is None else self._seeded(seed)
 
     def __enter__(self) -> None:
-        (states, numbers, plain), own = self._kept, self._generators
-        self._kept = [each.get_state() for each in own], np.random.get_state(), random.getstate()
-        for generator, state in zip(own, states, strict=True):
+        (states, numpy_state, python_state), self._states = self._states, self._current()
+        for generator, state in zip(self._generators, states, strict=True):
             generator.set_state(state)
-        np.random.set_state(numbers)
-        random.setstate(plain)
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
 
     def __exit__(self, *_: object) -> None:
         self.__enter__()
 
+    def _current(self) -> Any:
+        states = [generator.get_state() for generator in self._generators]
+        return states, np.random.get_state(), random.getstate()
+
+    def _seeded(self, seed: int) -> Any:
+        states = [Generator(own.device).manual_seed(seed).get_state() for own in self._generators]
+        numpy_state = np.random.RandomState(seed % 2**32).get_state()
+        return states, numpy_state, random.Random(seed).getstate()
+
 
 @contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
-    """Evaluate a model: no gradients, and modes and random numbers as they were in the end."""
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluate a model without gradients; restore its modes and all random states afterwards."""
     modes = [(module, module.training) for module in model.modules()]
     try:
-        with torch.no_grad(), Chance(0), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Using a target size")  # there is a problem for it
+        with torch.no_grad(), IsolatedRandom(0), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Using a target size")  # shape_broadcast reports it
             model.eval()
             yield
     finally:

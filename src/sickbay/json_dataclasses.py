@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from math import isfinite
 from types import UnionType
 from typing import (
     Any,
@@ -18,7 +19,7 @@ from typing import (
     get_type_hints,
 )
 
-from sickbay.arguments import LARGEST, flag, one_of, whole, wrong
+from sickbay.arguments import LARGEST, bad_argument, check_bool, check_choice, check_int
 from sickbay.errors import UsageError
 
 Made = TypeVar("Made")
@@ -27,17 +28,17 @@ Check: TypeAlias = Callable[[str, object], Any]  # of a name and a value; return
 NO_NUMBERS = {"nan", "inf", "-inf"}  # which JSON has no numbers for
 
 
-def revived(cls: type[Made], values: object) -> Made:
+def dataclass_from_json(cls: type[Made], values: object) -> Made:
     """Return a dataclass with the fields that JSON gives it; what it does not know is left out.
 
     >>> from sickbay.findings import Event
-    >>> revived(Event, {"kind": "gone", "step": 3, "newer": True}).step
+    >>> dataclass_from_json(Event, {"kind": "gone", "step": 3, "newer": True}).step
     3
-    >>> revived(Event, {"kind": "gone", "step": "3"})
+    >>> dataclass_from_json(Event, {"kind": "gone", "step": "3"})
     Traceback (most recent call last):
     sickbay.errors.UsageError: step must be a whole number, got '3'.
     """
-    given = mapping(cls.__name__, values)
+    given = json_object(cls.__name__, values)
     made: dict[str, Any] = {}
     for name, (check, is_needed) in _fields(cast(Any, cls)).items():
         if name in given:
@@ -47,18 +48,34 @@ def revived(cls: type[Made], values: object) -> Made:
     return cls(**made)
 
 
-def mapping(name: str, value: object) -> dict[str, Any]:
+def json_object(name: str, value: object) -> dict[str, Any]:
     """Return an object of JSON."""
     if not isinstance(value, dict):
-        raise wrong(name, "an object of JSON", value)
+        raise bad_argument(name, "an object of JSON", value)
     return value
 
 
-def sequence(name: str, value: object) -> list[Any]:
+def json_list(name: str, value: object) -> list[Any]:
     """Return a list of JSON."""
     if not isinstance(value, list):
-        raise wrong(name, "a list", value)
+        raise bad_argument(name, "a list", value)
     return value
+
+
+def to_json(value: Any) -> Any:
+    """Return a value with a string for each number that JSON cannot hold.
+
+    >>> to_json({"loss": float("nan"), "lr": (0.5, 1)})
+    {'loss': 'nan', 'lr': [0.5, 1]}
+    """
+    if isinstance(value, Mapping):
+        return {name: to_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    number = float(value)
+    return number if isfinite(number) else str(number)
 
 
 @cache
@@ -77,19 +94,21 @@ def _fields(cls: Any) -> Mapping[str, tuple[Check, bool]]:
 def _check(hint: Any) -> Check:
     """Return what makes a value of JSON the type that a hint asks for."""
     if is_dataclass(hint):
-        return lambda _, value: revived(cast(type[Any], hint), value)
+        return lambda _, value: dataclass_from_json(cast(type[Any], hint), value)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return lambda name, value: one_of(name, value, inner)
+        return lambda name, value: check_choice(name, value, inner)
     if origin in (Union, UnionType):  # X | None
         some = _check(inner[0])
         return lambda name, value: None if value is None else some(name, value)
     if origin in (tuple, list, Sequence):
         each, made = _check(inner[0]), tuple if origin is tuple else list
-        return lambda name, value: made([each(name, one) for one in sequence(name, value)])
+        return lambda name, value: made([each(name, one) for one in json_list(name, value)])
     if origin is not None:  # Mapping[str, X]
         of = _check(inner[1])
-        return lambda name, value: {key: of(name, one) for key, one in mapping(name, value).items()}
+        return lambda name, value: {
+            key: of(name, one) for key, one in json_object(name, value).items()
+        }
     return PLAIN.get(hint, _refuse)
 
 
@@ -99,17 +118,17 @@ def _float(name: str, value: object) -> float:
     is_number = type(value) is int and abs(value) <= LARGEST
     if is_number or (isinstance(value, str) and value in NO_NUMBERS):
         return float(value)  # type: ignore[arg-type]
-    raise wrong(name, "a number", value)
+    raise bad_argument(name, "a number", value)
 
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise wrong(name, "a text", value)
+        raise bad_argument(name, "a text", value)
     return value
 
 
 def _refuse(name: str, value: object) -> None:
-    raise wrong(name, "left out, as JSON cannot hold it", value)
+    raise bad_argument(name, "left out, as JSON cannot hold it", value)
 
 
-PLAIN: Mapping[Any, Check] = {float: _float, int: whole, str: _text, bool: flag}
+PLAIN: Mapping[Any, Check] = {float: _float, int: check_int, str: _text, bool: check_bool}

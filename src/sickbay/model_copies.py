@@ -13,16 +13,16 @@ from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from sickbay.errors import Declined, UsageError
-from sickbay.printable import said
-from sickbay.probe.locate_nan import random_states_kept
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.model_arguments import check_module
+from sickbay.printable import error_message
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def copy_of(model: nn.Module) -> nn.Module:
     """Return a deep copy to be changed, or decline."""
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    check_module(model)
     for name, module in model.named_modules():
         where = f"{name!r}" if name else "The model"
         if hasattr(module, "_orig_mod"):
@@ -36,7 +36,7 @@ def copy_of(model: nn.Module) -> nn.Module:
     try:
         copied = copy.deepcopy(model)
     except Exception as error:
-        raise Declined(f"The model cannot be copied: {said(error)}") from error
+        raise Declined(f"The model cannot be copied: {error_message(error)}") from error
     _without_hooks(copied, _is_ours)
     return copied
 
@@ -56,7 +56,7 @@ def inputs_of(example: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
         return tuple(_anew(each) for each in example)
     except Exception as error:  # it may hold anything
-        raise Declined(f"The example cannot be copied: {said(error)}") from error
+        raise Declined(f"The example cannot be copied: {error_message(error)}") from error
 
 
 def run(model: nn.Module, example: tuple[Any, ...], *, training: bool, grad: bool = False) -> Any:
@@ -65,7 +65,7 @@ def run(model: nn.Module, example: tuple[Any, ...], *, training: bool, grad: boo
     The random states are put back, so that all these passes start from the same ones.
     """
     model, inputs = bare(model).train(training), inputs_of(example)
-    with random_states_kept(model), torch.set_grad_enabled(grad):
+    with IsolatedRandom(), torch.set_grad_enabled(grad):
         return model(*inputs)
 
 
@@ -100,7 +100,9 @@ def checked(
     try:
         after = run(changed, example, training=False)
     except Exception as error:
-        raise Declined(f"The changed model cannot be run on the example: {said(error)}") from error
+        raise Declined(
+            f"The changed model cannot be run on the example: {error_message(error)}"
+        ) from error
     if not (alike or (lambda a, b: shape_of(a) == shape_of(b)))(before, after):
         raise Declined(
             f"The changed model puts out {shape_of(after)} in place of {shape_of(before)}."
@@ -110,7 +112,7 @@ def checked(
     try:
         _backward(run(changed, example, training=training, grad=True))
     except Exception as error:
-        raise Declined(f"The changed model cannot be trained: {said(error)}") from error
+        raise Declined(f"The changed model cannot be trained: {error_message(error)}") from error
     return changed
 
 
@@ -120,7 +122,7 @@ def examined(model: nn.Module, example: tuple[Any, ...]) -> Any:
     try:
         return run(model, example, training=False)
     except Exception as error:
-        raise Declined(f"The model cannot be run on the example: {said(error)}") from error
+        raise Declined(f"The model cannot be run on the example: {error_message(error)}") from error
 
 
 def shape_of(output: Any) -> Any:

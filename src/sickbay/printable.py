@@ -30,12 +30,12 @@ def one_line(text: str) -> str:
     return printable(" ".join(line.strip() for line in text.splitlines()))
 
 
-def said(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     r"""Return the line of an error that says most, as the end of a sentence.
 
     That is the last one; CUDA ends its errors with advice, and torch with a traceback of its own.
 
-    >>> said(RuntimeError("CUDA error: out of paper\nCompile with `DSA`."))
+    >>> error_message(RuntimeError("CUDA error: out of paper\nCompile with `DSA`."))
     'CUDA error: out of paper.'
     """
     try:
@@ -47,10 +47,10 @@ def said(error: BaseException) -> str:
     return f"{line[:LONG]}…" if len(line) > LONG else f"{line}."
 
 
-def in_short(error: BaseException) -> str:
+def error_summary(error: BaseException) -> str:
     r"""Return an error as one line that is safe to print and not too long.
 
-    >>> in_short(OSError("it is\n  gone"))
+    >>> error_summary(OSError("it is\n  gone"))
     'OSError: it is gone'
     """
     kind = type(error).__name__

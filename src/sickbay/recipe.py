@@ -10,10 +10,19 @@ from typing import Any, TypeAlias
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag, function, number, one_of, quoted, whole, wrong
+from sickbay.arguments import (
+    bad_argument,
+    check_bool,
+    check_callable,
+    check_choice,
+    check_float,
+    check_int,
+    short_repr,
+)
 from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
-from sickbay.printable import said
+from sickbay.model_arguments import check_module, check_optimizer
+from sickbay.printable import error_message
 from sickbay.vitals import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
@@ -96,13 +105,10 @@ class Recipe:
     setup: Setup = field(default_factory=Setup, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, nn.Module):
-            raise UsageError(f"model must be a torch.nn.Module, got {type(self.model).__name__}.")
+        check_module(self.model)
         if not callable(self.loss):
-            raise wrong("loss", "a module or a function", self.loss)
-        if not isinstance(self.optimizer, Optimizer):
-            given = type(self.optimizer).__name__
-            raise UsageError(f"optimizer must be a torch.optim.Optimizer, got {given}.")
+            raise bad_argument("loss", "a module or a function", self.loss)
+        check_optimizer(self.optimizer)
         if not any(group["params"] for group in self.optimizer.param_groups):
             given = f"{type(self.optimizer).__name__} with none"
             raise UsageError(f"optimizer must hold parameters, got {given}.")
@@ -123,7 +129,7 @@ class Recipe:
         try:
             model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
         except Exception as error:
-            given = f"{type(self.model).__name__}: {said(error)}"
+            given = f"{type(self.model).__name__}: {error_message(error)}"
             raise UsageError(f"model must be one that can be copied, got {given}") from error
         return replace(self, model=model, loss=loss, optimizer=optimizer)
 
@@ -141,18 +147,17 @@ class Recipe:
     def but(self, *code: str, **changes: Any) -> Recipe:
         """Return it with some changes, and the code that makes them."""
         for name in changes:
-            one_of("part of a recipe", name, self.__dataclass_fields__)
+            check_choice("part of a recipe", name, self.__dataclass_fields__)
         return replace(self, code=(*self.code, *code), **changes)
 
     def with_model(self, model: nn.Module, *code: str) -> Recipe:
         """Return it with another model; the optimizer is made anew for that one."""
-        if not isinstance(model, nn.Module):
-            raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+        check_module(model)
         return self.but(*code, model=model, optimizer=moved(self.optimizer, self.model, model))
 
     def with_lr(self, lr: float, *code: str) -> Recipe:
         """Return it with another learning rate; those of further groups keep their proportion."""
-        lr = number("lr", lr, least=0)
+        lr = check_float("lr", lr, least=0)
         ratio = lr / self.lr if self.lr else 1.0
         groups = [
             {**group, "lr": lr if not self.lr else ratio * float(group["lr"])}
@@ -168,13 +173,13 @@ class Recipe:
     def with_optimizer(self, kind: Callable[..., Optimizer], *code: str, **settings: Any) -> Recipe:
         """Return it with an optimizer of another kind, over the same parameters."""
         held = [each for group in self.optimizer.param_groups for each in group["params"]]
-        function("kind", kind)
+        check_callable("kind", kind)
         return self.but(*code, optimizer=_tried(kind, held, **settings))
 
     def diff(self, other: Recipe) -> str:
         """Return what would have to be changed to get the other one, as code."""
         if not isinstance(other, Recipe):
-            raise wrong("other", "a sickbay.Recipe", other)
+            raise bad_argument("other", "a sickbay.Recipe", other)
         return "\n".join(_differences(self, other)) or "no change"
 
 
@@ -211,31 +216,35 @@ def _tried(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimi
         return kind(held, **settings)
     except Exception as error:  # it may be anybody's
         name = getattr(kind, "__name__", "that was given")
-        raise Declined(f"The optimizer {name} cannot be made anew: {said(error)}") from error
+        raise Declined(
+            f"The optimizer {name} cannot be made anew: {error_message(error)}"
+        ) from error
 
 
 def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
     """Yield the settings of a recipe as plain values, or say what cannot be used."""
-    yield "batch_size", whole("batch_size", recipe.batch_size, least=1)
+    yield "batch_size", check_int("batch_size", recipe.batch_size, least=1)
     if recipe.epochs is not None:
-        yield "epochs", whole("epochs", recipe.epochs, least=1)
+        yield "epochs", check_int("epochs", recipe.epochs, least=1)
     for name in ("clip_norm", "clip_value"):
         if (limit := getattr(recipe, name)) is not None:
-            yield name, number(name, limit, above=0, infinite=True)
+            yield name, check_float(name, limit, above=0, infinite=True)
     for name in ("warmup", "patience", "cooldown", "rollbacks"):
-        yield name, whole(name, getattr(recipe, name), least=0)
+        yield name, check_int(name, getattr(recipe, name), least=0)
     for name in ("skip_bad_batches", "train_mode", "clean_data"):
-        yield name, flag(name, getattr(recipe, name))
+        yield name, check_bool(name, getattr(recipe, name))
     for name, kind, words in HELD:
         if not isinstance(value := getattr(recipe, name), kind):
-            raise wrong(name, words, value)
+            raise bad_argument(name, words, value)
     if not all(isinstance(line, str) for line in recipe.code):
-        raise wrong("code", "a tuple of lines", recipe.code)
+        raise bad_argument("code", "a tuple of lines", recipe.code)
     both = recipe.inputs is None or (
         len(recipe.inputs) == 2 and all(isinstance(each, Tensor) for each in recipe.inputs)
     )
     if not both:
-        raise wrong("inputs", "a tensor of means and one of deviations, or None", recipe.inputs)
+        raise bad_argument(
+            "inputs", "a tensor of means and one of deviations, or None", recipe.inputs
+        )
 
 
 def spoken(optimizer: Optimizer) -> str:
@@ -261,7 +270,7 @@ def spoken(optimizer: Optimizer) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else quoted(value)
+    return f"{value:g}" if isinstance(value, float) else short_repr(value)
 
 
 def _settings(recipe: Recipe) -> Mapping[str, str]:

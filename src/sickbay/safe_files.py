@@ -14,12 +14,12 @@ from typing import Any, BinaryIO
 
 from sickbay.errors import UsageError
 
-MOST = 1 << 30  # bytes of a file that is read whole, unless its reader says otherwise
+MAX_BYTES = 1 << 30  # bytes of a file that is read whole, unless its reader says otherwise
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_regular_file(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file to read it; a `UsageError` that names it for anything else.
 
     A pipe would be waited for without end, and a device may never end.
@@ -27,64 +27,64 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise unreadable(path, getattr(error, "strerror", None) or error) from None
+        raise read_error(path, getattr(error, "strerror", None) or error) from None
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
-        raise unreadable(path, "it is not a regular file")
+        raise read_error(path, "it is not a regular file")
     with open(number, "rb") as file:
         yield file
 
 
-def read(path: Path, most: int = MOST) -> bytes:
+def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return all bytes of a regular file, which may have `most` of them."""
-    with opened(path) as file:
+    with open_regular_file(path) as file:
         if _size(file) > most:
-            raise unreadable(path, f"it has {_size(file):,} bytes, at most {most:,} are read")
+            raise read_error(path, f"it has {_size(file):,} bytes, at most {most:,} are read")
         try:
             return file.read(_size(file))  # not `most`: that much memory would be taken first
         except OSError as error:
-            raise unreadable(path, error.strerror or error) from None
+            raise read_error(path, error.strerror or error) from None
 
 
-def size(path: Path) -> int:
+def file_size(path: Path) -> int:
     """Return how many bytes a regular file has."""
-    with opened(path) as file:
+    with open_regular_file(path) as file:
         return _size(file)
 
 
-def piece(path: Path, start: int, stop: int) -> bytes:
+def read_range(path: Path, start: int, stop: int) -> bytes:
     """Return the bytes of a regular file from `start` to `stop`, or to its end if that is less."""
-    with opened(path) as file:
+    with open_regular_file(path) as file:
         try:
             file.seek(start)
             return file.read(max(0, min(stop, _size(file)) - start))
         except OSError as error:
-            raise unreadable(path, error.strerror or error) from None
+            raise read_error(path, error.strerror or error) from None
 
 
-def parsed(data: bytes | str, path: Path | str) -> Any:
+def parse_json(data: bytes | str, path: Path | str) -> Any:
     """Return what a text of JSON holds; a `UsageError` that names its file if it is none."""
     try:
         return json.loads(data)
     except RecursionError:
-        raise unreadable(path, "its JSON is nested too deeply") from None
+        raise read_error(path, "its JSON is nested too deeply") from None
     except ValueError as error:
-        raise unreadable(path, f"it is no JSON ({error})") from None
+        raise read_error(path, f"it is no JSON ({error})") from None
 
 
-def create(path: Path) -> FileIO:
+def create_file(path: Path) -> FileIO:
     """Make a new file to append to, where there must be nothing yet, not even a link."""
     return FileIO(os.open(path, NEW | os.O_APPEND, 0o666), "ab")
 
 
-def write(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Put a file in place, whole or not at all."""
-    with replaced(path) as file:
+    with atomic_writer(path) as file:
         file.write(data)
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
+def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     """Open a file to be written, which is put in place when it is whole.
 
     It is written under a new name first, which no link of somebody else's can stand for.
@@ -104,11 +104,11 @@ def _size(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def unreadable(path: Path | str, why: object) -> UsageError:
+def read_error(path: Path | str, why: object) -> UsageError:
     """Return the error for a file that cannot be read."""
     return UsageError(f"{str(path)!r} cannot be read: {why}.")
 
 
-def unwritable(path: Path | str, error: OSError) -> UsageError:
+def write_error(path: Path | str, error: OSError) -> UsageError:
     """Return the error for a file that cannot be written."""
     return UsageError(f"{str(path)!r} cannot be written: {error.strerror or error}.")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import Field, field, fields
 from typing import Any
 
-from sickbay.arguments import number, one_of, whole, wrong
+from sickbay.arguments import bad_argument, check_choice, check_float, check_int
 
 
 def threshold(
@@ -49,11 +49,11 @@ def _checked(limit: Field[Any], value: object) -> float | str:
     """Return the value of a field as the plain type of its default."""
     name, bounds = limit.name, {each: limit.metadata.get(each) for each in ("least", "most")}
     if (possible := limit.metadata.get("possible")) is not None:
-        return one_of(name, value, possible)
+        return check_choice(name, value, possible)
     if isinstance(limit.default, str):
         if not isinstance(value, str):
-            raise wrong(name, "a text", value)
+            raise bad_argument(name, "a text", value)
         return value
     if isinstance(limit.default, int):
-        return whole(name, value, **bounds)
-    return number(name, value, above=limit.metadata.get("above"), infinite=True, **bounds)
+        return check_int(name, value, **bounds)
+    return check_float(name, value, above=limit.metadata.get("above"), infinite=True, **bounds)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.json_dataclasses import revived
+from sickbay.json_dataclasses import dataclass_from_json
 
 Kind = Literal["gradient", "raw_gradient", "weight", "activation", "batch"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -153,4 +153,4 @@ class Setup:
     @classmethod
     def of(cls, fields: object) -> "Setup":
         """Make a setup from JSON, where tuples are lists; a `UsageError` if it cannot be one."""
-        return revived(cls, fields)
+        return dataclass_from_json(cls, fields)

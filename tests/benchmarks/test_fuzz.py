@@ -17,7 +17,7 @@ from benchmarks.fuzz.limits import seconds
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
 from benchmarks.fuzz.worker import PARTS, Runner
 from benchmarks.fuzz.wrong_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
-from sickbay.arguments import whole
+from sickbay.arguments import check_int
 from sickbay.errors import UsageError
 from sickbay.vitals import Table
 
@@ -43,7 +43,7 @@ def raised(call: object, *args: object, **kwargs: object) -> BaseException:
 
 
 def test_one_clear_error_is_right() -> None:
-    error = raised(whole, "epochs", None)
+    error = raised(check_int, "epochs", None)
     assert judge(1, "x", error, loop=False).happened == "refused"
 
 
@@ -51,13 +51,12 @@ def test_a_bare_exception_is_a_failure_at_its_innermost_line_of_ours() -> None:
     table = Table.of("gradient", 0, {})
     verdict = judge(1, "x", raised(Table.column, table, []), loop=False)
     bare = judge(1, "x", raised(table.names.index, "x"), loop=False)
-    assert bare.happened == "failure"
-    if verdict.happened == "failure":  # nobody has mended it yet
-        assert verdict.place.startswith("readings.py:")
+    assert bare.happened == verdict.happened == "failure"
+    assert verdict.place.startswith("vitals.py:")
 
 
 def test_a_call_that_does_not_fit_the_signature_is_pythons_affair() -> None:
-    assert judge(1, "x", raised(whole, "epochs"), loop=False).happened == "signature"
+    assert judge(1, "x", raised(check_int, "epochs"), loop=False).happened == "signature"
 
 
 def test_a_type_error_from_inside_is_not() -> None:

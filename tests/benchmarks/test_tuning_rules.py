@@ -17,7 +17,7 @@ from benchmarks.tuning.search import Ending, Played
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NoMoreGain, PassiveLoss, Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
 from tests.benchmarks.made_up_pool import part, trial
 
 PAST = [Played(place, 2, 0.0) for place in range(5)]  # all to their ends
@@ -99,7 +99,7 @@ def test_the_best_are_protected_by_the_trials_of_the_same_search() -> None:
 class Beside(ComparedProblem):
     """Keeps what it sees."""
 
-    seen: ClassVar[list[Sequence[Course]]] = []
+    seen: ClassVar[list[Sequence[LearningCurve]]] = []
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:  # noqa: ARG002
         self.seen.append(list(beside.others))

@@ -154,15 +154,15 @@ PARTS: dict[str, str] = {
     "statistics": "sickbay.probe.meter.measure",
     "norms": "sickbay.probe.probe.gradient_norms",
     "backward": "sickbay.probe.gradients.Gradients._take_raw",
-    "gradient tables": "sickbay.probe.gradients.Taken.tables",
+    "gradient tables": "sickbay.probe.gradients.StepGradients.tables",
     "weights": "sickbay.probe.weights.Weights.take",
     "updates": "sickbay.probe.weights.Weights.updated",
     "activations": "sickbay.probe.activations.Activations.hear",
-    "activation tables": "sickbay.probe.activations.Taken.table",
-    "weight tables": "sickbay.probe.weights.Taken.table",
+    "activation tables": "sickbay.probe.activations.StepActivations.table",
+    "weight tables": "sickbay.probe.weights.StepWeights.table",
     "releasing": "sickbay.probe.activations.Activations.release",
     "batch": "sickbay.probe.batch.Batch.table",
-    "learnt order": "sickbay.probe.layer_order.Anatomy.learn_order",
+    "learnt order": "sickbay.probe.layer_order.Layers.learn_order",
     "optimizer step": "sickbay.probe.probe.Probe._on_step",
     "after the step": "sickbay.probe.probe.Probe._on_stepped",
     "releasing all": "sickbay.probe.probe.Probe.release",
@@ -176,16 +176,16 @@ PARTS: dict[str, str] = {
     "chart events": "sickbay.chart.ChartWriter.event",
     "chart end": "sickbay.chart.ChartWriter.close",
     "a problem": "sickbay.problems.non_finite.NonFinite.check",
-    "the ward": "sickbay.doctor.causes.Ward.judge",
+    "the ward": "sickbay.doctor.causes.Causes.judge",
     "the governor": "sickbay.doctor.governor.Governor.lap",
     "the clock": "sickbay.probe.cost_clock.Clock.read",
-    "the voice": "sickbay.reports.terminal.show",
+    "the voice": "sickbay.reports.terminal.print_finding",
 }
 
 
 @pytest.fixture
 def _no_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sickbay.reports.terminal.say", str)
+    monkeypatch.setattr("sickbay.reports.terminal.print_notice", str)
 
 
 @pytest.mark.usefixtures("_no_output")

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import NoRecentGain
-from sickbay.problems.compared import Comparison, Course
+from sickbay.problems.compared import Comparison, LearningCurve
 from sickbay.vitals import Setup
 
 problem = NoRecentGain(window=0.25, gain=0.0, after=0.5)
@@ -18,7 +18,7 @@ def found(
     history = History(Setup(epochs=epochs))
     for _ in values:
         history.end_epoch()
-    return problem.compare(history, Comparison(Course([], values), (), maximize)) is not None
+    return problem.compare(history, Comparison(LearningCurve([], values), (), maximize)) is not None
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_while_the_learning_rate_is_high_there_is_hope(rates: list[float], expec
     history = History(Setup(epochs=12))
     for rate in rates:
         history.end_epoch(lr=rate)
-    beside = Comparison(Course([], [0.1, 0.2, 0.5, 0.5, 0.5, 0.5]))
+    beside = Comparison(LearningCurve([], [0.1, 0.2, 0.5, 0.5, 0.5, 0.5]))
     assert bool(problem.compare(history, beside)) is expected
 
 
@@ -81,7 +81,9 @@ def test_finding() -> None:
     history = History(Setup(epochs=12))
     for _ in range(6):
         history.end_epoch()
-    finding = problem.compare(history, Comparison(Course([], [0.1, 0.2, 0.5, 0.5, 0.5, 0.5])))
+    finding = problem.compare(
+        history, Comparison(LearningCurve([], [0.1, 0.2, 0.5, 0.5, 0.5, 0.5]))
+    )
     assert finding is not None
     assert finding.message == "0.5 was reached 3 epochs ago"
     assert finding.severity == "info"

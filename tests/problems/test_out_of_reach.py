@@ -5,16 +5,16 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import OutOfReach
-from sickbay.problems.compared import Comparison, Course
+from sickbay.problems.compared import Comparison, LearningCurve
 from sickbay.vitals import Setup
 
 problem = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, after=2)
 # After 2 epochs 0.25 to 0.5, at the end 0.5 to 1.0: the most that any has gained is 0.5.
-OVER = [Course([], [0.0, end / 2, end], over=True) for end in (0.5, 0.625, 0.75, 1.0)]
+OVER = [LearningCurve([], [0.0, end / 2, end], over=True) for end in (0.5, 0.625, 0.75, 1.0)]
 
 
-def found(values: Sequence[float], others: Sequence[Course], maximize: bool = True) -> bool:
-    beside = Comparison(Course([], values), others, maximize)
+def found(values: Sequence[float], others: Sequence[LearningCurve], maximize: bool = True) -> bool:
+    beside = Comparison(LearningCurve([], values), others, maximize)
     return problem.compare(History(), beside) is not None
 
 
@@ -38,24 +38,24 @@ def test_compare(values: list[float], expected: bool) -> None:
 
 def test_the_bar_is_what_the_best_have_got_to() -> None:
     assert not found([0.0, 0.3], OVER)  # the second of four: 0.75
-    more = [*OVER, Course([], [1.0, 1.0, 1.0], over=True)]
+    more = [*OVER, LearningCurve([], [1.0, 1.0, 1.0], over=True)]
     assert found([0.0, 0.3], more)  # the second of five: 1.0
 
 
 def test_trials_that_are_not_over_count_for_the_bar_only() -> None:
-    running = [Course([], [0.0, 1.0])] * 2
+    running = [LearningCurve([], [0.0, 1.0])] * 2
     assert found([0.0, 0.3], [*OVER, *running])
     assert not found([0.0, 0.0], [*OVER[:3], *running])  # only three are over
 
 
 def test_a_metric_that_should_fall() -> None:
-    others = [Course([], [-value for value in each.values], over=each.over) for each in OVER]
+    others = [LearningCurve([], [-value for value in each.values], over=each.over) for each in OVER]
     assert found([-0.1, -0.2], others, maximize=False)
     assert not found([-0.1, -0.25], others, maximize=False)
 
 
 def test_slack() -> None:
-    beside = Comparison(Course([], [0.1, 0.2]), OVER)
+    beside = Comparison(LearningCurve([], [0.1, 0.2]), OVER)
     assert OutOfReach(least=2, needed=4, slack=1.0).compare(History(), beside)
     assert OutOfReach(least=2, needed=4, slack=1.2).compare(History(), beside) is None
 
@@ -70,7 +70,7 @@ def test_slack() -> None:
 )
 def test_its_own_pace_may_save_it(values: list[float], epochs: int, expected: bool) -> None:
     steady = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, pace=1.0)
-    beside = Comparison(Course([], values), OVER)
+    beside = Comparison(LearningCurve([], values), OVER)
     assert bool(steady.compare(History(Setup(epochs=epochs)), beside)) is expected
 
 
@@ -83,9 +83,9 @@ def test_its_own_pace_may_save_it(values: list[float], epochs: int, expected: bo
     ],
 )
 def test_the_luckiest_do_not_count(lucky: float, expected: bool) -> None:
-    usual = [Course([], [0.0, 0.5, 0.6], over=True)] * 9
-    others = [*usual, Course([], [0.0, 0.0, 0.6], over=True)]
-    beside = Comparison(Course([], [0.0, 0.1]), others)
+    usual = [LearningCurve([], [0.0, 0.5, 0.6], over=True)] * 9
+    others = [*usual, LearningCurve([], [0.0, 0.0, 0.6], over=True)]
+    beside = Comparison(LearningCurve([], [0.0, 0.1]), others)
     judged = OutOfReach(share=0.25, least=2, needed=4, slack=1.0, lucky=lucky)
     assert bool(judged.compare(History(), beside)) is expected
 
@@ -105,7 +105,7 @@ def test_a_trial_that_recovers_is_left_alone(losses: list[float], expected: bool
     history = History(Setup(epochs=20), loss=[2.0] * 5)
     for loss in losses:
         history.end_epoch(loss=loss)
-    beside = Comparison(Course(losses, [0.2, 0.2]), OVER)
+    beside = Comparison(LearningCurve(losses, [0.2, 0.2]), OVER)
     assert bool(problem.compare(history, beside)) is expected
 
 
@@ -115,7 +115,7 @@ def test_alone_nothing_is_out_of_reach() -> None:
 
 
 def test_finding() -> None:
-    finding = problem.compare(History(), Comparison(Course([], [0.1, 0.2]), OVER))
+    finding = problem.compare(History(), Comparison(LearningCurve([], [0.1, 0.2]), OVER))
     assert finding is not None
     assert finding.message == (
         "0.2 after 2 epochs, 0.55 short of the best 25 %; "

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import sickbay
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs.data import Data
 from tests.repairs.loops import recipe_of
 from tests.repairs.samples import refused
@@ -89,5 +89,5 @@ class Mute(Exception):  # noqa: N818
 
 
 def test_an_error_is_quoted_so_that_it_can_be_printed() -> None:
-    assert said(ValueError("first\nlast \x1b[31mred")) == "last \\x1b[31mred."
-    assert said(Mute()) == "Mute."
+    assert error_message(ValueError("first\nlast \x1b[31mred")) == "last \\x1b[31mred."
+    assert error_message(Mute()) == "Mute."

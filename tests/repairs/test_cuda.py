@@ -12,7 +12,7 @@ from torch import nn
 
 import sickbay
 from sickbay.demo.circles import circles
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.repairs.data import Data
 from sickbay.repairs.training import placed
 from tests.repairs.loops import step
@@ -56,11 +56,11 @@ def test_a_loss_goes_where_the_model_goes() -> None:
 def test_numbers_of_the_gpu_are_drawn_from_a_seed_and_kept() -> None:
     torch.rand(1, device="cuda")
     before = torch.cuda.get_rng_state()
-    with Chance(1):
+    with IsolatedRandom(1):
         first = torch.rand(3, device="cuda")
-    with Chance(1):
+    with IsolatedRandom(1):
         again = torch.rand(3, device="cuda")
-    with Chance(2):
+    with IsolatedRandom(2):
         other = torch.rand(3, device="cuda")
     assert torch.equal(first, again)
     assert not torch.equal(first, other)

@@ -9,7 +9,7 @@ from typing import Any
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
 
 
 class Listening(Problem):
@@ -33,7 +33,7 @@ class Comparing(ComparedProblem):
     advice = "none"
 
     def __init__(self) -> None:
-        self.seen: list[Sequence[Course]] = []
+        self.seen: list[Sequence[LearningCurve]] = []
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
         self.seen.append(beside.others)

@@ -19,7 +19,7 @@ from sickbay.chart import Chart
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NonFinite, PassiveLoss
-from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, watch
 from sickbay.tuning.ray.courses_actor import start
 from tests.tuning.loops import BATCHES, accuracy, learn, network
@@ -110,7 +110,7 @@ if __name__ == "__main__":
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     sys.stdout.flush()
     earlier = start()  # a search before this one, that is still held by somebody
-    earlier.put.remote("old", Course([0.5] * 12, [0.5] * 12, over=True))
+    earlier.put.remote("old", LearningCurve([0.5] * 12, [0.5] * 12, over=True))
     with TemporaryDirectory() as folder:
         told = search(folder)
         charts = sorted(Path(folder).glob("trial-*/trial.json"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sickbay.problems import NonFinite, PassiveLoss, Problem
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.background_judge import Batch, Checker
 from sickbay.vitals import Setup, Vitals
 from tests.tuning.listening import Broken, Comparing, Listening
@@ -102,9 +102,9 @@ def test_one_that_raises_is_told_once_and_the_others_are_asked(made: list[Checke
 def test_other_trials_are_asked_for_once_an_epoch(made: list[Checker]) -> None:
     asked: list[int] = []
 
-    def others() -> list[Course]:
+    def others() -> list[LearningCurve]:
         asked.append(len(asked))
-        return [Course([1.0] * len(asked), [])]
+        return [LearningCurve([1.0] * len(asked), [])]
 
     comparing = Comparing()
     one = checker(made, comparing, others=others)

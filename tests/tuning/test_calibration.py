@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
-from sickbay.problems.compared import Comparison, Course
+from sickbay.problems.compared import Comparison, LearningCurve
 from sickbay.tuning.board import Board, Effect, Tally
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import left_by, walk
@@ -188,7 +188,7 @@ def test_settings_are_tried_beside_the_same_others() -> None:
     assert tried[:2] == ended[:2]
     assert [each.trial for each in tried[2]] == ["bad 0"]
     # Beside what is left by ending them, nothing is worse than two others that got as far.
-    assert try_alone(made, [WorseThanAll()], [Course([], [])] * 30) == [()]
+    assert try_alone(made, [WorseThanAll()], [LearningCurve([], [])] * 30) == [()]
 
 
 def test_what_is_left_of_the_others() -> None:
@@ -208,8 +208,8 @@ def test_what_is_left_of_the_others() -> None:
 
 
 def test_a_shared_comparison_says_the_same() -> None:
-    others = [Course([], [0.1 * each, 0.2 * each], over=each % 2 == 0) for each in range(9)]
-    own = Course([], [0.3])
+    others = [LearningCurve([], [0.1 * each, 0.2 * each], over=each % 2 == 0) for each in range(9)]
+    own = LearningCurve([], [0.3])
     shared, plain = Shared(own, others, True), Comparison(own, others, True)
     for _ in range(2):
         assert shared.gains() == plain.gains()

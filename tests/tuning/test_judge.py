@@ -4,7 +4,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.judge import End, Judge
 
 
@@ -48,7 +48,7 @@ def judge(
     history, troubles = History(), list[str]()
     history.end_epoch(score=0.5, **({} if loss is None else {"loss": loss}))
     guard = Guard(lambda part, error: troubles.append(f"{part}: {error!r}"))
-    known = [Course([float(place)], [0.4 + 0.1 * place]) for place in range(1, others + 1)]
+    known = [LearningCurve([float(place)], [0.4 + 0.1 * place]) for place in range(1, others + 1)]
     return Judge(problems, "score", maximize, guard).judge(history, known), troubles
 
 

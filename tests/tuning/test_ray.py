@@ -15,7 +15,7 @@ import pytest
 import sickbay
 from sickbay.doctor.watch_model import admit
 from sickbay.problems import NonFinite, PassiveLoss, Problem
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
 from sickbay.tuning.ray.courses_actor import Exchange
 from sickbay.tuning.ray.doctor import ALONE
@@ -104,9 +104,9 @@ class Noted(Exchange):
 
     def __init__(self) -> None:
         super().__init__("1")
-        self.told: list[Course] = []
+        self.told: list[LearningCurve] = []
 
-    def put(self, course: Course) -> bool:
+    def put(self, course: LearningCurve) -> bool:
         self.told.append(course)
         return True
 

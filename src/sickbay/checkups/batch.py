@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 from sickbay.checkups.base import Inapplicable
 from sickbay.errors import UsageError
 from sickbay.model_copies import tensors_in
-from sickbay.printable import in_short
+from sickbay.printable import error_summary
 
 MAX_DEPTH = 50  # of nested lists
 LABELS = ("labels", "label", "targets", "target", "y")  # names of targets in a dict
@@ -147,7 +147,9 @@ class Batch:
         for value in self.inputs:
             if value is main:
                 continue
-            edges = not value.is_floating_point() and value.ndim == 2 and value.shape[0] == 2 != size
+            edges = (
+                not value.is_floating_point() and value.ndim == 2 and value.shape[0] == 2 != size
+            )
             if value.layout != torch.strided or tuple(value.shape) == (size, size) or edges:
                 raise Inapplicable("the rows of the input are parts of a graph")
             if value.ndim > dim and value.shape[dim] != size and size in value.shape:
@@ -203,7 +205,7 @@ def _first_batch(loader: DataLoader[Any]) -> Any:
     except StopIteration:
         raise UsageError("batch must be a DataLoader with at least one batch, got none.") from None
     except Exception as error:  # the data set is the user's code
-        raise UsageError(f"The DataLoader raised {in_short(error)}.") from error
+        raise UsageError(f"The DataLoader raised {error_summary(error)}.") from error
 
 
 def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_setup import Setup
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 
 SMALLEST_OUTPUT = 1e-6  # counted as the size of an output that is all zero
 FILL = 0.05  # standard deviation of weights that replace zeros
@@ -17,7 +17,7 @@ FILL = 0.05  # standard deviation of weights that replace zeros
 
 def seeded_output(setup: Setup, model: nn.Module, batch: Batch, seed: int = 0) -> Tensor:
     """Return the output of a model, with random numbers from a seed."""
-    with Chance(seed):
+    with IsolatedRandom(seed):
         return setup.evaluate(batch, model)
 
 
@@ -42,7 +42,7 @@ def difference(one: Tensor, other: Tensor) -> float:
 
 
 def fill_zero_weights(model: nn.Module) -> None:
-    """Randomize every parameter that is all zero, in place: it would hide what comes before it.
+    """Randomise every parameter that is all zero, in place: it would hide what comes before it.
 
     >>> model = nn.Linear(2, 2)
     >>> _ = nn.init.zeros_(model.bias)

@@ -1,4 +1,4 @@
-"""Recognizing norm layers by what they do to random inputs."""
+"""Recognising norm layers by what they do to random inputs."""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ def _inputs(layer: nn.Module) -> Iterator[Tensor]:
             yield torch.randn(SAMPLES, width)
             yield torch.randn(SAMPLES, LENGTH, width)
         case nn.Conv1d() | nn.Conv2d() | nn.Conv3d():
-            dimensions = next(count for kind, count in DIMENSIONS.items() if isinstance(layer, kind))
+            dimensions = next(
+                count for kind, count in DIMENSIONS.items() if isinstance(layer, kind)
+            )
             for side in SIDES[: 2 if dimensions == 3 else None]:
                 yield torch.randn(SAMPLES, layer.in_channels, *[side] * dimensions)
         case nn.RNNBase():

@@ -22,8 +22,8 @@ from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, outp
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.errors import Declined
+from sickbay.model_arguments import unwrap_compiled
 from sickbay.model_copies import copy_of, inputs_of
-from sickbay.probe.hooks import unwrap
 from sickbay.tasks import Task
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
@@ -49,7 +49,7 @@ class Setup:
         task: Task = "",
         validation: Batch | None = None,
     ) -> None:
-        self.model = unwrap(model)
+        self.model = unwrap_compiled(model)
         if isinstance(self.model, nn.DataParallel | nn.parallel.DistributedDataParallel):
             self.model = self.model.module
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task

@@ -10,19 +10,19 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from sickbay import demo, inject
-from sickbay.arguments import folder
+from sickbay.arguments import check_path
 from sickbay.console import Console
 from sickbay.demo import show_watch
 from sickbay.errors import UsageError
 from sickbay.printable import one_line, printable
 from sickbay.repairs.outcome import plain
-from sickbay.safe_files import unwritable
+from sickbay.safe_files import write_error
 
 
 def run(options: Namespace) -> None:
     """Repair a sick network, or watch one that a fault is put into."""
     if options.chart is not None:
-        _make(folder("--chart", options.chart))
+        _make(check_path("--chart", options.chart))
     if options.inject is not None:
         _watch(options)
     else:
@@ -82,7 +82,7 @@ def _make(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
     if not os.access(path, os.W_OK):
         raise UsageError(f"--chart must be a folder that can be written to, got {str(path)!r}.")
 

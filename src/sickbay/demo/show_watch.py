@@ -57,7 +57,7 @@ def run(
     injection, given = put_in(fault, model, optimizer, batches, epochs)
 
     def show(finding: Finding) -> None:
-        terminal.show(finding, EVERY[finding.problem].advice, progress.console)
+        terminal.print_finding(finding, EVERY[finding.problem].advice, progress.console)
 
     columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
     with Progress(*columns, TimeElapsedColumn(), console=console or Console()) as progress:

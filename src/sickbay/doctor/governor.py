@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
-from sickbay.arguments import number, whole, wrong
+from sickbay.arguments import bad_argument, check_float, check_int
 from sickbay.errors import UsageError
 from sickbay.vitals import Kind
 
@@ -197,17 +197,17 @@ def check_every(every: object) -> Every:
     if not isinstance(every, Mapping):
         return _steps(every, every, least=1)
     if not all(isinstance(kind, str) and kind in KINDS_READ for kind in every):
-        raise wrong("every", f"{POSSIBLE} ({', '.join(KINDS_READ)})", every)
+        raise bad_argument("every", f"{POSSIBLE} ({', '.join(KINDS_READ)})", every)
     return {kind: _steps(value, every, least=0) for kind, value in every.items()}
 
 
 def _steps(value: object, every: object, least: int) -> int:
     try:
-        return whole("every", value, least=least)
+        return check_int("every", value, least=least)
     except UsageError:
-        raise wrong("every", POSSIBLE, every) from None
+        raise bad_argument("every", POSSIBLE, every) from None
 
 
 def check_budget(budget: object) -> float:
     """Return `budget`, or say what is wrong with it."""
-    return number("budget", budget, above=0, most=1)
+    return check_float("budget", budget, above=0, most=1)

@@ -11,7 +11,7 @@ from sickbay.chart import ChartWriter
 from sickbay.doctor.causes import Verdict
 from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
-from sickbay.printable import in_short
+from sickbay.printable import error_summary
 from sickbay.probe.distributed import is_first
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
@@ -34,7 +34,7 @@ SCRIPTED = (
 )
 
 
-class Record:
+class RunLog:
     """Keeps findings and events, tells the user, and writes the chart if there is one."""
 
     def __init__(
@@ -110,14 +110,14 @@ class Record:
         self._add(Event(kind="consequence", step=finding.step, epoch=finding.epoch, text=text))
         self._planned(finding, cause)
         if self._on_finding in ("advise", "treat"):
-            self._speak(terminal.say, text)
+            self._speak(terminal.print_notice, text)
 
     def treatment(self, text: str, say: bool = True) -> None:
         """Keep that something was done to the loop, and say it."""
         self.event("treatment", text)
         if say:
             step = max(self._history.step, 0)
-            self._speak(terminal.treated, f"step {step}  {text}")
+            self._speak(terminal.print_treatment, f"step {step}  {text}")
 
     def event(self, kind: EventKind, text: str) -> None:
         """Keep something that has happened."""
@@ -130,13 +130,13 @@ class Record:
             self._said.add(text)
             self.event("notice", text)
             if self._on_finding != "silent":
-                self._speak(terminal.say, text)
+                self._speak(terminal.print_notice, text)
 
     def trouble(self, part: str, error: Exception) -> None:
         """Report that a part of ours has failed and is switched off. Called by the guard."""
-        text = f"{part} failed and is switched off ({in_short(error)})."
+        text = f"{part} failed and is switched off ({error_summary(error)})."
         self.event("trouble", text)
-        self._speak(terminal.say, text)
+        self._speak(terminal.print_notice, text)
 
     def close(self) -> None:
         """Finish the chart; what comes later is not written to it."""
@@ -156,7 +156,7 @@ class Record:
             self._speak(self._show, finding, treated)
 
     def _show(self, finding: Finding, treated: bool) -> None:
-        terminal.show(finding, "" if treated else self._advice(finding.problem))
+        terminal.print_finding(finding, "" if treated else self._advice(finding.problem))
 
     def _speak(self, say: Callable[..., None], *what: object) -> None:
         """Print something; of several processes only the first does, since all see the same."""

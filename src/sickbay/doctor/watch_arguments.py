@@ -5,46 +5,28 @@ from collections.abc import Sequence
 from torch import distributed, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import quoted, whole, wrong
+from sickbay.arguments import bad_argument, check_int, short_repr
 from sickbay.errors import UsageError
+from sickbay.model_arguments import check_optimizer
 from sickbay.probe.distributed import is_one_of_several
-
-
-def check_model(model: object) -> None:
-    """Say so if this is not a model that can be watched."""
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise UsageError("model must have parameters that require a gradient, got none.")
-    if any(parameter.is_meta for parameter in model.parameters()):
-        raise UsageError("model must have weights, got parameters on the meta device.")
 
 
 def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
     """Return the optimizers as a list, or say what is wrong with them."""
     if optimizer is None:
         return []
-    own = {id(parameter) for parameter in model.parameters()}
-    optimizers: list[Optimizer] = []
-    for each in optimizer if isinstance(optimizer, list | tuple) else [optimizer]:
-        if not isinstance(each, Optimizer):
-            possible = "a torch.optim.Optimizer, a list of them, or None"
-            raise UsageError(f"optimizer must be {possible}, got {type(each).__name__}.")
-        held = {id(parameter) for group in each.param_groups for parameter in group["params"]}
-        if not held & own:
-            raise UsageError(
-                f"optimizer must hold parameters of the model, got {type(each).__name__} with "
-                f"{len(held)} parameters, none of them of the {type(model).__name__}."
-            )
-        optimizers.append(each)
-    return optimizers
+    rule = "a torch.optim.Optimizer, a list of them, or None"
+    listed = optimizer if isinstance(optimizer, list | tuple) else [optimizer]
+    return [check_optimizer(each, model, rule) for each in listed]
 
 
 def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer], model: nn.Module) -> None:
     """Say so if this is nothing that can be done with a finding."""
     named = isinstance(on_finding, str) and on_finding in ("advise", "silent", "stop", "treat")
     if not named and not callable(on_finding):
-        raise wrong("on_finding", "'advise', 'silent', 'stop', 'treat' or a function", on_finding)
+        raise bad_argument(
+            "on_finding", "'advise', 'silent', 'stop', 'treat' or a function", on_finding
+        )
     if named and on_finding == "treat":
         check_treatable(optimizers, model)
 
@@ -63,10 +45,10 @@ def check_treatable(optimizers: Sequence[Optimizer], model: nn.Module) -> None:
     if spread:
         raise UsageError(
             "on_finding must not be 'treat' where parameters are DTensors, got one in "
-            f"{quoted(spread[0])}; 'advise', 'silent', 'stop' or a function is possible."
+            f"{short_repr(spread[0])}; 'advise', 'silent', 'stop' or a function is possible."
         )
 
 
 def check_epochs(epochs: object) -> int | None:
     """Return a number of epochs, or say so if it is none."""
-    return None if epochs is None else whole("epochs", epochs, least=1)
+    return None if epochs is None else check_int("epochs", epochs, least=1)

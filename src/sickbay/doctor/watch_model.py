@@ -9,17 +9,17 @@ from typing import TypeAlias
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag
+from sickbay.arguments import check_bool
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Every, Governor
-from sickbay.doctor.run_log import OnFinding, Record
+from sickbay.doctor.run_log import OnFinding, RunLog
 from sickbay.doctor.watch_arguments import (
     check_epochs,
-    check_model,
     check_on_finding,
     check_optimizers,
 )
 from sickbay.history import History
+from sickbay.model_arguments import check_model
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.vitals import Kind, Setup
@@ -27,7 +27,7 @@ from sickbay.vitals import Kind, Setup
 Chart: TypeAlias = str | os.PathLike[str] | None
 # What a doctor is made of: model, optimizers, governor, problems, history and record.
 Admitted: TypeAlias = tuple[
-    nn.Module, list[Optimizer], Governor, tuple[Problem, ...], History, Record
+    nn.Module, list[Optimizer], Governor, tuple[Problem, ...], History, RunLog
 ]
 
 
@@ -99,12 +99,12 @@ def admit(
     eager: bool = True,
 ) -> Admitted:
     """Check what was given, and return what a doctor is made of."""
-    check_model(model)
+    check_model(model, trainable=True)
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding, optimizers, model)
-    epochs, activations = check_epochs(epochs), flag("activations", activations)
+    epochs, activations = check_epochs(epochs), check_bool("activations", activations)
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
     governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)
     history = History(Setup(epochs=epochs))
-    record = Record(history, {each.name(): each for each in problems}, on_finding, chart)
+    record = RunLog(history, {each.name(): each for each in problems}, on_finding, chart)
     return model, optimizers, governor, problems, history, record

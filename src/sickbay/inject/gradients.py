@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import number
+from sickbay.arguments import check_float
 from sickbay.inject.injection import Injection, When
-from sickbay.inject.places import check_model, check_value, spoilt, trainable
+from sickbay.inject.places import check_target, check_value, spoilt, trainable
 
 
 def scale_gradients(
@@ -34,8 +34,8 @@ def scale_gradients(
         every: Again every so many steps after the first.
         layers: A layer or several, named as in `named_modules`; all if not given.
     """
-    factor = number("factor", factor)
-    parameters = trainable(check_model(model, optimizer), layers)
+    factor = check_float("factor", factor)
+    parameters = trainable(check_target(model, optimizer), layers)
     return _OnGradients(
         optimizer, When.at_steps(at, every), parameters, lambda gradient: gradient * factor
     )
@@ -61,7 +61,7 @@ def nan_gradient(
         value: NaN, inf or -inf.
     """
     value = check_value(value)
-    parameters = trainable(check_model(model, optimizer), layer)
+    parameters = trainable(check_target(model, optimizer), layer)
     return _OnGradients(
         optimizer, When.at_steps(at, every), parameters, lambda each: spoilt(each, value), once=True
     )
@@ -78,7 +78,7 @@ def freeze_layer(model: nn.Module, optimizer: Optimizer, *, layer: str, at: int)
         layer: The layer, named as in `named_modules`.
         at: The first step, counted from 0 when the block begins.
     """
-    parameters = trainable(check_model(model, optimizer), layer)
+    parameters = trainable(check_target(model, optimizer), layer)
     return _OnGradients(optimizer, When.from_step(at), parameters, torch.zeros_like)
 
 

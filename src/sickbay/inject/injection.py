@@ -14,7 +14,8 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import whole, wrong
+from sickbay.arguments import bad_argument, check_int
+from sickbay.model_arguments import check_optimizer
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class When:
     @classmethod
     def at_steps(cls, at: int | Sequence[int], every: int | None = None) -> When:
         """Return when it is `at` these steps, and `every` so many after the first."""
-        return cls(steps_of(at), None if every is None else whole("every", every, least=1))
+        return cls(steps_of(at), None if every is None else check_int("every", every, least=1))
 
     @classmethod
     def from_step(cls, at: int) -> When:
         """Return when it is `at` this step and all after it."""
-        return cls((whole("at", at, least=0),), lasting=True)
+        return cls((check_int("at", at, least=0),), lasting=True)
 
     def due(self, step: int) -> bool:
         first = min(self.at)
@@ -127,12 +128,5 @@ def steps_of(at: object) -> tuple[int, ...]:
     """Return one step or several."""
     several = isinstance(at, Sequence) and not isinstance(at, str | bytes)
     if several and not at:
-        raise wrong("at", "a step or several, counted from 0", at)
-    return tuple(whole("at", each, least=0) for each in (at if several else [at]))  # type: ignore[attr-defined]
-
-
-def check_optimizer(optimizer: object) -> Optimizer:
-    """Return the optimizer, or say that it is none."""
-    if not isinstance(optimizer, Optimizer):
-        raise wrong("optimizer", "a torch.optim.Optimizer", optimizer)
-    return optimizer
+        raise bad_argument("at", "a step or several, counted from 0", at)
+    return tuple(check_int("at", each, least=0) for each in (at if several else [at]))  # type: ignore[attr-defined]

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import number
+from sickbay.arguments import check_float
 from sickbay.errors import UsageError
 from sickbay.inject.injection import Injection, ModelHook, When
-from sickbay.inject.places import check_model, check_value, rebuilt, spoilt
+from sickbay.inject.places import check_target, check_value, rebuilt, spoilt
 
 
 def nan_batch(
@@ -52,7 +52,7 @@ def scale_inputs(model: nn.Module, optimizer: Optimizer, factor: float, *, at: i
         factor: What all floating-point inputs are multiplied by.
         at: The first step, counted from 0 when the block begins.
     """
-    factor = number("factor", factor)
+    factor = check_float("factor", factor)
     return _OnInputs(
         model, optimizer, When.from_step(at), lambda tensors: [each * factor for each in tensors]
     )
@@ -67,7 +67,7 @@ class _OnInputs(Injection):
         change: Callable[[list[Tensor]], list[Tensor]],
     ) -> None:
         super().__init__(optimizer, when, once=not when.lasting)
-        check_model(model, optimizer)
+        check_target(model, optimizer)
         self._model, self._change = model, change
 
     def hook(self) -> Iterator[RemovableHandle]:

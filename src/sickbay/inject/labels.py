@@ -30,8 +30,8 @@ def shuffle_labels(batches: Iterable[Any], *, at: int, seed: int = 0) -> Shuffle
     >>> [y.equal(batch[1]) for x, y in shuffle_labels([batch] * 3, at=1)]
     [True, False, False]
     """
-    arguments.iterable("batches", batches, "what a loop gets batches from")
-    return ShuffledLabels(batches, When.from_step(at), arguments.seed(seed))
+    arguments.check_iterable("batches", batches, "what a loop gets batches from")
+    return ShuffledLabels(batches, When.from_step(at), arguments.check_seed(seed))
 
 
 class ShuffledLabels:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import number
+from sickbay.arguments import check_float
 from sickbay.inject.injection import Injection, When
 
 
@@ -25,7 +25,7 @@ def raise_learning_rate(optimizer: Optimizer, factor: float, *, at: int) -> Inje
         factor: What the learning rate is multiplied by, above 0.
         at: The first step, counted from 0 when the block begins.
     """
-    return _OnLearningRate(optimizer, When.from_step(at), number("factor", factor, above=0))
+    return _OnLearningRate(optimizer, When.from_step(at), check_float("factor", factor, above=0))
 
 
 class _OnLearningRate(Injection):

@@ -10,24 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import one_of, quoted, several, wrong
+from sickbay.arguments import bad_argument, check_choice, check_list, short_repr
 from sickbay.errors import UsageError
-from sickbay.inject.injection import check_optimizer
+from sickbay.model_arguments import check_module, check_optimizer, unwrap_compiled
 
 
-def check_model(model: object, optimizer: object) -> nn.Module:
-    """Return the model without its compiler, or say what is wrong with it or its optimizer."""
-    if not isinstance(model, nn.Module):
-        raise wrong("model", "a torch.nn.Module", model)
-    groups = check_optimizer(optimizer).param_groups
-    held = {id(parameter) for group in groups for parameter in group["params"]}
-    if not any(id(parameter) in held for parameter in model.parameters()):
-        kind = type(optimizer).__name__
-        raise UsageError(
-            f"optimizer must hold parameters of the model, got {kind} with none of them."
-        )
-    inner = getattr(model, "_orig_mod", model)
-    return inner if isinstance(inner, nn.Module) else model
+def check_target(model: object, optimizer: object) -> nn.Module:
+    """Return the model without its compiler; raise `UsageError` unless the optimizer is its own."""
+    module = check_module(model)
+    check_optimizer(optimizer, module)
+    return unwrap_compiled(module)
 
 
 def rebuilt(value: list[Any] | tuple[Any, ...], items: Sequence[Any]) -> Any:
@@ -42,19 +34,19 @@ def find_layer(model: nn.Module, name: str) -> nn.Module:
         for name, module in model.named_modules()
         if any(parameter.requires_grad for parameter in module.parameters())
     }
-    return layers[one_of("layer with trainable parameters", name, layers)]
+    return layers[check_choice("layer with trainable parameters", name, layers)]
 
 
 def trainable(model: nn.Module, layers: str | Sequence[str] | None = None) -> list[nn.Parameter]:
     """Return the trainable parameters of some layers, or of all."""
     names = [layers] if isinstance(layers, str) else layers
     if names is not None:
-        several("layers", names, str, "names")
+        check_list("layers", names, str, "names")
     modules = [model] if names is None else [find_layer(model, name) for name in names]
     each = {parameter: None for module in modules for parameter in module.parameters()}
     chosen = [parameter for parameter in each if parameter.requires_grad]
     if not chosen:
-        what = f"no layers: {quoted(layers)}" if names is not None else "none in the model"
+        what = f"no layers: {short_repr(layers)}" if names is not None else "none in the model"
         raise UsageError(f"There must be trainable parameters to put the fault in, got {what}.")
     return chosen
 
@@ -78,7 +70,7 @@ def always_used(model: nn.Module, layer: str | None = None) -> nn.Parameter:
 def check_value(value: float) -> float:
     """Return the value, or say that it must be NaN or infinite."""
     if not isinstance(value, float) or isfinite(value):
-        raise wrong("value", "nan, inf or -inf", value)
+        raise bad_argument("value", "nan, inf or -inf", value)
     return value
 
 

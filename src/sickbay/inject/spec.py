@@ -13,7 +13,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from sickbay import arguments
-from sickbay.arguments import one_of, text, wrong
+from sickbay.arguments import bad_argument, check_choice, check_text
 from sickbay.errors import UsageError
 from sickbay.inject.gradients import freeze_layer, nan_gradient, scale_gradients
 from sickbay.inject.injection import When
@@ -51,14 +51,14 @@ class Fault:
     value: float | None = None
 
     def __post_init__(self) -> None:
-        one_of("fault", self.name, FAULTS)
+        check_choice("fault", self.name, FAULTS)
         if not isinstance(self.at, tuple):
-            raise wrong("at", "a tuple of steps", self.at)
+            raise bad_argument("at", "a tuple of steps", self.at)
         When.at_steps(self.at, self.every)
         if self.layer is not None:
-            text("layer", self.layer)
+            check_text("layer", self.layer)
         if self.factor is not None:
-            arguments.number("factor", self.factor)
+            arguments.check_float("factor", self.factor)
         if self.value is not None:
             check_value(self.value)
         check_parts(self)
@@ -111,9 +111,9 @@ def parse(spec: str) -> Fault:
     dead_layer:encoder.0@100 nan_gradient=inf@50,70
     """
     if not isinstance(spec, str):
-        raise wrong("A fault", GRAMMAR, spec)
+        raise bad_argument("A fault", GRAMMAR, spec)
     parts, name = PATTERN.fullmatch(spec), re.split(r"\W", spec)[0]
-    one_of("fault", name, FAULTS)
+    check_choice("fault", name, FAULTS)
     if parts is None:
         raise UsageError(f"A fault must be {GRAMMAR}, as in {example(name)}, got {spec!r}.")
     return Fault(

@@ -11,9 +11,9 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from sickbay.arguments import one_of
+from sickbay.arguments import check_choice
 from sickbay.inject.injection import Injection, ModelHook, When
-from sickbay.inject.places import always_used, check_model, check_value, clear_momentum
+from sickbay.inject.places import always_used, check_target, check_value, clear_momentum
 
 # So far below zero ReLU and GELU put out zero; lower would look like a layer that explodes.
 DEAD = -8.0
@@ -40,7 +40,7 @@ def nan_weight(
         layer: The layer, named as in `named_modules`; the first that is no embedding if not given.
         value: NaN, inf or -inf.
     """
-    value, weight = check_value(value), always_used(check_model(model, optimizer), layer)
+    value, weight = check_value(value), always_used(check_target(model, optimizer), layer)
 
     def spoil() -> None:
         weight[(0,) * weight.ndim] = value
@@ -61,9 +61,9 @@ def dead_layer(model: nn.Module, optimizer: Optimizer, *, layer: str, at: int) -
         layer: The layer, named as in `named_modules`; one that has a weight of its own.
         at: The step, counted from 0 when the block begins.
     """
-    modules = dict(check_model(model, optimizer).named_modules())
+    modules = dict(check_target(model, optimizer).named_modules())
     possible = [name for name, module in modules.items() if weight_of(module) is not None]
-    one_of("layer with a weight of its own", layer, possible)
+    check_choice("layer with a weight of its own", layer, possible)
     weight, bias = weight_of(modules[layer]), weight_of(modules[layer], "bias")
 
     def kill() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor, is_transformed
-from sickbay.probe.layer_order import Anatomy, computes
+from sickbay.probe.layer_order import Layers, computes
 from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
@@ -29,7 +29,7 @@ CHANNELS_SECOND = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 
 
 @dataclass(eq=False)
-class Taken:
+class StepActivations:
     """What layers put out in one step: a row for each call; some of it may come later."""
 
     rows: list[tuple[str, Numbers]] = field(default_factory=list)
@@ -67,11 +67,11 @@ class Activations:
 
     kind: Kind = "activation"
 
-    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock, meter: Meter) -> None:
-        self.anatomy, self.guard, self._clock, self._meter = anatomy, guard, clock, meter
+    def __init__(self, layers: Layers, guard: Guard, clock: Clock, meter: Meter) -> None:
+        self.layers, self.guard, self._clock, self._meter = layers, guard, clock, meter
         self._hooks = Handles()
         self._listeners: dict[nn.Module, _Listener] = {}
-        self._taken = Taken()
+        self._taken = StepActivations()
         self._kept: list[tuple[str, Tensor, int]] = []
         self._calls: Counter[str] = Counter()
         # How many readings each unit was zero in, in a row, by layer and its call in the step.
@@ -95,14 +95,14 @@ class Activations:
             self._hooks.remove()
         elif self.due and not self._hooks:
             known, self._listeners = self._listeners, {}
-            for name, module in self.anatomy.modules.items():
+            for name, module in self.layers.modules.items():
                 if computes(module) and can_be_hooked(module):
                     listener = known.get(module) or _Listener(self, module)
                     listener.name = name
                     self._listeners[module] = listener
                     self._hooks.add(module.register_forward_hook(listener))
 
-    def release(self) -> Taken:
+    def release(self) -> StepActivations:
         """Return what was heard, and begin anew."""
         self._measure_kept()
         if self.due and self._hooks and (self.compiled is not False or not self._taken.rows):
@@ -159,14 +159,14 @@ class Activations:
         torch._foreach_zero_([each.filled for each in listeners])
 
     def _forget(self) -> None:
-        self._taken = Taken()
+        self._taken = StepActivations()
         self._kept.clear()
         self._shares.clear()
         self._calls.clear()
 
     def _in_training(self) -> bool:
         in_backward = torch._C._current_graph_task_id() != -1  # checkpointing computes it again
-        return self.anatomy.model.training and torch.is_grad_enabled() and not in_backward
+        return self.layers.model.training and torch.is_grad_enabled() and not in_backward
 
     def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
         if unit_dim:
@@ -209,7 +209,7 @@ class _Listener(Hook):
         super().__init__(owner.guard, "activation", self._hear)
         parameter = next(module.parameters(), None)
         if parameter is None:
-            parameter = next(owner.anatomy.model.parameters())
+            parameter = next(owner.layers.model.parameters())
         device = parameter.device
         self.owner = owner
         self.name = ""

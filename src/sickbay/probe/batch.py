@@ -24,7 +24,7 @@ from sickbay.probe.hooks import (
     is_transformed,
     weakly,
 )
-from sickbay.probe.locate_nan import LARGE, Replay, excerpt
+from sickbay.probe.locate_nan import LARGE, NanLocator, excerpt
 from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
 from sickbay.probe.seen_batch import Pair, Seen, recovered
@@ -45,12 +45,12 @@ class Batch:
         self,
         model: nn.Module,
         optimized: Callable[[], list[int]],
-        replay: Replay | None,
+        nan_locator: NanLocator | None,
         guard: Guard,
         clock: Clock,
         meter: Meter,
     ) -> None:
-        self._model, self._optimized, self._replay = model, optimized, replay
+        self._model, self._optimized, self._nan_locator = model, optimized, nan_locator
         self.guard, self._clock, self._meter = guard, clock, meter
         self._searched = False
         self._deaf = False  # no output was seen at a whole step: the model is compiled
@@ -74,8 +74,8 @@ class Batch:
         """Be ready for the next step, or for none."""
         self._forget()
         self.due = due and "batch" not in self.guard.off
-        if self._replay is not None:
-            self._replay.wanted = self.due
+        if self._nan_locator is not None:
+            self._nan_locator.wanted = self.due
 
     def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         """Note what a loss module has compared."""
@@ -100,7 +100,7 @@ class Batch:
 
     def release(self) -> Seen:
         """Return what was seen, and begin anew."""
-        inputs = self._replay.inputs() if self._replay is not None else []
+        inputs = self._nan_locator.inputs() if self._nan_locator is not None else []
         traced = (
             loss_graph.Origin() if self._loss is None else loss_graph.origin(self._loss.grad_fn)
         )

@@ -15,7 +15,7 @@ from torch.utils.hooks import RemovableHandle
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import weakly
-from sickbay.probe.layer_order import Anatomy
+from sickbay.probe.layer_order import Layers
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
@@ -39,7 +39,7 @@ class Rows:
 
 
 @dataclass(eq=False)
-class Taken:
+class StepGradients:
     """The gradients of one step."""
 
     raw: Rows | None = None  # as backward left them
@@ -78,12 +78,12 @@ class Gradients:
 
     kind: Kind = "gradient"
 
-    def __init__(self, anatomy: Anatomy, guard: Guard, clock: Clock, meter: Meter) -> None:
-        self._anatomy, self._guard, self._clock, self._meter = anatomy, guard, clock, meter
+    def __init__(self, layers: Layers, guard: Guard, clock: Clock, meter: Meter) -> None:
+        self._layers, self._guard, self._clock, self._meter = layers, guard, clock, meter
         self._handles: list[RemovableHandle] = []
         self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
         self._queued = False
-        self._taken = Taken()
+        self._taken = StepGradients()
         # A late meter reads what backward left only where it is known to be changed before use.
         self._left: tuple[list[Tensor], list[int]] = ([], [])  # by backward, and their versions
         self._changes = not meter.late
@@ -99,7 +99,7 @@ class Gradients:
         elif not self._handles:
             # One parameter is enough, and each that was ever hooked costs something from then on.
             if self._sentinel is None:
-                self._sentinel = list((self.held or self._anatomy.parameters).values())[-1]
+                self._sentinel = list((self.held or self._layers.parameters).values())[-1]
             self._handles = [
                 self._sentinel.register_hook(  # type: ignore[no-untyped-call]
                     weakly(self._guard, "clearing", self._arriving)
@@ -141,9 +141,9 @@ class Gradients:
         """Tell whether all values taken so far are finite."""
         return self._taken.is_finite()
 
-    def release(self) -> Taken:
+    def release(self) -> StepGradients:
         """Return what was taken, and begin anew."""
-        taken, self._taken, self._queued = self._taken, Taken(), False
+        taken, self._taken, self._queued = self._taken, StepGradients(), False
         self._left = [], []
         if taken.raw is not None:  # else what is under way would keep the gradients alive
             taken.raw.grads.clear()
@@ -180,8 +180,8 @@ class Gradients:
                 self._take_raw()
 
     def _take_raw(self) -> None:
-        self._anatomy.learn_order()
-        names, grads = present(self._anatomy.parameters)
+        self._layers.learn_order()
+        names, grads = present(self._layers.parameters)
         versions = [grad._version for grad in grads]
         if self._changes:
             self._taken.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)

@@ -57,12 +57,6 @@ def can_be_hooked(module: nn.Module) -> bool:
     return not isinstance(module, torch.jit.ScriptModule)
 
 
-def unwrap(model: nn.Module) -> nn.Module:
-    """Return the module that `torch.compile` wrapped, or the model itself."""
-    inner = getattr(model, "_orig_mod", model)
-    return inner if isinstance(inner, nn.Module) else model
-
-
 class Handles:
     """Hooks that are removed together."""
 

@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.guard import Guard
-from sickbay.probe.hooks import Handles, Hook, can_be_hooked, unwrap
+from sickbay.probe.hooks import Handles, Hook, can_be_hooked
 
 
-class Anatomy:
+class Layers:
     """The modules and trainable parameters of a model by name, in forward order.
 
     The order is learnt from the first forward pass in training; until then, and where it cannot be
@@ -19,7 +20,7 @@ class Anatomy:
     """
 
     def __init__(self, model: nn.Module, guard: Guard) -> None:
-        self.model = unwrap(model)
+        self.model = unwrap_compiled(model)
         self.modules: dict[str, nn.Module] = {}
         self.parameters: dict[str, nn.Parameter] = {}
         self._guard = guard
@@ -49,7 +50,7 @@ class Anatomy:
         self._sort()
         return True
 
-    def layers(self) -> dict[str, str]:
+    def class_names(self) -> dict[str, str]:
         """Return the class name of every module that computes something itself."""
         return {
             name: type(module).__name__

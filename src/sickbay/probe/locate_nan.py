@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,10 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor
-from sickbay.probe.layer_order import Anatomy, computes
+from sickbay.probe.layer_order import Layers, computes
 from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
 from sickbay.probe.statistics import measure
@@ -26,7 +26,7 @@ HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backwa
 LARGE = 65_536  # values of a tensor above which only the first samples are kept
 
 
-class Replay:
+class NanLocator:
     """Keeps the newest training batch at hand, and can say what it makes of each layer.
 
     When a gradient is NaN the forward pass is over, and reading every layer at every step just in
@@ -38,18 +38,18 @@ class Replay:
     kind: Kind = "activation"
     due = False  # it is never planned
 
-    def __init__(self, anatomy: Anatomy, guard: Guard, meter: Meter) -> None:
-        self._anatomy, self._guard, self._meter = anatomy, guard, meter
+    def __init__(self, layers: Layers, guard: Guard, meter: Meter) -> None:
+        self._layers, self._guard, self._meter = layers, guard, meter
         self.wanted = True  # a late meter cannot run a batch again: it only keeps some samples
         self._inputs: tuple[Any, Any] | None = None
         self._rows: dict[str, Numbers] = {}
         self._in_batch = False  # what is not finite came with the batch
-        self._device = next(anatomy.model.parameters()).device.type
+        self._device = next(layers.model.parameters()).device.type
         self._autocast = torch.autocast(self._device, enabled=False)
         self._hooks = Handles()
-        if can_be_hooked(anatomy.model):
+        if can_be_hooked(layers.model):
             hook = Hook(guard, "batch", self._keep)
-            self._hooks.add(anatomy.model.register_forward_pre_hook(hook, with_kwargs=True))
+            self._hooks.add(layers.model.register_forward_pre_hook(hook, with_kwargs=True))
 
     def inputs(self) -> list[Tensor]:
         """Return the tensors of the newest batch."""
@@ -69,7 +69,7 @@ class Replay:
             self._run_again(*self._inputs)
 
     def _run_again(self, args: Any, kwargs: Any) -> None:
-        original = self._anatomy.model
+        original = self._layers.model
         model = copy.deepcopy(original)
         if not set(model.modules()).isdisjoint(original.modules()):
             return  # what copies as itself would keep the listeners
@@ -77,7 +77,7 @@ class Replay:
             drop_hooks(module)
             if computes(module) and can_be_hooked(module):
                 module.register_forward_hook(_Listener(name, self._rows))
-        states = random_states_kept(model), buffers_kept(original)
+        states = IsolatedRandom(), buffers_kept(original)
         with states[0], states[1], torch.no_grad(), self._autocast, suppress(_Found):
             model(*args, **kwargs)
             self._rows = {}  # this time all was finite: that proves nothing
@@ -172,16 +172,3 @@ def buffers_kept(model: nn.Module) -> Iterator[None]:
             for buffer, version, kept in before:
                 if buffer._version != version:
                     buffer.copy_(kept)
-
-
-@contextmanager
-def random_states_kept(model: nn.Module) -> Iterator[None]:
-    """Put the global random states of torch, numpy and Python back afterwards."""
-    devices = {each.device for each in model.parameters() if each.device.type == "cuda"}
-    ours, numpys = random.getstate(), np.random.get_state()
-    try:
-        with torch.random.fork_rng([device.index or 0 for device in devices]):
-            yield
-    finally:
-        random.setstate(ours)
-        np.random.set_state(numpys)

@@ -15,7 +15,7 @@ from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
 
 @dataclass(eq=False)
-class Taken:
+class StepWeights:
     """The weights of one step, before the update, and how far that has moved them."""
 
     names: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Weights:
 
     def __init__(self, guard: Guard, meter: Meter) -> None:
         self._guard, self._meter = guard, meter
-        self._taken = Taken()
+        self._taken = StepWeights()
         self._held: Held | None = None
         self.due = False
 
@@ -71,9 +71,9 @@ class Weights:
             self._taken.moved.append(self._held.moved())
             self._held = None
 
-    def release(self) -> Taken:
+    def release(self) -> StepWeights:
         """Return what was taken, and begin anew."""
-        taken, self._taken, self._held = self._taken, Taken(), None
+        taken, self._taken, self._held = self._taken, StepWeights(), None
         return taken
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from sickbay.problems.base import Problem
 
 
 @dataclass(frozen=True)
-class Course:
+class LearningCurve:
     """One trial as others see it: its training loss and its metric after every epoch so far.
 
     It is `over` if it has gone as far as it would have: to its last epoch, or until there was no
@@ -37,14 +37,14 @@ class Course:
 class Comparison:
     """A trial beside the others of its search; heights are values of its metric, higher is better.
 
-    >>> others = [Course([], [0.2, 0.5, 0.6], over=True), Course([], [0.3, 0.4])]
-    >>> beside = Comparison(Course([], [0.1, 0.3]), others, maximize=True)
+    >>> others = [LearningCurve([], [0.2, 0.5, 0.6], over=True), LearningCurve([], [0.3, 0.4])]
+    >>> beside = Comparison(LearningCurve([], [0.1, 0.3]), others, maximize=True)
     >>> beside.height, beside.best_of(0.5, least=1), beside.gains()
     (0.3, 0.6, [0.09999999999999998])
     """
 
-    own: Course
-    others: Sequence[Course] = field(default=())
+    own: LearningCurve
+    others: Sequence[LearningCurve] = field(default=())
     maximize: bool = True
 
     @property
@@ -61,7 +61,7 @@ class Comparison:
         """Return the value of the metric that a height stands for."""
         return height if self.maximize else -height
 
-    def after(self, course: Course, epochs: int) -> float:
+    def after(self, course: LearningCurve, epochs: int) -> float:
         """Return the best height of a trial in its first epochs, minus infinity if it has none."""
         highest, lowest = course.extremes[min(max(0, epochs), len(course.values))]
         return highest if self.maximize else -lowest
@@ -69,7 +69,7 @@ class Comparison:
     def pace(self, window: int) -> float:
         """Return what the trial has gained an epoch in its newest ones, NaN if that is not known.
 
-        >>> Comparison(Course([], [0.1, 0.3, 0.2, 0.5])).pace(2)
+        >>> Comparison(LearningCurve([], [0.1, 0.3, 0.2, 0.5])).pace(2)
         0.1
         """
         window = min(window, self.done - 1)

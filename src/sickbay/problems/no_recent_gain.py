@@ -22,12 +22,12 @@ class NoRecentGain(ComparedProblem):
         `StepLR`, counts as constant: set `after` to where it drops.
 
     Example:
-        >>> from sickbay.problems.compared import Course
+        >>> from sickbay.problems.compared import LearningCurve
         >>> from sickbay.vitals import Setup
         >>> history = History(Setup(epochs=10))
         >>> for _ in range(4):
         ...     history.end_epoch()
-        >>> beside = Comparison(Course([], [0.6, 0.58, 0.59, 0.6]))
+        >>> beside = Comparison(LearningCurve([], [0.6, 0.58, 0.59, 0.6]))
         >>> print(NoRecentGain().compare(history, beside).message)
         0.6 was reached 3 epochs ago
 

@@ -27,10 +27,10 @@ class OutOfReach(ComparedProblem):
         long as its loss falls by `still` of that an epoch.
 
     Example:
-        >>> from sickbay.problems.compared import Course
+        >>> from sickbay.problems.compared import LearningCurve
         >>> from sickbay.vitals import Setup
-        >>> others = [Course([], [0.3, 0.4, 0.5, 0.6], over=True)] * 12
-        >>> beside = Comparison(Course([], [0.1, 0.12]), others)
+        >>> others = [LearningCurve([], [0.3, 0.4, 0.5, 0.6], over=True)] * 12
+        >>> beside = Comparison(LearningCurve([], [0.1, 0.12]), others)
         >>> print(OutOfReach().compare(History(Setup(epochs=4)), beside).message)
         0.12 after 2 epochs, 0.48 short of the best 20 %; hardly any gained more than 0.2 from there
 

@@ -5,7 +5,7 @@ from inspect import isabstract
 from math import inf
 
 from sickbay import problems as listed
-from sickbay.arguments import one_of, wrong
+from sickbay.arguments import bad_argument, check_choice
 from sickbay.problems import (
     AbnormalData,
     AbnormalGradient,
@@ -148,14 +148,14 @@ def choose(
     >>> [problem.name() for problem in choose(problems=["non_finite", DyingRelu(share=0.9)])]
     ['non_finite', 'dying_relu']
     """
-    tuned = {each.name(): each for each in PROFILES[one_of("profile", profile, PROFILES)]}
+    tuned = {each.name(): each for each in PROFILES[check_choice("profile", profile, PROFILES)]}
     if problems is None:
         return PROFILES[profile]
     if isinstance(problems, str) or not isinstance(problems, Sequence):
-        raise wrong("problems", "a list of names or Problem objects", problems)
+        raise bad_argument("problems", "a list of names or Problem objects", problems)
     return tuple(
         each
         if isinstance(each, Problem)
-        else tuned.get(name := one_of("problem", each, EVERY)) or EVERY[name]()
+        else tuned.get(name := check_choice("problem", each, EVERY)) or EVERY[name]()
         for each in problems
     )

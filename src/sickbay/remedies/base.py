@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import getdoc
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.thresholds import Tunable
@@ -19,14 +19,15 @@ class Remedy(Tunable, ABC):
     """A change to a recipe that may cure a problem.
 
     Attributes:
-        treats: The problems it is for.
+        treats: The problems it is for, by name. Empty for those of this package: `choices` lists
+            them, with their settings and in their order.
         safety: `live`: a running loop may take it; `retrain`: only a new run; `advice`: only a
             person can.
         keeps_weights: Whether what was learnt before is of use after it.
         between_runs: Whether a new run may begin with it; some only mend what is running.
     """
 
-    treats: ClassVar[tuple[str, ...]]
+    treats: ClassVar[tuple[str, ...]] = ()
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
     between_runs: ClassVar[bool] = True
@@ -77,9 +78,9 @@ def _checked(prescribe: Prescribe) -> Prescribe:
     @wraps(prescribe)
     def checked(self: Remedy, finding: Finding, recipe: Recipe) -> Recipe | None:
         if not isinstance(finding, Finding):
-            raise wrong("finding", "a sickbay.Finding", finding)
+            raise bad_argument("finding", "a sickbay.Finding", finding)
         if not isinstance(recipe, Recipe):
-            raise wrong("recipe", "a sickbay.Recipe", recipe)
+            raise bad_argument("recipe", "a sickbay.Recipe", recipe)
         return prescribe(self, finding, recipe)
 
     return checked

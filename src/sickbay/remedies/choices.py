@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from sickbay.arguments import SHOWN, quoted, wrong
-from sickbay.errors import UsageError, unknown
+from sickbay.arguments import SHOWN, bad_argument, short_repr
+from sickbay.errors import UsageError, unknown_name
 from sickbay.remedies import (
     AddDropout,
     AddWeightDecay,
@@ -116,16 +116,37 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
     if remedies is None:
         return CHOICES
     if isinstance(remedies, str) or not isinstance(remedies, Sequence):
-        raise wrong("remedies", POSSIBLE, remedies)
+        raise bad_argument("remedies", POSSIBLE, remedies)
     chosen: list[Remedy] = []
     for each in remedies:
         if not isinstance(each, str | Remedy):
-            raise UsageError(f"remedies must be {POSSIBLE}, got {quoted(each)} in it.")
+            raise UsageError(f"remedies must be {POSSIBLE}, got {short_repr(each)} in it.")
         fitting = [r for r in EVERY.values() if each in (r.key, r.name())]
         if isinstance(each, Remedy):
             fitting = [each]
         if not fitting:
-            raise unknown("remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()})
+            raise unknown_name(
+                "remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()}
+            )
         chosen += fitting
-    problems = dict.fromkeys([*CHOICES, *(name for each in chosen for name in each.treats)])
-    return {problem: [each for each in chosen if problem in each.treats] for problem in problems}
+    treated = [treats(each) for each in chosen]
+    problems = dict.fromkeys([*CHOICES, *(name for names in treated for name in names)])
+    pairs = list(zip(chosen, treated, strict=True))
+    return {problem: [each for each, names in pairs if problem in names] for problem in problems}
+
+
+def treats(remedy: Remedy) -> tuple[str, ...]:
+    """Return the problems that a remedy is for: those it names, else those it is a choice for.
+
+    >>> treats(WarmUp(steps=5))[:2]
+    ('exploding_gradient', 'learning_rate_too_high')
+    """
+    listed = (
+        problem
+        for problem, remedies in CHOICES.items()
+        if any(isinstance(remedy, type(each)) for each in remedies)
+    )
+    named = remedy.treats or tuple(listed)
+    if not named:
+        raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
+    return named

@@ -76,7 +76,9 @@ def note(problem: str, remedy: Remedy, worked: bool) -> None:
     pair[1] += 1
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        safe_files.write(file, (json.dumps(counts, indent=1, sort_keys=True) + "\n").encode())
+        safe_files.write_atomically(
+            file, (json.dumps(counts, indent=1, sort_keys=True) + "\n").encode()
+        )
     except OSError:  # a read-only home is no reason to stop
         return
 
@@ -98,7 +100,7 @@ def _of(counts: Mapping[str, Any], problem: str, remedy: Remedy) -> Odds:
 def _local() -> Counts:
     """Return the counts of this user; what is none in their file is passed over."""
     try:
-        kept = safe_files.parsed(safe_files.read(local_file(), LARGEST), local_file())
+        kept = safe_files.parse_json(safe_files.read_file(local_file(), LARGEST), local_file())
     except UsageError:
         return {}
     return {

@@ -1,6 +1,6 @@
 from dataclasses import dataclass, field
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies.base import Remedy
@@ -23,15 +23,13 @@ class Together(Remedy):
         'draw the initial weights anew (LeCun, normal), and clip the norm of the gradients to 1'
     """
 
-    treats = ("exploding_gradient", "non_finite")
-
     first: Remedy = field(default=InitialiseAgain(scheme="lecun_normal"))
     second: Remedy = field(default=ClipNorm())
 
     def __post_init__(self) -> None:
         for name, value in (("first", self.first), ("second", self.second)):
             if not isinstance(value, Remedy):
-                raise wrong(name, "a Remedy", value)
+                raise bad_argument(name, "a Remedy", value)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         made = self.first.prescribe(finding, recipe)

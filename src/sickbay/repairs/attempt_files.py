@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from sickbay import safe_files
 from sickbay.errors import UsageError
-from sickbay.json_dataclasses import revived
+from sickbay.json_dataclasses import dataclass_from_json
 from sickbay.repairs.report import Report
 
 Weights: TypeAlias = dict[str, Any]  # tensors; a module may keep numbers of its own beside them
@@ -57,13 +57,13 @@ def save(path: Path, record: Record) -> None:
         "healthy": _weights(path, record.healthy),
         "examples": [[each.detach() for each in report.example] for report in record.reports],
     }
-    with safe_files.replaced(path) as file:
+    with safe_files.atomic_writer(path) as file:
         torch.save(kept, file)
 
 
 def load(path: Path) -> Record:
     """Return a record, or say what is wrong with its file."""
-    with safe_files.opened(path) as file:
+    with safe_files.open_regular_file(path) as file:
         try:
             kept = torch.load(file, map_location="cpu", weights_only=True)
         except Exception:  # what torch says then is how to run the code in the file
@@ -73,9 +73,9 @@ def load(path: Path) -> Record:
     text, best, healthy = kept.get("told"), kept.get("best"), kept.get("healthy")
     if not isinstance(text, str) or not (_is_weights(best) and _is_weights(healthy)):
         raise _foreign(path, "a part of it is missing")
-    fields = safe_files.parsed(text, path)
+    fields = safe_files.parse_json(text, path)
     try:
-        told = revived(Record, fields)
+        told = dataclass_from_json(Record, fields)
         reports = _with_examples(told.reports, kept.get("examples"))
     except UsageError as error:
         raise _foreign(path, str(error).rstrip(".")) from None
@@ -130,4 +130,4 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _foreign(path: Path, why: str) -> UsageError:
-    return safe_files.unreadable(path, f"{why}; {AGAIN}")
+    return safe_files.read_error(path, f"{why}; {AGAIN}")

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset,
 from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 from sickbay.errors import UsageError
-from sickbay.isolated_random import Chance, generators_of
-from sickbay.printable import said
+from sickbay.isolated_random import IsolatedRandom, loader_generators
+from sickbay.printable import error_message
 from sickbay.repairs import sample_tensors
 
 PEEK = 32  # samples that are looked at before anything is trained
@@ -73,7 +73,7 @@ class Items:
         loader: DataLoader[Any] = DataLoader(
             self.dataset, batch_sampler=wanted, num_workers=self.workers, generator=own
         )
-        return _drawn(loader, Chance(seed))
+        return _drawn(loader, IsolatedRandom(seed))
 
     def part(self, rows: Tensor) -> Items:
         return replace(self, rows=self.rows[rows])
@@ -100,7 +100,7 @@ class Loaded:
             return None
 
     def batches(self, rows: Sequence[Tensor], seed: int) -> Iterator[Any]:  # noqa: ARG002
-        chance = Chance(seed, *generators_of(self.loader))
+        chance = IsolatedRandom(seed, *loader_generators(self.loader))
         return islice(_drawn(self.loader, chance), self.limit)
 
     def first(self) -> Loaded:
@@ -138,9 +138,8 @@ def _first(name: str, source: Items | Loaded) -> Any:
     try:
         first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
     except Exception as error:  # the dataset is the user's
-        raise UsageError(
-            f"{name} must be {sample_tensors.KINDS}, got one that cannot be read: {said(error)}"
-        ) from error
+        given = f"one that cannot be read: {error_message(error)}"
+        raise UsageError(f"{name} must be {sample_tensors.KINDS}, got {given}") from error
     if first is None:
         raise UsageError(f"{name} must have at least one sample, got none.")
     return first
@@ -211,7 +210,7 @@ def _is_plain(loader: DataLoader[Any]) -> bool:
     )
 
 
-def _drawn(batches: Iterable[Any], chance: Chance) -> Iterator[Any]:
+def _drawn(batches: Iterable[Any], chance: IsolatedRandom) -> Iterator[Any]:
     """Yield batches, drawing from these random numbers alone."""
     with chance:
         iterator = iter(batches)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.report import Report
 from sickbay.repairs.trainee import Here, Job, Tick, Trainee, Weights
@@ -39,7 +39,7 @@ class Remote(Trainee):
             try:
                 self._last, self._weights = self._fetch()
             except self._ray.exceptions.RayActorError as error:
-                failed = f"its worker on the Ray cluster ended: {said(error)}"
+                failed = f"its worker on the Ray cluster ended: {error_message(error)}"
                 self._last = replace(self._last, failed=failed)
         self._asked.clear()
         return self._last

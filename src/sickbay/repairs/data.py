@@ -10,8 +10,7 @@ import torch
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
-from sickbay.arguments import seed as check_seed
-from sickbay.arguments import whole
+from sickbay.arguments import check_int, check_seed
 from sickbay.devices import device as check_device
 from sickbay.repairs import sample_tensors
 from sickbay.repairs.batch_sources import Batch, Inputs, Loaded, Rows, Source, source_of
@@ -64,7 +63,7 @@ class Data:
             device: Where batches go; where they are if None.
             dtype: What double precision becomes.
         """
-        batch_size, seed = whole("batch_size", batch_size, least=1), check_seed(seed)
+        batch_size, seed = check_int("batch_size", batch_size, least=1), check_seed(seed)
         where = None if device is None else check_device("device", device)
         training = source_of("data", data, dtype)
         scoring, held_out = training, validation is not None

@@ -57,9 +57,9 @@ def fingerprint(recipe: Recipe, data: Data | None, terms: Terms, **settings: Any
 
 def check(file: Path, mark: Fingerprint) -> None:
     """Say so if a file has the fingerprint of another run."""
-    kept = safe_files.parsed(safe_files.read(file, LONGEST), file)
+    kept = safe_files.parse_json(safe_files.read_file(file, LONGEST), file)
     if not isinstance(kept, dict):
-        raise safe_files.unreadable(file, "it is no fingerprint of a run")
+        raise safe_files.read_error(file, "it is no fingerprint of a run")
     changed = [part for part in {**mark, **kept} if kept.get(part) != mark.get(part)]
     if changed:
         raise UsageError(
@@ -70,7 +70,7 @@ def check(file: Path, mark: Fingerprint) -> None:
 
 def write(file: Path, mark: Fingerprint) -> None:
     """Keep a fingerprint."""
-    safe_files.write(file, (json.dumps(mark, indent=1) + "\n").encode())
+    safe_files.write_atomically(file, (json.dumps(mark, indent=1) + "\n").encode())
 
 
 def _hint(changed: list[str]) -> str:

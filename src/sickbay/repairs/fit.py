@@ -13,13 +13,20 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import flag, folder, number, one_of, whole, wrong
-from sickbay.arguments import seed as check_seed
+from sickbay.arguments import (
+    bad_argument,
+    check_bool,
+    check_choice,
+    check_float,
+    check_int,
+    check_path,
+    check_seed,
+)
 from sickbay.console import Console
 from sickbay.devices import device as check_device
-from sickbay.doctor.watch_arguments import check_model
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.model_arguments import check_model, check_optimizer
+from sickbay.printable import error_message
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
 from sickbay.recipe import Loss, Recipe
@@ -32,7 +39,7 @@ from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.own_loop import OwnCrew, Train, check_train
 from sickbay.repairs.picklable import check_sendable
-from sickbay.repairs.preflight import check_fit, check_loss, check_optimizer
+from sickbay.repairs.preflight import check_fit, check_loss
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.training import Terms
@@ -97,11 +104,11 @@ def fit(
     Raises:
         UsageError: If something given cannot be used; nothing has been done then.
     """
-    check_model(model)
+    check_model(model, trainable=True)
     check_loss(loss)
     made = optimizer if isinstance(optimizer, Optimizer) else _made(optimizer, model)
     recipe = Recipe(
-        model, loss, made, batch_size=batch_size, epochs=whole("epochs", epochs, least=1)
+        model, loss, made, batch_size=batch_size, epochs=check_int("epochs", epochs, least=1)
     )
     return repair(
         recipe,
@@ -158,7 +165,7 @@ def repair(
     terms = _terms(recipe, choices, strategy, profile, target=target, device=device, seed=seed)
     limit = MOST[strategy] * terms.epochs
     if budget is not None:
-        limit = number("budget", budget, above=0)
+        limit = check_float("budget", budget, above=0)
     samples = None if train is not None else _taken(recipe, data, validation, terms)
     recipe = (recipe if samples is None else informed(recipe, samples)).on(terms.device)
     _check_sendable(workers, recipe, samples, terms)
@@ -181,14 +188,14 @@ def _check_call(
 ) -> Workers:
     """Return `workers`, or say what cannot be used, or does not go together."""
     if not isinstance(recipe, Recipe):
-        raise wrong("recipe", "a sickbay.Recipe", recipe)
-    one_of("strategy", strategy, STRATEGIES)
+        raise bad_argument("recipe", "a sickbay.Recipe", recipe)
+    check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     workers = check_workers(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
-    check_model(recipe.model)
+    check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
     return workers
@@ -200,12 +207,12 @@ def _check_said(
     """Return the folder to record in, or say what of how it is told of cannot be used."""
     flags = {"resume": resume, "progress": progress, "learn": learn}
     for name, value in flags.items():
-        flag(name, value)
+        check_bool(name, value)
     if console is not None and not isinstance(console, Console):
-        raise wrong("console", "a rich.console.Console or None", console)
+        raise bad_argument("console", "a rich.console.Console or None", console)
     if chart is None and resume:
         raise UsageError("resume=True needs the folder of the run to resume as chart=.")
-    return None if chart is None else folder("chart", chart)
+    return None if chart is None else check_path("chart", chart)
 
 
 def _terms(
@@ -223,10 +230,10 @@ def _terms(
         profile = "autotrainer" if strategy == "autotrainer" else "default"
     assert recipe.epochs is not None
     return Terms(
-        problems=choose_problems(one_of("profile", profile, PROFILES)),
+        problems=choose_problems(check_choice("profile", profile, PROFILES)),
         treatable={name for name, given in choices.items() if given},
         epochs=recipe.epochs,
-        target=None if target is None else number("target", target, infinite=True),
+        target=None if target is None else check_float("target", target, infinite=True),
         device=str(_place(recipe, device)),
         seed=check_seed(seed),
         check_every=3 if strategy == "autotrainer" else None,
@@ -284,9 +291,8 @@ def _made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
     try:
         optimizer = factory(model.parameters())
     except Exception as error:
-        raise UsageError(
-            f"optimizer must make a torch.optim.Optimizer of parameters, it raised: {said(error)}"
-        ) from error
+        rule = "optimizer must make a torch.optim.Optimizer of parameters"
+        raise UsageError(f"{rule}, it raised: {error_message(error)}") from error
     if not isinstance(optimizer, Optimizer):
         given = type(optimizer).__name__
         raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")

@@ -12,11 +12,11 @@ from pathlib import Path
 from torch import nn
 
 from sickbay import safe_files
-from sickbay.arguments import quoted
+from sickbay.arguments import short_repr
 from sickbay.console import Console, Screen, Text
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.printable import printable, said
+from sickbay.printable import error_message, printable
 from sickbay.remedies import Remedy
 from sickbay.repairs import attempt_files, fingerprint
 from sickbay.repairs.attempt_files import Record, Weights, fitting
@@ -90,7 +90,7 @@ class Journal:
     def found(self, finding: Finding) -> None:
         """Show what an attempt was stopped by."""
         if not self._quiet:
-            terminal.show(finding, console=self._console)
+            terminal.print_finding(finding, console=self._console)
 
     def declined(self, remedy: Remedy, reason: str) -> None:
         """Say why a remedy cannot be had."""
@@ -156,7 +156,7 @@ class Journal:
         try:
             attempt_files.save(self._file(self.path, attempt), record)
         except (UsageError, OSError) as error:
-            self.say(f"attempt {attempt.number} cannot be resumed later: {said(error)}")
+            self.say(f"attempt {attempt.number} cannot be resumed later: {error_message(error)}")
 
     def _file(self, path: Path, attempt: Attempt) -> Path:
         return path / f"attempt-{attempt.number}.pt"
@@ -165,9 +165,9 @@ class Journal:
         if self.path is None:
             return
         try:
-            safe_files.write(self.path / name, text.encode())
+            safe_files.write_atomically(self.path / name, text.encode())
         except OSError as error:  # the disk is full, say: no reason to lose what is trained
-            self.say(f"{name} cannot be written: {said(error)}")
+            self.say(f"{name} cannot be written: {error_message(error)}")
 
 
 def name_of(attempt: Attempt) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def _folder(chart: Path, resume: bool) -> Path:
         others = next((each.name for each in path.iterdir()), None)
     except OSError as error:
         why = error.strerror or type(error).__name__
-        given = quoted(str(path))
+        given = short_repr(str(path))
         raise UsageError(f"chart must be a folder to write in, got {given}: {why}.") from None
     if others is not None and not os.path.lexists(path / MARK):
         raise UsageError(

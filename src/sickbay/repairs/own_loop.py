@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from sickbay.arguments import quoted
+from sickbay.arguments import short_repr
 from sickbay.errors import Diagnosed, SickbayError, UsageError
 from sickbay.findings import Finding
-from sickbay.isolated_random import Chance
-from sickbay.printable import said
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
 from sickbay.repairs.crew import Crew
@@ -123,14 +123,14 @@ class OwnLoop(Trainee):
         failed = ""
         example: tuple[Tensor, ...] = ()
         try:
-            with Chance(terms.seed):
+            with IsolatedRandom(terms.seed):
                 self._train(live, attendant)
         except (Diagnosed, Enough):
             pass
         except Exception as error:
             if not self._job.recipe.code:  # as given: that is no fault of a remedy
                 raise
-            failed = said(error)
+            failed = error_message(error)
         finally:
             regimen.close()
             example = attendant.doctor.example
@@ -172,7 +172,9 @@ class OwnCrew(Crew):
 def check_train(train: object, **unused: object) -> None:
     """Say so if this is no loop, or something is given that such a loop brings along itself."""
     if not _takes_two(train):
-        raise UsageError(f"train must be a function of a recipe and a doctor, got {quoted(train)}.")
+        raise UsageError(
+            f"train must be a function of a recipe and a doctor, got {short_repr(train)}."
+        )
     if given := [name for name, value in unused.items() if value is not None]:
         raise UsageError(
             f"train= is a loop of your own, with its own data, in this process: it cannot have "

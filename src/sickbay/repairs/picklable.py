@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.printable import error_message
 
 
 def check_sendable(**parts: Any) -> None:
@@ -27,7 +27,7 @@ def check_sendable(**parts: Any) -> None:
         try:
             Trial().dump(part)
         except Exception as error:  # what pickling runs is the user's code
-            reason = re.sub(" at 0x[0-9a-f]+", "", said(error).rstrip("."))
+            reason = re.sub(" at 0x[0-9a-f]+", "", error_message(error).rstrip("."))
             raise UsageError(
                 f"{name} cannot be sent to worker processes ({reason}); "
                 "define it at the top level of a file, or use workers=1."

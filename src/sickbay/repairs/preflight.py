@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import wrong
-from sickbay.doctor.watch_arguments import check_model, check_optimizers
+from sickbay.arguments import bad_argument
 from sickbay.errors import UsageError
-from sickbay.isolated_random import undisturbed
-from sickbay.printable import said
+from sickbay.isolated_random import evaluating
+from sickbay.model_arguments import check_model, check_optimizer
+from sickbay.printable import error_message
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
@@ -24,18 +24,6 @@ from sickbay.repairs.loss_names import loss_name
 from sickbay.repairs.scoring import evaluate
 
 FEW = 7  # samples that are tried
-
-
-def check_optimizer(optimizer: object, model: nn.Module) -> None:
-    """Say so if this is not an optimizer of the model."""
-    if not isinstance(optimizer, Optimizer):
-        raise UsageError(
-            f"optimizer must be a torch.optim.Optimizer, got {type(optimizer).__name__}."
-        )
-    if not any(group["params"] for group in optimizer.param_groups):
-        given = f"{type(optimizer).__name__} with none"
-        raise UsageError(f"optimizer must hold parameters of the model, got {given}.")
-    check_optimizers(optimizer, model)
 
 
 def check_loss(loss: object) -> None:
@@ -46,7 +34,7 @@ def check_loss(loss: object) -> None:
             f"{loss.__name__}; an object of it is {loss.__name__}()."
         )
     if not callable(loss):
-        raise wrong("loss", "a module or a function of outputs and labels", loss)
+        raise bad_argument("loss", "a module or a function of outputs and labels", loss)
 
 
 def check_fit(
@@ -57,13 +45,13 @@ def check_fit(
     target: float | None = None,
 ) -> None:
     """Say so if these cannot train at all; what can, however badly, passes. Nothing is changed."""
-    check_model(model)
+    check_model(model, trainable=True)
     check_optimizer(optimizer, model)
     check_loss(loss)
     copied = _copied("model", model, data)
     tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
     for name, inputs, targets, known in data.trials(FEW):
-        with undisturbed(copied):
+        with evaluating(copied):
             outputs = _outputs(name, copied, inputs)
             _check_classes(loss, outputs, known)
             _check_loss(tried, outputs, targets)
@@ -76,7 +64,7 @@ def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
     try:
         return copy.deepcopy(module).to(data.device)
     except Exception as error:
-        given = f"{type(module).__name__}: {said(error)}"
+        given = f"{type(module).__name__}: {error_message(error)}"
         raise UsageError(f"{what} must be one that can be copied, got {given}") from error
 
 
@@ -84,7 +72,7 @@ def _outputs(name: str, model: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
     try:
         return model(*inputs)
     except Exception as error:
-        given = f"{type(model).__name__} on {_shapes(inputs)}: {said(error)}"
+        given = f"{type(model).__name__} on {_shapes(inputs)}: {error_message(error)}"
         raise UsageError(f"model must take the inputs of {name}, got {given}") from error
 
 
@@ -117,7 +105,9 @@ def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
     except Exception as error:
         name = getattr(loss, "__name__", type(loss).__name__)
         given = f"{name} on outputs {_shapes(outputs)} and labels {_shapes(targets)}"
-        raise UsageError(f"loss must fit the model and data, got {given}: {said(error)}") from error
+        raise UsageError(
+            f"loss must fit the model and data, got {given}: {error_message(error)}"
+        ) from error
     if not one:
         kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else value
         kind = kind if isinstance(kind, str) else f"a {type(value).__name__}"

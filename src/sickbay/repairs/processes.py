@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 import torch
 from torch import Tensor
 
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.repairs.crew import Crew
 from sickbay.repairs.report import Report
 from sickbay.repairs.trainee import Job, Tick, Trainee, Weights
@@ -51,7 +51,9 @@ class Elsewhere(Trainee):
         try:
             self._process.start()
         except Exception as error:  # whatever pickling raises
-            self._last = Report(failed=f"it cannot be sent to a worker process: {said(error)}")
+            self._last = Report(
+                failed=f"it cannot be sent to a worker process: {error_message(error)}"
+            )
         finally:
             theirs.close()
 
@@ -162,7 +164,7 @@ def serve(pipe: Connection, job: Job, threads: int, method: str | None) -> None:
     try:
         training = job.begin()
     except Exception as error:
-        tell(pipe, News(Report(failed=said(error), error=error), rests=True))
+        tell(pipe, News(Report(failed=error_message(error), error=error), rests=True))
         return
     tell(pipe, News(training.report()))
     known: Weights = {}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sickbay.errors import UsageError
-from sickbay.printable import said
+from sickbay.printable import error_message
 
 KINDS = "a pair (x, y), a torch Dataset of such pairs or a DataLoader"
 
@@ -73,7 +73,7 @@ def _tensor(name: str, value: Any, dtype: torch.dtype) -> Tensor:
         try:
             found = torch.from_numpy(np.require(np.asarray(value), requirements=["C", "W"]))
         except (TypeError, ValueError, RuntimeError) as error:
-            given = f"a {type(value).__name__}: {said(error)}"
+            given = f"a {type(value).__name__}: {error_message(error)}"
             raise UsageError(
                 f"{name} must be numbers in rows of one length, got {given}"
             ) from error

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay import tasks
-from sickbay.isolated_random import undisturbed
+from sickbay.isolated_random import evaluating
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
 from sickbay.repairs.batch_sources import Rows
@@ -54,7 +54,7 @@ def evaluate(model: nn.Module, loss: Loss, data: Data) -> dict[str, float]:
         data: What to evaluate on.
     """
     total, count, tally = 0.0, 0, None
-    with undisturbed(model):
+    with evaluating(model):
         for inputs, targets in data.validation_batches():
             outputs = model(*inputs)
             total += float(loss(outputs, targets)) * len(targets)

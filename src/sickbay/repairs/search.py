@@ -10,7 +10,7 @@ from math import inf
 
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
@@ -224,7 +224,7 @@ class Search:
             try:
                 recipe = remedy.prescribe(finding, known)
             except Exception as reason:  # declined, or an optimizer that cannot be made anew
-                self.journal.declined(remedy, said(reason))
+                self.journal.declined(remedy, error_message(reason))
                 continue
             if recipe is not None and self._can_carry_out(known, recipe):
                 made.append((remedy, recipe))

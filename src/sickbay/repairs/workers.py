@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Literal, TypeAlias
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.repairs.crew import Crew
 
 Workers: TypeAlias = int | Literal["ray"] | None
@@ -16,7 +16,7 @@ def check_workers(workers: Workers) -> Workers:
     if workers is None or (isinstance(workers, str) and workers == "ray"):
         return workers
     if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
-        raise wrong("workers", "a number from 1 on, 'ray' or None", workers)
+        raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
     return None if workers == 1 else int(workers)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import isfinite
 from os import PathLike
 from typing import Any, Literal
 
 from sickbay.findings import SEVERITIES, Severity
+from sickbay.json_dataclasses import to_json
 from sickbay.printable import one_line
 
 Outcome = Literal["passed", "failed", "skipped"]
@@ -129,9 +129,7 @@ class Report:
 
 
 def _as_json(result: Result) -> dict[str, Any]:
-    """Return a result as a dict; numbers that JSON lacks, such as inf, become text."""
-    numbers = result.evidence.items()
-    evidence = {name: value if isfinite(value) else str(float(value)) for name, value in numbers}
-    fields = {**asdict(result), "evidence": evidence}
+    """Return a result as a dict, without its curves."""
+    fields = {**asdict(result), "evidence": to_json(result.evidence)}
     del fields["curves"]
     return fields

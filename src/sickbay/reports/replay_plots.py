@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sickbay.errors import UsageError
 from sickbay.printable import one_line
-from sickbay.safe_files import unwritable
+from sickbay.safe_files import write_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path, dpi=120)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
 def _bars(axes: Axes, replay: Replay) -> None:

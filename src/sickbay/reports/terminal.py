@@ -18,11 +18,11 @@ SIGNS: Mapping[Severity, tuple[str, str]] = {
 }
 
 
-def lines(finding: Finding, advice: str = "") -> list[str]:
+def finding_lines(finding: Finding, advice: str = "") -> list[str]:
     r"""Return a finding as plain text.
 
     >>> finding = Finding(problem="non_finite", severity="critical", step=7, message="loss is nan")
-    >>> print(*lines(finding, "lower the learning rate"), sep="\n")
+    >>> print(*finding_lines(finding, "lower the learning rate"), sep="\n")
     ✖ step 7  non finite  loss is nan
       try  lower the learning rate
     """
@@ -32,12 +32,12 @@ def lines(finding: Finding, advice: str = "") -> list[str]:
     return [f"{sign} {one_line(str(finding))}", *map(printable, told)]
 
 
-def show(finding: Finding, advice: str = "", console: Console | None = None) -> None:
+def print_finding(finding: Finding, advice: str = "", console: Console | None = None) -> None:
     """Print a finding in colour, to the error stream unless a console is given."""
     from sickbay.console import Text
 
     _, style = SIGNS[finding.severity]
-    first, *rest = lines(finding, advice)
+    first, *rest = finding_lines(finding, advice)
     text = Text(first, style="")
     text.highlight_words([finding.title], style)
     text.stylize(style, 0, 1)
@@ -46,7 +46,7 @@ def show(finding: Finding, advice: str = "", console: Console | None = None) -> 
     )
 
 
-def treated(text: str) -> None:
+def print_treatment(text: str) -> None:
     """Print what was done to the loop."""
     from sickbay.console import Text
 
@@ -55,7 +55,7 @@ def treated(text: str) -> None:
     _console().print(line, soft_wrap=True)
 
 
-def say(text: str) -> None:
+def print_notice(text: str) -> None:
     """Print a notice of sickbay about itself."""
     from sickbay.console import Text
 

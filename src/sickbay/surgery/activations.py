@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.arguments import one_of, wrong
+from sickbay.arguments import bad_argument, check_choice
 from sickbay.errors import Declined
 from sickbay.model_copies import checked, copy_of
 from sickbay.surgery.activation_sites import Site, hidden, layer_before, sites
@@ -66,9 +66,9 @@ def replace_activations(
         >>> [type(each).__name__ for each in replace_activations(model, (torch.ones(2, 3),), "elu")]
         ['Linear', 'ELU', 'Linear', 'Sigmoid']
     """
-    one_of("activation", to, TO)
+    check_choice("activation", to, TO)
     if layers is not None and (isinstance(layers, str) or not isinstance(layers, Sequence)):
-        raise wrong("layers", "a list of names", layers)
+        raise bad_argument("layers", "a list of names", layers)
     result = copy_of(model)
     unshare(result)
     flow = examine(result, example)
@@ -93,7 +93,7 @@ def _selected(flow: Flow, layers: Sequence[str] | None) -> list[Site]:
         return found
     known = [*flow.kinds, *(site.name for site in found)]
     for name in layers:
-        one_of("layer", name, known)
+        check_choice("layer", name, known)
     return [site for site in found if any(_belongs(flow, site, name) for name in layers)]
 
 

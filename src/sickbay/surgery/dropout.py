@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from sickbay.arguments import number
+from sickbay.arguments import check_float
 from sickbay.errors import Declined
 from sickbay.model_copies import checked, copy_of
 from sickbay.surgery.activation_sites import hidden, sites
@@ -36,7 +36,7 @@ def add_dropout(model: nn.Module, example: tuple[Any, ...], p: float) -> nn.Modu
         >>> add_dropout(model, (torch.ones(2, 3),), 0.25)[1][1]
         Dropout(p=0.25, inplace=False)
     """
-    p = number("p", p, above=0, most=MOST)
+    p = check_float("p", p, above=0, most=MOST)
     result = copy_of(model)
     unshare(result)
     flow = examine(result, example)

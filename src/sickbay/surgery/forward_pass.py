@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sickbay.errors import Declined
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import bare, inputs_of, tensors_in
-from sickbay.printable import said
-from sickbay.probe.locate_nan import random_states_kept
+from sickbay.printable import error_message
 from sickbay.surgery.torch_names import ACTIVATIONS, MODULES, from_torch, title
 
 
@@ -103,10 +103,10 @@ def examine(model: nn.Module, example: tuple[Any, ...]) -> Flow:
     for each in tensors_in(inputs):
         recorder.note("input", [], each)
     try:
-        with random_states_kept(model), torch.no_grad(), recorder:
+        with IsolatedRandom(), torch.no_grad(), recorder:
             output = model(*inputs)
     except Exception as error:
-        raise Declined(f"The model cannot be run on the example: {said(error)}") from error
+        raise Declined(f"The model cannot be run on the example: {error_message(error)}") from error
     flow = recorder.flow
     flow.output = output
     flow.ends = [recorder.makers.get(id(each), -1) for each in tensors_in(output)]

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-from sickbay.arguments import one_of
-from sickbay.arguments import seed as check_seed
+from sickbay.arguments import check_choice, check_seed
 from sickbay.errors import Declined
 from sickbay.model_copies import copy_of
 
@@ -47,7 +46,7 @@ def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
         >>> round(model.weight.std().item(), 2), model.bias.abs().sum().item()
         (0.1, 0.0)
     """
-    one_of("scheme", scheme, SCHEMES)
+    check_choice("scheme", scheme, SCHEMES)
     seed = check_seed(seed)
     result = copy_of(model)
     dice = Dice(*SCHEMES[scheme], torch.Generator().manual_seed(seed))

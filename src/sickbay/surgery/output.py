@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sickbay.arguments import one_of
+from sickbay.arguments import check_choice
 from sickbay.errors import Declined
 from sickbay.model_copies import checked, copy_of
 from sickbay.surgery.activation_sites import closing
@@ -58,7 +58,7 @@ def replace_output(model: nn.Module, example: tuple[Any, ...], to: str) -> nn.Mo
         >>> replace_output(model, (torch.ones(2, 3),), "linear")[1]
         Identity()
     """
-    one_of("output activation", to, TO)
+    check_choice("output activation", to, TO)
     result = copy_of(model)
     unshare(result)
     flow = examine(result, example)

@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from sickbay.arguments import seed as check_seed
-from sickbay.arguments import whole
+from sickbay.arguments import check_int, check_seed
 from sickbay.errors import Declined
 from sickbay.model_copies import checked, copy_of, shape_of
-from sickbay.printable import said
+from sickbay.printable import error_message
 from sickbay.surgery.activation_sites import closing
 from sickbay.surgery.forward_pass import Flow, Operation, examine
 from sickbay.surgery.torch_names import MOVING, TURNING
@@ -36,7 +35,7 @@ def resize_output(
         >>> resize_output(model, (torch.ones(2, 3),), 4, seed=0)[0]
         Linear(in_features=3, out_features=4, bias=True)
     """
-    width, seed = whole("width", width, least=1), check_seed(seed)
+    width, seed = check_int("width", width, least=1), check_seed(seed)
     result = copy_of(model)
     flow = examine(result, example)
     path = _last_linear(flow)
@@ -49,7 +48,9 @@ def resize_output(
     try:
         _redraw(layer, width, torch.Generator().manual_seed(seed))
     except (RuntimeError, TypeError, OverflowError) as error:  # more than there is memory for
-        raise Declined(f"The last layer cannot have {width} outputs: {said(error)}") from error
+        raise Declined(
+            f"The last layer cannot have {width} outputs: {error_message(error)}"
+        ) from error
     return checked(result, model, example, lambda a, b: _fits(shape_of(a), shape_of(b), old, width))
 
 

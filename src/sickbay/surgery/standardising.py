@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.arguments import number, quoted, wrong
+from sickbay.arguments import bad_argument, check_float, short_repr
 from sickbay.errors import UsageError
 from sickbay.model_copies import copy_of
 
@@ -31,8 +31,8 @@ def standardise_inputs(
     for name, value in (("mean", mean), ("std", std)):
         _check(name, value)
     if bool((std < 0).any()):
-        raise UsageError(f"std must be at least 0, got {quoted(std.tolist())}.")
-    clip = number("clip", clip, above=0)
+        raise UsageError(f"std must be at least 0, got {short_repr(std.tolist())}.")
+    clip = check_float("clip", clip, above=0)
     copied = copy_of(model)
     tensors = [*copied.parameters(), *copied.buffers()]
     device = tensors[0].device if tensors else mean.device
@@ -42,13 +42,13 @@ def standardise_inputs(
 def _check(name: str, value: object) -> None:
     """Say so if this is no tensor of plain numbers."""
     if not isinstance(value, Tensor) or value.is_complex():
-        raise wrong(name, "a tensor of real numbers", value)
+        raise bad_argument(name, "a tensor of real numbers", value)
     try:
         finite = bool(value.isfinite().all())
     except RuntimeError:  # it is quantised, sparse, or has no values
-        raise wrong(name, "a tensor of real numbers", value) from None
+        raise bad_argument(name, "a tensor of real numbers", value) from None
     if not finite:
-        raise UsageError(f"{name} must be finite, got {quoted(value.tolist())}.")
+        raise UsageError(f"{name} must be finite, got {short_repr(value.tolist())}.")
 
 
 class Standardised(nn.Module):

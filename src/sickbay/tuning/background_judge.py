@@ -11,7 +11,7 @@ from time import thread_time
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Course
+from sickbay.problems.compared import ComparedProblem, LearningCurve
 from sickbay.tuning.judge import End, Judge
 from sickbay.vitals import Setup, Vitals
 
@@ -46,7 +46,7 @@ class Checker:
         epochs: int | None,
         metric: str,
         maximize: bool,
-        others: Callable[[], Sequence[Course]] | None = None,
+        others: Callable[[], Sequence[LearningCurve]] | None = None,
         leave: Callable[[], object] = lambda: None,
     ) -> None:
         self.end: End | None = None
@@ -59,7 +59,7 @@ class Checker:
         self._urgent = Judge(urgent, metric, maximize, guard)
         self._history = History(Setup(epochs=epochs))
         self._others = others if any(map(needs_others, problems)) else None
-        self._known: Sequence[Course] = ()  # the other trials
+        self._known: Sequence[LearningCurve] = ()  # the other trials
         self._known_at = -1  # the epoch they were asked for in
         self._inbox: SimpleQueue[Batch | None] = SimpleQueue()
         self._given = self._handled = 0

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from sickbay.arguments import function, several
+from sickbay.arguments import check_callable, check_list
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.tuning.board import Board, Effect, Mask, Tally, Track
@@ -64,9 +64,9 @@ def calibrate(
     Good are the ten best of each search; of its best ten per cent, 2 % may be lost. Each of several
     searches is left out in turn; a single one is cut into five.
     """
-    searches = several("searches", searches, Search, "searches")
-    problems = several("problems", problems, Problem, "problems")
-    function("track", track)
+    searches = check_list("searches", searches, Search, "searches")
+    problems = check_list("problems", problems, Problem, "problems")
+    check_callable("track", track)
     trials = sum(len(search.trials) for search in searches)
     if trials < LEAST or not problems:
         what = f"{trials} trials and {len(problems)} problems"

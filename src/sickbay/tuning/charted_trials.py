@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from sickbay import safe_files
-from sickbay.arguments import folder, one_of, text
+from sickbay.arguments import check_choice, check_path, check_text
 from sickbay.chart import Chart
-from sickbay.chart.format import HEAD
+from sickbay.chart.folder import HEAD
 from sickbay.errors import UsageError
 from sickbay.history import History
-from sickbay.json_dataclasses import mapping
+from sickbay.json_dataclasses import json_object
 from sickbay.tuning.recorded_trial import Epoch, Recorded
 from sickbay.tuning.search_arguments import DIRECTIONS
 
@@ -41,22 +41,24 @@ def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: An
     ...     noted(folder)
     {'metric': 'val_loss', 'direction': 'minimize', 'number': 3}
     """
-    compared = {"metric": text("metric", metric)}
-    compared["direction"] = one_of("direction", direction, DIRECTIONS)
+    compared = {"metric": check_text("metric", metric)}
+    compared["direction"] = check_choice("direction", direction, DIRECTIONS)
     written = json.dumps({**compared, **about}, default=str)
-    path = folder("chart", chart) / NOTE
+    path = check_path("chart", chart) / NOTE
     try:
-        safe_files.write(path, written.encode())
+        safe_files.write_atomically(path, written.encode())
     except OSError as error:
-        raise safe_files.unwritable(path, error) from None
+        raise safe_files.write_error(path, error) from None
 
 
 def noted(chart: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `note` was given, {} if there is nothing that can be read."""
-    path = folder("chart", chart) / NOTE
+    path = check_path("chart", chart) / NOTE
     about: dict[str, Any] = {}
     with suppress(UsageError):
-        about = mapping("note", safe_files.parsed(safe_files.read(path, MOST_NOTE), path))
+        about = json_object(
+            "note", safe_files.parse_json(safe_files.read_file(path, MOST_NOTE), path)
+        )
     texts = {name: about.pop(name, None) for name in ("metric", "direction")}
     return {name: text for name, text in texts.items() if isinstance(text, str)} | about
 
@@ -75,7 +77,7 @@ def charts_in(place: Path, notice: Callable[[str], object]) -> list[Charted]:
     try:
         inner = sorted(each for each in place.iterdir() if each.is_dir())
     except OSError as error:
-        raise safe_files.unreadable(place, error.strerror or error) from None
+        raise safe_files.read_error(place, error.strerror or error) from None
     trials, left_out = [], []
     for each in [place, *inner]:
         if not os.path.lexists(each / HEAD):  # no chart, which is no reason to say anything

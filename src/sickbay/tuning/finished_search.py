@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, nan
 
-from sickbay.arguments import flag, several, text
-from sickbay.problems.compared import Course
+from sickbay.arguments import check_bool, check_list, check_text
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.recorded_trial import Recorded
 
 TEN = 10  # the best trials of a search
@@ -38,9 +38,9 @@ class Search:
     maximize: bool
 
     def __post_init__(self) -> None:
-        several("trials", self.trials, Recorded, "recorded trials")
-        text("metric", self.metric)
-        flag("maximize", self.maximize)
+        check_list("trials", self.trials, Recorded, "recorded trials")
+        check_text("metric", self.metric)
+        check_bool("maximize", self.maximize)
 
     @cached_property
     def values(self) -> list[float]:
@@ -72,12 +72,12 @@ class Search:
         finite = [value for value in course.values if isfinite(value)]
         return (max if self.maximize else min)(finite, default=nan)
 
-    def course(self, trial: Recorded, epochs: int, over: bool = True) -> Course:
+    def course(self, trial: Recorded, epochs: int, over: bool = True) -> LearningCurve:
         """Return the first epochs of a trial as other trials see it."""
         scalars = [epoch.scalars for epoch in trial.epochs[:epochs]]
         losses = [each["loss"] for each in scalars if "loss" in each]
         values = [each[self.metric] for each in scalars if self.metric in each]
-        return Course(losses, values, over)
+        return LearningCurve(losses, values, over)
 
     def is_good(self, index: int, count: int) -> bool:
         """Tell whether a trial is one of the best."""

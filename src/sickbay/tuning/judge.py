@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sickbay.arguments import flag, several, text, wrong
+from sickbay.arguments import bad_argument, check_bool, check_list, check_text
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, Course
+from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.protection import is_protected
 
 
@@ -32,16 +32,19 @@ class Judge:
         self, problems: Sequence[Problem], metric: str, maximize: bool, guard: Guard
     ) -> None:
         if not isinstance(guard, Guard):
-            raise wrong("guard", "a Guard", guard)
-        self._problems, self._guard = several("problems", problems, Problem, "problems"), guard
-        self._metric, self._maximize = text("metric", metric), flag("maximize", maximize)
+            raise bad_argument("guard", "a Guard", guard)
+        self._problems, self._guard = check_list("problems", problems, Problem, "problems"), guard
+        self._metric, self._maximize = (
+            check_text("metric", metric),
+            check_bool("maximize", maximize),
+        )
 
-    def judge(self, history: History, others: Sequence[Course] = ()) -> End | None:
+    def judge(self, history: History, others: Sequence[LearningCurve] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
         if not isinstance(history, History):
-            raise wrong("history", "a sickbay.History", history)
-        others = several("others", others, Course, "courses")
-        own = Course(history.epochs("loss"), history.epochs(self._metric))
+            raise bad_argument("history", "a sickbay.History", history)
+        others = check_list("others", others, LearningCurve, "courses")
+        own = LearningCurve(history.epochs("loss"), history.epochs(self._metric))
         return self.weigh(history, Comparison(own, others, self._maximize))
 
     def weigh(self, history: History, beside: Comparison) -> End | None:
@@ -63,11 +66,11 @@ class Judge:
         return finding
 
 
-def is_best(own: Course, others: Sequence[Course]) -> bool:
+def is_best(own: LearningCurve, others: Sequence[LearningCurve]) -> bool:
     """Tell whether a trial is protected by its training loss at its newest epoch.
 
-    >>> others = [Course([loss], []) for loss in range(1, 12)]
-    >>> is_best(Course([1.5], []), others), is_best(Course([3.0], []), others)
+    >>> others = [LearningCurve([loss], []) for loss in range(1, 12)]
+    >>> is_best(LearningCurve([1.5], []), others), is_best(LearningCurve([3.0], []), others)
     (True, False)
     """
     done = len(own.losses)

@@ -8,10 +8,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sickbay.arguments import folder, one_of, text, wrong
+from sickbay.arguments import bad_argument, check_choice, check_path, check_text
 from sickbay.errors import UsageError
 from sickbay.reports import terminal
-from sickbay.safe_files import opened
+from sickbay.safe_files import open_regular_file
 from sickbay.tuning import pool
 from sickbay.tuning.charted_trials import charts_in
 from sickbay.tuning.finished_search import Search
@@ -38,7 +38,7 @@ def read(
     metric: str | None = None,
     direction: str | None = None,
     study: str | None = None,
-    notice: Callable[[str], object] = terminal.say,
+    notice: Callable[[str], object] = terminal.print_notice,
 ) -> Search:
     """Return the search in a folder of charts, a pool file, an Optuna storage or its journal file.
 
@@ -48,12 +48,12 @@ def read(
     what is called a loss or an error is to be low. Charts and trials that are damaged are left out,
     and `notice` is told which or how many, and why.
     """
-    given = source if isinstance(source, str) else str(folder("STUDY", source))
+    given = source if isinstance(source, str) else str(check_path("STUDY", source))
     if not given or "\0" in given:
-        raise wrong("STUDY", SOURCES, source)
+        raise bad_argument("STUDY", SOURCES, source)
     for name, value in (("metric", metric), ("direction", direction), ("study", study)):
         if value is not None:
-            text(name, value)
+            check_text(name, value)
     trials, about, damaged = _found(given, metric, study, notice)
     if damaged and not trials:
         raise UsageError(f"All trials in {given!r} are damaged, the first: {damaged[0]}")
@@ -83,7 +83,7 @@ def compared(
         if isfinite(value)
     }
     metric = metric or next((each for each in USUAL if each in known), USUAL[0])
-    one_of(f"metric in {name!r} called", metric, known)
+    check_choice(f"metric in {name!r} called", metric, known)
     if direction is None and metric == about.get("metric", metric):
         direction = about.get("direction")
     usual = "minimize" if any(word in metric for word in LOW_IS_GOOD) else "maximize"
@@ -112,7 +112,7 @@ def _from_folder(folder: Path, notice: Callable[[str], object]) -> Found:
 
 
 def _from_pool(path: Path) -> Found:
-    with opened(path) as file:
+    with open_regular_file(path) as file:
         if file.read(len(SQLITE)) == SQLITE:
             raise UsageError(f"{str(path)!r} is a database; name it 'sqlite:///{path}'.")
     known = pool.load(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import inf, isfinite, nan
 from typing import TypeAlias
 
-from sickbay.arguments import flag, iterable, number, real, wrong
+from sickbay.arguments import bad_argument, check_any_float, check_bool, check_float, check_iterable
 
 PAIRS = "pairs of seconds and a value"
 Curve: TypeAlias = Iterable[tuple[float, float]]  # seconds since the start, and the value then
@@ -35,7 +35,7 @@ def top10_hit_ratio(
     >>> top10_hit_ratio([0.1, 0.4], [0.2, 0.3], maximize=False)
     0.5
     """
-    sign = 1 if flag("maximize", maximize) else -1
+    sign = 1 if check_bool("maximize", maximize) else -1
     given = _numbers("method", method), _numbers("baseline", baseline)
     ours, theirs = ([sign * each for each in side if isfinite(each)] for side in given)
     ranked = sorted([*ours, *theirs], reverse=True)[:10]
@@ -73,7 +73,7 @@ def time_saving_for_baseline_accuracy(
     >>> time_saving_for_baseline_accuracy([(15, 0.6), (30, 0.79)], baseline)
     0.0
     """
-    sign = 1 if flag("maximize", maximize) else -1
+    sign = 1 if check_bool("maximize", maximize) else -1
     ours, theirs = _curve("method", method), _curve("baseline", baseline)
     best = sign * max((sign * value for _, value in theirs if isfinite(value)), default=nan)
     given = max((seconds for seconds, _ in theirs), default=0.0)
@@ -92,20 +92,20 @@ def seconds_to_reach(curve: Curve, goal: float, maximize: bool = True) -> float:
     >>> seconds_to_reach(curve, 0.7), seconds_to_reach(curve, 0.9)
     (20.0, inf)
     """
-    sign = 1 if flag("maximize", maximize) else -1
-    goal = number("goal", goal, infinite=True)
+    sign = 1 if check_bool("maximize", maximize) else -1
+    goal = check_float("goal", goal, infinite=True)
     pairs = [pair for pair in _curve("curve", curve) if isfinite(pair[1])]
     return min((seconds for seconds, value in pairs if sign * (value - goal) >= 0), default=inf)
 
 
 def _numbers(name: str, given: Iterable[float]) -> list[float]:
-    return [real(name, each) for each in iterable(name, given, "numbers")]
+    return [check_any_float(name, each) for each in check_iterable(name, given, "numbers")]
 
 
 def _curve(name: str, given: Curve) -> list[tuple[float, float]]:
     pairs = []
-    for each in iterable(name, given, PAIRS):
+    for each in check_iterable(name, given, PAIRS):
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise wrong(name, PAIRS, each)
-        pairs.append((number(f"seconds of {name}", each[0]), real(name, each[1])))
+            raise bad_argument(name, PAIRS, each)
+        pairs.append((check_float(f"seconds of {name}", each[0]), check_any_float(name, each[1])))
     return pairs

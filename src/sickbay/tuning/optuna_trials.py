@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sickbay.arguments import one_of, real, whole
+from sickbay.arguments import check_any_float, check_choice, check_int
 from sickbay.errors import UsageError
-from sickbay.printable import in_short
-from sickbay.safe_files import MOST, opened, unreadable
+from sickbay.printable import error_summary
+from sickbay.safe_files import MAX_BYTES, open_regular_file, read_error
 from sickbay.tuning.charted_trials import charted
 from sickbay.tuning.recorded_trial import Epoch, Recorded
 from sickbay.tuning.trial_json import COURSE, Written
@@ -57,7 +57,7 @@ def is_journal(path: Path) -> bool:
     """Tell whether a file can be a journal of Optuna, which is lines of JSON."""
     if not os.path.isfile(path):
         return False
-    with opened(path) as file:
+    with open_regular_file(path) as file:
         return file.read(1) == b"{"
 
 
@@ -80,7 +80,9 @@ def _opened(
         raise
     except Exception as error:  # each storage has errors of its own
         address = PASSWORD.sub(r"\1***@", storage)
-        raise UsageError(f"The storage {address!r} cannot be read ({in_short(error)}).") from None
+        raise UsageError(
+            f"The storage {address!r} cannot be read ({error_summary(error)})."
+        ) from None
 
 
 def _check_file(storage: str) -> None:
@@ -90,14 +92,14 @@ def _check_file(storage: str) -> None:
         file = address.removeprefix("/").partition("?")[0]
         if not os.path.isfile(file):
             raise UsageError(f"There is no storage {storage!r}; {file!r} is not a file.")
-    elif "://" not in storage and os.path.getsize(storage) > MOST:
-        raise unreadable(storage, f"it is larger than {MOST:,} bytes")
+    elif "://" not in storage and os.path.getsize(storage) > MAX_BYTES:
+        raise read_error(storage, f"it is larger than {MAX_BYTES:,} bytes")
 
 
 def _chosen(storage: str, names: Sequence[str], name: str | None) -> str:
     if name is None and len(names) != 1:
         raise UsageError(f"--study must be one of {sorted(names)} in {storage!r}, got none.")
-    return names[0] if name is None else one_of(f"study in {storage!r} called", name, names)
+    return names[0] if name is None else check_choice(f"study in {storage!r} called", name, names)
 
 
 def _journal(path: str) -> BaseStorage:
@@ -157,17 +159,17 @@ def _told(trial: FrozenTrial) -> _Told:
     known = trial.user_attrs
     epochs = known.get("sickbay:epochs")
     if epochs is not None:
-        epochs = whole("sickbay:epochs", epochs, least=1)
+        epochs = check_int("sickbay:epochs", epochs, least=1)
     seconds = max(0.0, trial.duration.total_seconds()) if trial.duration else 0.0
     if COURSE not in known:
         return _Told([], _reported(trial), epochs, None, 0, seconds)
     course = Written.of(known)
-    steps = whole("steps", course.steps or 0, least=0)
+    steps = check_int("steps", course.steps or 0, least=0)
     return _Told(*course.numbers(), epochs, course.first, steps, seconds)
 
 
 def _reported(trial: FrozenTrial) -> list[float]:
     """Return the values that were reported, by step."""
     reported = trial.intermediate_values
-    steps = sorted(whole("step", each, least=0) for each in reported)
-    return [real("value", reported[step]) for step in steps]
+    steps = sorted(check_int("step", each, least=0) for each in reported)
+    return [check_any_float("value", reported[step]) for step in steps]

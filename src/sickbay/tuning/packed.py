@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.errors import UsageError
-from sickbay.printable import in_short
-from sickbay.safe_files import MOST, opened, unreadable
+from sickbay.printable import error_summary
+from sickbay.safe_files import MAX_BYTES, open_regular_file, read_error
 
 DROPPED = 13  # of the 23 bits of a fraction, in tables
 # How an array begins that `packed` has made; numpy's own reader would believe any size.
@@ -34,22 +34,22 @@ DAMAGED = (
 Array = NDArray[np.float32]
 
 
-def members(path: Path, names: Sequence[str], most: int = MOST) -> dict[str, bytes]:
+def members(path: Path, names: Sequence[str], most: int = MAX_BYTES) -> dict[str, bytes]:
     """Return some members of a zip file, which may unpack to `most` bytes."""
-    with opened(path) as file:
+    with open_regular_file(path) as file:
         try:
             with ZipFile(file) as archive:
                 found = [archive.getinfo(name) for name in names]
                 size = sum(each.file_size for each in found)
                 if size > most:
                     why = f"it unpacks to {size:,} bytes, at most {most:,} are read"
-                    raise unreadable(path, why)
+                    raise read_error(path, why)
                 return {each.filename: archive.read(each) for each in found}
         except UsageError:
             raise
         except DAMAGED as error:
-            why = f"it must be a pool of recorded trials ({in_short(error)})"
-            raise unreadable(path, why) from None
+            why = f"it must be a pool of recorded trials ({error_summary(error)})"
+            raise read_error(path, why) from None
 
 
 def packed(values: Array, dropped: int = DROPPED) -> bytes:

@@ -11,11 +11,10 @@ from zipfile import ZIP_LZMA, ZipFile
 
 import numpy as np
 
-from sickbay.arguments import folder, number, one_of, whole, wrong
-from sickbay.chart.format import to_json
+from sickbay.arguments import bad_argument, check_choice, check_float, check_int, check_path
 from sickbay.errors import UsageError
-from sickbay.json_dataclasses import mapping, revived, sequence
-from sickbay.safe_files import parsed, unreadable
+from sickbay.json_dataclasses import dataclass_from_json, json_list, json_object, to_json
+from sickbay.safe_files import parse_json, read_error
 from sickbay.tuning.packed import Array, members, packed, unpacked
 from sickbay.tuning.recorded_trial import Epoch, Recorded
 from sickbay.vitals import COLUMN, STATISTICS, Kind, Setup, Table
@@ -58,12 +57,12 @@ def save(pool: Pool, path: Path) -> None:
 
 def load(path: Path) -> Pool:
     """Read a pool; trials that are damaged are left out, and `damaged` says why."""
-    path = folder("path", path)
+    path = check_path("path", path)
     data = members(path, MEMBERS)
     try:
-        return _Reader(data, parsed(data["pool.json"], path)).pool()
+        return _Reader(data, parse_json(data["pool.json"], path)).pool()
     except UsageError as error:
-        raise unreadable(path, str(error).rstrip(".")) from None
+        raise read_error(path, str(error).rstrip(".")) from None
 
 
 @dataclass(frozen=True)
@@ -88,17 +87,17 @@ class _Reader:
     """Makes trials of what a file holds, and believes nothing of it."""
 
     def __init__(self, data: Mapping[str, bytes], head: object) -> None:
-        self._given, self._head = mapping("pool.json", head), revived(_Head, head)
+        self._given, self._head = json_object("pool.json", head), dataclass_from_json(_Head, head)
         self._scalars = _Stream("scalars.npy", data)
         self._stored = {kind: _Stream(f"{kind}.npy", data) for kind in KINDS}
 
     def pool(self) -> Pool:
         trials: list[Recorded] = []
         damaged: list[str] = []
-        given = sequence("trials", self._given.get("trials"))
+        given = json_list("trials", self._given.get("trials"))
         for place, trial in enumerate(given):
             try:
-                epochs = list(self._epochs(mapping("a trial", trial)))
+                epochs = list(self._epochs(json_object("a trial", trial)))
             except UsageError as error:  # where the numbers of the next trial begin is not known
                 damaged += [f"trial {place}: {error}"] * (len(given) - place)
                 break
@@ -106,22 +105,22 @@ class _Reader:
                 trials.append(_recorded(trial, epochs))
             except UsageError as error:
                 damaged.append(f"trial {place}: {error}")
-        about = mapping("about", self._given.get("about"))
+        about = json_object("about", self._given.get("about"))
         return Pool(self._head.task, about, trials, tuple(damaged))
 
     def _epochs(self, trial: Mapping[str, Any]) -> Iterator[Epoch]:
-        names, rows = self._head.scalars, revived(_Rows, trial).rows
-        for tables in sequence("tables", trial.get("tables")):
+        names, rows = self._head.scalars, dataclass_from_json(_Rows, trial).rows
+        for tables in json_list("tables", trial.get("tables")):
             *values, seconds = self._scalars.take(len(names) + 1).astype(float).tolist()
-            made = [self._table(each, rows) for each in sequence("tables", tables)]
+            made = [self._table(each, rows) for each in json_list("tables", tables)]
             yield Epoch(dict(zip(names, values, strict=True)), made, seconds)
 
     def _table(self, table: object, rows: Sequence[tuple[str, ...]]) -> Table:
         if not isinstance(table, list) or len(table) != 3:
-            raise wrong("a table", "its kind, step and rows", table)
-        kind: Kind = one_of("kind of table", table[0], KINDS)  # type: ignore[assignment]
-        step = whole("step", table[1], least=0)
-        names = rows[whole("rows", table[2], least=0, most=len(rows) - 1)]
+            raise bad_argument("a table", "its kind, step and rows", table)
+        kind: Kind = check_choice("kind of table", table[0], KINDS)  # type: ignore[assignment]
+        step = check_int("step", table[1], least=0)
+        names = rows[check_int("rows", table[2], least=0, most=len(rows) - 1)]
         columns = [COLUMN[name] for name in COLUMNS[kind]]
         cells = self._stored[kind].take(len(names) * len(columns))
         values = np.full((len(names), len(STATISTICS)), np.nan)
@@ -145,9 +144,9 @@ class _Stream:
 
 
 def _recorded(trial: Mapping[str, Any], epochs: Sequence[Epoch]) -> Recorded:
-    known, about = revived(_Trial, trial), mapping("about", trial.get("about"))
+    known, about = dataclass_from_json(_Trial, trial), json_object("about", trial.get("about"))
     for epoch in epochs:
-        number("seconds", epoch.seconds, least=0)
+        check_float("seconds", epoch.seconds, least=0)
     return Recorded(known.name, known.setup, epochs, about, known.first)
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from math import isfinite
 
-from sickbay.arguments import iterable, number, real, whole
+from sickbay.arguments import check_any_float, check_float, check_int, check_iterable
 
 
 def is_protected(loss: float, others: Sequence[float], share: float = 0.1, least: int = 10) -> bool:
@@ -21,12 +21,12 @@ def is_protected(loss: float, others: Sequence[float], share: float = 0.1, least
     >>> is_protected(0.2, others), is_protected(0.3, others)
     (True, False)
     """
-    share = number("share", share, least=0, most=1)
-    known = [real("others", each) for each in iterable("others", others, "losses")]
-    if len(known) < whole("least", least, least=0) or not known:
+    share = check_float("share", share, least=0, most=1)
+    known = [check_any_float("others", each) for each in check_iterable("others", others, "losses")]
+    if len(known) < check_int("least", least, least=0) or not known:
         return False
     # A trial that was lost to NaN or Inf got there too, as the worst of all.
     ranked = sorted(each if isfinite(each) else sys.float_info.max for each in known)
     place, rest = divmod(share * (len(ranked) - 1), 1)
     low, high = ranked[int(place)], ranked[min(int(place) + 1, len(ranked) - 1)]
-    return real("loss", loss) <= low + rest * (high - low)
+    return check_any_float("loss", loss) <= low + rest * (high - low)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from sickbay.arguments import function, several, wrong
+from sickbay.arguments import bad_argument, check_callable, check_list
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.printable import in_short
+from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.finished_search import TEN, Search
 from sickbay.tuning.judge import End, Judge
 from sickbay.tuning.recorded_trial import Recorded
@@ -107,9 +107,9 @@ def replay(
     ([('0', 3, 21.0)], 0.7)
     """
     if not isinstance(search, Search):
-        raise wrong("search", "a Search", search)
-    problems = several("problems", problems, Problem, "problems")
-    function("tick", tick)
+        raise bad_argument("search", "a Search", search)
+    problems = check_list("problems", problems, Problem, "problems")
+    check_callable("tick", tick)
     troubles: dict[str, str] = {}
     names = [problem.name() for problem in problems]
     *alone, together = walk(search, [*([each] for each in problems), problems], tick, troubles)
@@ -158,7 +158,7 @@ def judged_epochs(trial: Recorded) -> Iterator[tuple[int, History]]:
         yield epoch, history
 
 
-def left_by(search: Search, ended: Iterable[Ended]) -> list[Course]:
+def left_by(search: Search, ended: Iterable[Ended]) -> list[LearningCurve]:
     """Return how far each trial of a search has got, if these were ended."""
     ends = {each.index: each for each in ended}
     courses = []
@@ -177,7 +177,7 @@ class _Panel:
     ) -> None:
         self.ended: list[Ended] = []
         self._problems, self._search, self._troubles = problems, search, troubles
-        self._courses: list[Course] = []
+        self._courses: list[LearningCurve] = []
 
     def begin(self, index: int, trial: Recorded) -> None:
         guard, search = Guard(self._note), self._search
@@ -196,7 +196,7 @@ class _Panel:
         self._courses.append(self._search.course(self._trial, self._epochs, self._over))
 
     def _note(self, part: str, error: Exception) -> None:
-        text = f"{self._trial.name} ({in_short(error)})"
+        text = f"{self._trial.name} ({error_summary(error)})"
         self._troubles.setdefault(part, text)
 
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sickbay.arguments import folder
+from sickbay.arguments import check_path
 from sickbay.console import Console, Progress, escape
 from sickbay.errors import UsageError
 from sickbay.printable import one_line
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.reports import replay_plots, replay_tables
-from sickbay.safe_files import unwritable
+from sickbay.safe_files import write_error
 from sickbay.tuning import results_json
 from sickbay.tuning.calibration import calibrate
 from sickbay.tuning.finished_search import Search
@@ -48,7 +48,7 @@ def _check_targets(options: Namespace) -> None:
     for name, file in (("--json", options.json), ("--plot", options.plot)):
         if file is None:
             continue
-        path = folder(name, file)
+        path = check_path(name, file)
         if not os.path.isdir(path.parent):
             raise UsageError(f"The folder of {file!r} must be there, and is not.")
         place = path if os.path.lexists(path) else path.parent
@@ -62,7 +62,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
 def _replay(options: Namespace, searches: Sequence[Search], problems: Sequence[Problem]) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import Field, fields, replace
 from typing import Any, NamedTuple
 
-from sickbay.arguments import several, wrong
-from sickbay.errors import UsageError, unknown
+from sickbay.arguments import bad_argument, check_list
+from sickbay.errors import UsageError, unknown_name
 from sickbay.problems import Problem
 
 RATIO, REACH = 1.5, 4  # between two values that are tried for a threshold, and how many each way
@@ -21,14 +21,14 @@ def with_settings(problems: Sequence[Problem], settings: Sequence[str]) -> tuple
     >>> with_settings([PassiveLoss(), NoMoreGain()], ["passive_loss.epochs=4", "no_more_gain=off"])
     (PassiveLoss(spread=0.0001, epochs=4),)
     """
-    chosen = {each.name(): each for each in several("problems", problems, Problem, "problems")}
-    for setting in several("settings", settings, str, "texts"):
+    chosen = {each.name(): each for each in check_list("problems", problems, Problem, "problems")}
+    for setting in check_list("settings", settings, str, "texts"):
         what, _, value = setting.partition("=")
         name, _, limit = what.partition(".")
         if not value or bool(limit) == (value == OFF):
             raise UsageError(f"--set must be name.threshold=value or name=off, got {setting!r}.")
         if name not in chosen:
-            raise unknown("problem among these called", name, chosen)
+            raise unknown_name("problem among these called", name, chosen)
         if limit:
             chosen[name] = _changed(chosen[name], limit, value)
         else:
@@ -43,9 +43,9 @@ def changes(before: Sequence[Problem], after: Sequence[Problem]) -> list[str]:
     >>> changes([PassiveLoss(), NoMoreGain()], [PassiveLoss(epochs=4)])
     ['passive_loss.epochs=4', 'no_more_gain=off']
     """
-    chosen = {each.name(): each for each in several("after", after, Problem, "problems")}
+    chosen = {each.name(): each for each in check_list("after", after, Problem, "problems")}
     told = []
-    for problem in several("before", before, Problem, "problems"):
+    for problem in check_list("before", before, Problem, "problems"):
         name, other = problem.name(), chosen.get(problem.name())
         if other is None:
             told.append(f"{name}={OFF}")
@@ -77,9 +77,9 @@ def lines(own: Problem, now: Problem) -> list[Line]:
     (PassiveLoss(spread=0.01, epochs=2), 6, 1)
     """
     if not isinstance(own, Problem):
-        raise wrong("own", "a problem", own)
+        raise bad_argument("own", "a problem", own)
     if type(now) is not type(own):
-        raise wrong("now", f"a {type(own).__name__}", now)
+        raise bad_argument("now", f"a {type(own).__name__}", now)
     return [_line(limit, own, now) for limit in _limits(own) if "possible" not in limit.metadata]
 
 
@@ -128,7 +128,7 @@ def _set(problem: Problem, limit: Field[Any], value: float) -> Problem | None:
 def _changed(problem: Problem, name: str, text: str) -> Problem:
     known = {limit.name: limit for limit in _limits(problem)}
     if name not in known:
-        raise unknown(f"threshold of {problem.name()} called", name, known)
+        raise unknown_name(f"threshold of {problem.name()} called", name, known)
     limit, value = known[name], text
     if "possible" not in limit.metadata:
         whole = isinstance(limit.default, int)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 
-from sickbay.json_dataclasses import mapping, revived
+from sickbay.json_dataclasses import dataclass_from_json, json_object
 from sickbay.tuning.judge import End
 
 COURSE = "sickbay:course"  # the attribute of a trial with its losses and values
@@ -60,7 +60,7 @@ class Written:
         >>> Written.of({COURSE: {"losses": [0.5], "values": [0.9, None]}}).numbers()
         ([0.5], [0.9, nan])
         """
-        return revived(cls, mapping(COURSE, attributes.get(COURSE)))
+        return dataclass_from_json(cls, json_object(COURSE, attributes.get(COURSE)))
 
     def numbers(self) -> tuple[list[float], list[float]]:
         """Return losses and values by epoch, NaN for what was not finite."""

@@ -35,7 +35,7 @@ def admit_trial(
 
     Its chart is in a folder of its own in `chart`, with a note of what it was compared by.
     """
-    folder = None if chart is None else arguments.folder("chart", chart) / f"trial-{name}"
+    folder = None if chart is None else arguments.check_path("chart", chart) / f"trial-{name}"
     # Trials are many and short, and are judged when an epoch is over: there is no hurry to read.
     admitted = admit(
         model, optimizer, problems, chart=folder, on_finding=on_finding, eager=False, **options

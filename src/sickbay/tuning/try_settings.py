@@ -8,7 +8,7 @@ from functools import cached_property
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import Comparison, Course
+from sickbay.problems.compared import Comparison, LearningCurve
 from sickbay.tuning.finished_search import Search
 from sickbay.tuning.judge import Judge
 from sickbay.tuning.replay import Ended, ending, judged_epochs
@@ -17,7 +17,7 @@ from sickbay.tuning.replay import Ended, ending, judged_epochs
 def try_alone(
     search: Search,
     problems: Sequence[Problem],
-    courses: Sequence[Course],
+    courses: Sequence[LearningCurve],
     tick: Callable[[], object] = lambda: None,
 ) -> list[tuple[Ended, ...]]:
     """Return what each problem alone would have ended, had the other trials gone as given."""
@@ -55,8 +55,8 @@ class Shared(Comparison):
         return self._gains
 
 
-def _beside(search: Search, history: History, others: Sequence[Course]) -> Shared:
-    own = Course(history.epochs("loss"), history.epochs(search.metric))
+def _beside(search: Search, history: History, others: Sequence[LearningCurve]) -> Shared:
+    own = LearningCurve(history.epochs("loss"), history.epochs(search.metric))
     return Shared(own, others, search.maximize)
 
 

@@ -25,18 +25,16 @@ def _position(kind: type[Statement]) -> tuple[int, int, str]:
     return GROUPS.index(group_of(kind)), kind.order, kind.name()
 
 
-EVERY = tuple(sorted(classes_in(sys.modules[__name__], Statement).values(), key=_position))
+_FOUND = classes_in(sys.modules[__name__], Statement)  # type: ignore[type-abstract]
+EVERY: tuple[type[Statement], ...] = tuple(sorted(_FOUND.values(), key=_position))
 _BY_CLASS_NAME = {kind.__name__: kind for kind in EVERY}
 
 
 def known_statements() -> dict[str, type[Statement]]:
     """Return sickbay's statements and those of installed packages, by name."""
     own = {kind.name(): kind for kind in EVERY}
-    return own | {
-        name: kind
-        for name, kind in classes_from_packages(ENTRY_POINTS, Statement).items()
-        if name not in own
-    }
+    added = classes_from_packages(ENTRY_POINTS, Statement)  # type: ignore[type-abstract]
+    return {**own, **added, **own}
 
 
 def __getattr__(name: str) -> Any:

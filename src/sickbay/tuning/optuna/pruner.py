@@ -6,7 +6,7 @@ from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from sickbay.arguments import wrong
+from sickbay.arguments import bad_argument
 from sickbay.tuning.optuna.study_notes import DIAGNOSIS, is_against
 
 
@@ -28,7 +28,7 @@ class DiagnosisPruner(BasePruner):
 
     def __init__(self, base: BasePruner | None = None) -> None:
         if base is not None and not isinstance(base, BasePruner):
-            raise wrong("base", "a pruner of Optuna or None", base)
+            raise bad_argument("base", "a pruner of Optuna or None", base)
         self._base = base
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:

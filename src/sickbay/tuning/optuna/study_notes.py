@@ -10,8 +10,8 @@ from optuna import Trial
 from optuna.trial import FrozenTrial, TrialState
 
 from sickbay.errors import UsageError
-from sickbay.printable import in_short
-from sickbay.problems.compared import Course
+from sickbay.printable import error_summary
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.judge import End
 from sickbay.tuning.trial_json import COURSE, Written, described, plain
 
@@ -41,8 +41,8 @@ class TrialNotes:
         self.is_single = len(trial.study.directions) == 1  # only then values can be reported
         self._trial = trial
         self._noted: set[str] = set()  # kinds of trouble
-        self._over: dict[int, Course] = {}  # trials that will not change any more, by number
-        self._others: list[Course] = []
+        self._over: dict[int, LearningCurve] = {}  # trials that will not change any more, by number
+        self._others: list[LearningCurve] = []
         self._next = 1  # epochs that the course must have to be written again
         self._written = 0  # epochs of the course that was written last
 
@@ -71,7 +71,7 @@ class TrialNotes:
         if isfinite(value):
             self._write(self._trial.report, value, epoch)
 
-    def course(self, course: Course, first: float, steps: int, whole: bool = False) -> None:
+    def course(self, course: LearningCurve, first: float, steps: int, whole: bool = False) -> None:
         """Write down how the trial has gone so far, for the others to compare with.
 
         And for a replay: its first loss, and how many steps it has made.
@@ -105,7 +105,7 @@ class TrialNotes:
                 self._note(error, UNPRUNED)
             return False
 
-    def others(self) -> Sequence[Course]:
+    def others(self) -> Sequence[LearningCurve]:
         """Return how the other trials of the study have gone; as known, if it is out of reach."""
         return self._try(self._read) or self._others
 
@@ -119,7 +119,7 @@ class TrialNotes:
         """Give back what the storage keeps for the thread that calls this."""
         self._trial.storage.remove_session()
 
-    def _read(self) -> Sequence[Course]:
+    def _read(self) -> Sequence[LearningCurve]:
         found = []
         for each in self._trial.study.get_trials(deepcopy=False):
             if each.number == self.number or COURSE not in each.user_attrs:
@@ -155,17 +155,17 @@ class TrialNotes:
     def _note(self, error: Exception, what: str = UNREACHED) -> None:
         if what not in self._noted:
             self._noted.add(what)
-            self.troubles.append(what.format(error=in_short(error)))
+            self.troubles.append(what.format(error=error_summary(error)))
 
 
-def read(trial: FrozenTrial) -> Course | None:
+def read(trial: FrozenTrial) -> LearningCurve | None:
     """Return how a trial has gone, None if that was not written by us."""
     try:
         losses, values = Written.of(trial.user_attrs).numbers()
     except UsageError:
         return None
     over = trial.state == TrialState.COMPLETE and not is_against(trial.user_attrs.get(DIAGNOSIS))
-    return Course(losses, values, over=over)
+    return LearningCurve(losses, values, over=over)
 
 
 def is_against(diagnosis: object) -> bool:

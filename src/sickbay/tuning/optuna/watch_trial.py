@@ -10,7 +10,7 @@ from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import whole
+from sickbay.arguments import check_int
 from sickbay.doctor.governor import Every
 from sickbay.doctor.watch_model import Chart
 from sickbay.errors import UsageError
@@ -69,7 +69,7 @@ def watch(
     Raises:
         UsageError: If something given cannot be used; nothing has been changed then.
     """
-    epochs = whole("epochs", epochs, least=1)
+    epochs = check_int("epochs", epochs, least=1)
     check_metric(metric)
     check_learns(learns, penalty)
     maximize = check_trial(trial, direction, learns)

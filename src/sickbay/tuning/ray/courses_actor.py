@@ -7,8 +7,8 @@ from typing import Any
 
 import ray
 
-from sickbay.problems.compared import Course
-from sickbay.tuning.shared_courses import Courses
+from sickbay.problems.compared import LearningCurve
+from sickbay.tuning.shared_courses import SharedCurves
 
 NAME = "sickbay courses"  # of the actor; names are a driver's own unless it says otherwise
 PATIENCE = 60.0  # seconds that an answer is waited for
@@ -16,7 +16,7 @@ PATIENCE = 60.0  # seconds that an answer is waited for
 
 def start() -> Any:
     """Start the actor, or empty that of an earlier search; it lives as long as it is held."""
-    made: Any = ray.remote(num_cpus=0)(Courses)
+    made: Any = ray.remote(num_cpus=0)(SharedCurves)
     actor = made.options(name=NAME, get_if_exists=True).remote()
     actor.clear.remote()
     return actor
@@ -39,16 +39,18 @@ class Exchange:
                 return False
         return True
 
-    def put(self, course: Course) -> bool:
+    def put(self, course: LearningCurve) -> bool:
         """Tell the others how this trial has gone, without waiting; False if there is no actor."""
         there = self.is_open
         if there:
             self._actor.put.remote(self._trial, course)
         return there
 
-    def others(self) -> Sequence[Course]:
+    def others(self) -> Sequence[LearningCurve]:
         """Ask how the others have gone."""
         if not self.is_open:
             return ()
-        asked: Sequence[Course] = ray.get(self._actor.others.remote(self._trial), timeout=PATIENCE)
+        asked: Sequence[LearningCurve] = ray.get(
+            self._actor.others.remote(self._trial), timeout=PATIENCE
+        )
         return asked

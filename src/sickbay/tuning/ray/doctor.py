@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sickbay.doctor.watch_model import Admitted
 from sickbay.findings import Finding
-from sickbay.problems.compared import Course
+from sickbay.problems.compared import LearningCurve
 from sickbay.tuning.judge import End
 from sickbay.tuning.ray.courses_actor import Exchange
 from sickbay.tuning.trial_doctor import TrialDoctor
@@ -43,10 +43,10 @@ class RayDoctor(TrialDoctor):
         found = super()._epoch_over(numbers)
         last = self._passed_epochs == self._history.setup.epochs
         course, over = self._course(), last if self._end is None else self._end.benign
-        told = Course(course.losses, course.values, over)
+        told = LearningCurve(course.losses, course.values, over)
         met = self._guard.run("telling other trials", self._exchange.put, told)
         if last and met is False:
-            self._record.notice(ALONE)
+            self._log.notice(ALONE)
         return found
 
     def _ended_inside(self) -> None:

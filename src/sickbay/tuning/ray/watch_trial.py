@@ -9,7 +9,7 @@ from ray import tune
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import one_of, whole
+from sickbay.arguments import check_choice, check_int
 from sickbay.doctor.governor import Every
 from sickbay.doctor.watch_model import Chart
 from sickbay.errors import UsageError
@@ -61,9 +61,9 @@ def watch(
     Raises:
         UsageError: If something given cannot be used; nothing has been changed then.
     """
-    epochs = whole("epochs", epochs, least=1)
+    epochs = check_int("epochs", epochs, least=1)
     check_metric(metric)
-    one_of("mode", mode, MODES)
+    check_choice("mode", mode, MODES)
     trial, maximize = trial_id(), mode == "max"
     admitted = admit_trial(
         model,

@@ -24,7 +24,7 @@ class InputsAreSane(Statement):
     How it is tested:
         In the batch as given: no NaN, and not all samples are equal. What reaches the first layer
         with weights has a root mean square between `small` and `large`, unless that layer
-        normalizes. In tables of at least `samples` rows, no column varies `apart` times as much as
+        normalises. In tables of at least `samples` rows, no column varies `apart` times as much as
         another and by more than `large`. No column is constant, except at 0 or 1, as flags are, or
         at a value it shares with several others, as the border of images is.
     """
@@ -43,7 +43,9 @@ class InputsAreSane(Statement):
         numbers = [each for each in batch.inputs if each.is_floating_point()]
         broken = any(each.isnan().any() or each.isposinf().any() for each in numbers)
         if broken or bool(batch.main.isinf().any()):  # other inputs may be masks with -Inf
-            return self.fails("the inputs contain NaN or Inf", remedy="find out where they come from")
+            return self.fails(
+                "the inputs contain NaN or Inf", remedy="find out where they come from"
+            )
         rows = batch.main.movedim(batch.sample_dim, 0)
         if batch.size > 1 and len(batch.inputs) == 1 and bool((rows == rows[:1]).all()):
             return self.fails(f"all {batch.size} samples are equal", remedy="look at the data")
@@ -52,8 +54,8 @@ class InputsAreSane(Statement):
         layer, reached = _first_layer_input(setup)
         size = reached.float().square().mean().sqrt().item()
         message = f"the inputs have a root mean square of {size:.3g}"
-        if layer is not None and _normalizes(layer, reached):
-            return self.holds(f"{message}; the first layer normalizes them", size=size)
+        if layer is not None and _normalises(layer, reached):
+            return self.holds(f"{message}; the first layer normalises them", size=size)
         if not self.small <= size <= self.large:
             limits = f"(limits {self.small:g} to {self.large:g})"
             return self.fails(f"{message} {limits}", size=size)
@@ -91,5 +93,5 @@ def _has_weights(layer: nn.Module) -> bool:
     return any(True for _ in layer.parameters(False))
 
 
-def _normalizes(layer: nn.Module, values: Tensor) -> bool:
+def _normalises(layer: nn.Module, values: Tensor) -> bool:
     return isinstance(layer, TORCH_NORMS) or norm_power(layer, values) == 0

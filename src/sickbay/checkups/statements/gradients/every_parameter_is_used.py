@@ -54,9 +54,9 @@ class EveryParameterIsUsed(Statement):
 
 def _used(setup: Setup, training: bool) -> set[str]:
     """Look again with more samples: parameters may be chosen by them or at random."""
-    with setup.model_copy(training=training) as model, torch.no_grad():
-        with ParameterUsage(model) as usage:
-            setup.run(model, setup.full_batch.first(MOST_SAMPLES))
+    copy = setup.model_copy(training=training)
+    with copy as model, torch.no_grad(), ParameterUsage(model) as usage:
+        setup.run(model, setup.full_batch.first(MOST_SAMPLES))
     return set(usage.operations)
 
 

@@ -37,13 +37,9 @@ class GradientReachesEveryParameter(Statement):
         missed = [name for name in unclear if name not in setup.once(reached_parameters)]
         cut = [name for name in missed if name not in known]
         missed = [name for name in missed if not _needs_none(name, setup)]
-        for names, what in (
-            (broken, "NaN or Inf"),
-            (cut, "no gradient"),
-            (missed, "only zeros as gradient"),
-        ):
+        for names, what in ((broken, "NaN or Inf"), (cut, "no gradient"), (missed, "only zeros")):
             if names:
-                message = f"{several(names, len(gradients), 'gets', 'get')} {what}"
+                message = f"{several(names, len(gradients))} got {what}"
                 return self.fails(message, layers=names, reached=len(gradients) - len(names))
         count = len(gradients)
         return self.holds(f"gradients reach {counted(count, 'parameter')}", reached=count)

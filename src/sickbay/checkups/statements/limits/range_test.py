@@ -14,7 +14,7 @@ from sickbay.checkups.base import Inapplicable
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.training_steps import training_losses
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.recipe import moved
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
@@ -52,7 +52,9 @@ def range_test(setup: Setup, steps: int = STEPS) -> Range:
     rates = np.geomspace(LOWEST, HIGHEST, steps).tolist()
 
     def run(model: nn.Module, batch: Batch) -> Any:
-        with Chance(0):  # the same random numbers in every step: only the rate should matter
+        with IsolatedRandom(
+            0
+        ):  # the same random numbers in every step: only the rate should matter
             return setup.run(model, batch)
 
     with setup.model_copy(training=True) as model:

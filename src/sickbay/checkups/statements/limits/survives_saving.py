@@ -13,7 +13,7 @@ from sickbay.checkups.compare_outputs import difference, fill_zero_weights, seed
 from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
@@ -51,9 +51,7 @@ class SurvivesSaving(Statement):
                     for name, each in extra.items():
                         each.copy_(values[name])
 
-    def _save_and_load(
-        self, setup: Setup, model: nn.Module, extra: Mapping[str, Tensor]
-    ) -> Result:
+    def _save_and_load(self, setup: Setup, model: nn.Module, extra: Mapping[str, Tensor]) -> Result:
         fill_zero_weights(model)
         batch, file = setup.two_samples, BytesIO()
         before = seeded_output(setup, model, batch)
@@ -86,7 +84,7 @@ def _unsaved_change(setup: Setup) -> float:
         if trained is fresh:
             return 0.0
         try:
-            with Chance(0), torch.no_grad():
+            with IsolatedRandom(0), torch.no_grad():
                 setup.run(trained, setup.batch)
             fresh.load_state_dict(trained.state_dict())
             trained.eval()

@@ -15,7 +15,7 @@ from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.unregistered import unregistered_layers
 from sickbay.checkups.wording import several
-from sickbay.isolated_random import Chance
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import tensors_in
 from sickbay.reports.checkup_report import Result
 
@@ -80,7 +80,7 @@ def _compare_modes(setup: Setup) -> tuple[float, list[str], list[str]]:
 
 
 def _outputs(setup: Setup, model: nn.Module) -> list[Tensor]:
-    with Chance(0), torch.no_grad():
+    with IsolatedRandom(0), torch.no_grad():
         found = tensors_in(setup.run(model, setup.two_samples))
     return [each for each in found if each.is_floating_point()]
 

@@ -13,6 +13,7 @@ from sickbay.checkups.norm_layers import (
     MULTIPLIED,
     SQUARED,
     TORCH_NORMS,
+    close,
     norm_power,
     without_shift,
 )
@@ -21,7 +22,8 @@ from sickbay.checkups.wording import several
 from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
-TOO_LARGE = 10.0  # times the size that a norm should give
+TOO_LARGE = 10.0  # size that a norm should not give
+SHIFT, LARGER = 2.0, 1.5  # what is added to inputs, and how much larger outputs may get
 MISTAKES = {
     SQUARED: "gives smaller outputs for larger inputs: it divides by a square",
     MULTIPLIED: "multiplies by the size of its inputs instead of dividing",
@@ -38,7 +40,8 @@ class NormalisationNormalises(Statement):
     How it is tested:
         Settings of torch's norms must be sane, and more than one value must be normalised together.
         Other layers are fed random values and larger ones. If the outputs show that a layer is a
-        norm, they must not depend on that scale, be finite for zeros and have a size around 1.
+        norm, they must not depend on that scale, be finite for zeros and have a size around 1 that
+        does not grow with the mean of the inputs.
     """
 
     order = 1
@@ -80,8 +83,13 @@ class NormalisationNormalises(Statement):
         with torch.no_grad():
             if not torch.as_tensor(layer(torch.zeros_like(values))).isfinite().all():
                 return "gives NaN or Inf for zeros: it has no eps"
-        if (size := _size(layer, without_shift(layer, values))) > TOO_LARGE:
+        usual, moved = (without_shift(layer, each) for each in (values, values + SHIFT))
+        if _has_unit_norm(usual):
+            return ""
+        if (size := _size(layer, usual)) > TOO_LARGE:
             return f"gives values of size {size:.2g}, not 1"
+        if _size(layer, moved) > LARGER * size:
+            return "gives larger outputs for shifted inputs: it does not subtract the mean"
         return self._wrong_setting(layer, shape)
 
     def _wrong_setting(self, layer: nn.Module, shape: tuple[int, ...]) -> str:
@@ -115,6 +123,13 @@ def _size(layer: nn.Module, values: Tensor) -> float:
     scales = [each.detach().square().mean() for each in layer.parameters() if each.any()]
     weight = torch.stack(scales).max().sqrt() if scales else torch.ones(())
     return float(values.square().mean().sqrt() / weight.clamp(min=1e-12))
+
+
+def _has_unit_norm(values: Tensor) -> bool:
+    """Return whether values sum to one or have length one along a dimension, which is fine too."""
+    sums = [values.sum(dim) for dim in range(values.ndim)]
+    lengths = [values.norm(dim=dim) for dim in range(values.ndim)]
+    return any(close(torch.ones_like(each), each) for each in (*sums, *lengths))
 
 
 def _is_untouched(layer: _NormBase) -> bool:

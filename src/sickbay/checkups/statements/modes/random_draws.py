@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.isolated_random import generators
+from sickbay.isolated_random import torch_generators
 from sickbay.model_copies import tensors_in
 from sickbay.probe.hooks import Handles
 
@@ -51,9 +51,9 @@ class RandomDraws(TorchFunctionMode):
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         given = tensors_in([args, kwargs])
         learned = any(each.requires_grad for each in given)
-        states = [each.get_state() for each in generators()]
+        states = [each.get_state() for each in torch_generators()]
         result = func(*args, **kwargs)
-        drawn = not all(map(torch.equal, states, [each.get_state() for each in generators()]))
+        drawn = not all(map(torch.equal, states, [each.get_state() for each in torch_generators()]))
         if drawn:
             self._draw(name, learned, result)
         else:

@@ -174,7 +174,9 @@ class Attention(TorchFunctionMode):
             self.own.append(Weights(shape, ""))
         elif mark.soft:
             self.own.append(Weights(shape, _why(weights, summed), 1 + worst))
-        elif mark.queries and not mark.other and shape[-1] == shape[-2] and bool((weights < 0).any()):
+        elif (
+            mark.queries and not mark.other and shape[-1] == shape[-2] and bool((weights < 0).any())
+        ):
             self.own.append(Weights(shape, "no softmax is applied to the scores", 1 + worst))
 
 

@@ -1,3 +1,5 @@
+"""Longer than 60 lines: it first finds out which dimension counts the samples."""
+
 from dataclasses import dataclass
 
 import torch

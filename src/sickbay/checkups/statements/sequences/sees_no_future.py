@@ -62,8 +62,8 @@ class SeesNoFuture(Statement):
         earlier, later = _changed_positions(setup, batch, shown, time, part)
         if last_counts and not earlier.any() and later[0]:
             return self.fails("the target of each position is its own input, which the model sees")
-        leaks = 0 < earlier.float().mean() <= self.most and later.all()
-        leaks = leaks and setup.once(observed_attention).seen
+        some = bool(0 < earlier.float().mean() <= self.most and later.all())
+        leaks = some and setup.once(observed_attention).seen
         if not predicts and not leaks and (earlier.any() or not later.any()):
             raise Inapplicable("the model looks both ways, or its outputs are no predictions")
         if not earlier.any():
