@@ -73,7 +73,9 @@ def code_lines(text: str, tree: ast.Module) -> set[int]:
     used = [each for each in tokens if each.type not in (*layout, tokenize.ENDMARKER)]
     lines = {line for each in used for line in range(each.start[0], each.end[0] + 1)}
     for each in ast.walk(tree):
-        if isinstance(each, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(each):
+        if isinstance(each, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            each
+        ):
             first = each.body[0]
             lines -= {*range(first.lineno, (first.end_lineno or 0) + 1)}
     return lines

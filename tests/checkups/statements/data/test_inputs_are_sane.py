@@ -38,7 +38,9 @@ def with_one(value: float) -> Tensor:
         pytest.param(1e-5 * X, "limits 0.001 to 30", id="tiny"),
         pytest.param(X[:1].repeat(32, 1), "all 32 samples are equal", id="one-sample"),
         pytest.param(
-            torch.cat([X[:, :1] * 60, X[:, 1:] * 0.01], 1), "standard deviations of columns range", id="wide-column"
+            torch.cat([X[:, :1] * 60, X[:, 1:] * 0.01], 1),
+            "standard deviations of columns range",
+            id="wide-column",
         ),
         pytest.param(
             torch.cat([X, torch.full((32, 1), 7.0)], 1),

@@ -31,7 +31,9 @@ def test_sound_models_have_sane_targets(kind: Callable[[], models.Made]) -> None
     [
         pytest.param(3, LABELS + 1, CROSS, "from 1 to 3, but classes count", id="from-one"),
         pytest.param(3, LABELS - 1, CROSS, "lowest label is -1", id="negative"),
-        pytest.param(3, LABELS.where(LABELS > 0, 255), CROSS, "highest label is 255", id="placeholder"),
+        pytest.param(
+            3, LABELS.where(LABELS > 0, 255), CROSS, "highest label is 255", id="placeholder"
+        ),
         pytest.param(3, LABELS.float(), CROSS, "torch.float32", id="floats"),
         pytest.param(3, LABELS * 0 + 2, CROSS, "all 32 targets are 2", id="one-class"),
         pytest.param(1, torch.zeros(32, 1), nn.MSELoss(), "all 32 targets are 0", id="one-number"),

@@ -166,7 +166,12 @@ def only_looked_at() -> nn.Module:
             "b.weight and 1 more of 4 are not used",
             id="left-out",
         ),
-        pytest.param(only_looked_at, ("b.weight", "b.bias"), "not used in the forward pass", id="only-looked-at"),
+        pytest.param(
+            only_looked_at,
+            ("b.weight", "b.bias"),
+            "not used in the forward pass",
+            id="only-looked-at",
+        ),
         pytest.param(
             lambda: Made(
                 lambda self, x: self.a(self.layers[0](x)),

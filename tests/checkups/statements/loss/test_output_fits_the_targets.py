@@ -35,7 +35,13 @@ def test_sound_models_fit(kind: Callable[[], models.Made]) -> None:
         pytest.param(4, NUMBERS, nn.MSELoss(), "broadcasts", id="N4-N1"),
         pytest.param(1, X, nn.MSELoss(), "broadcasts", id="N1-N8"),
         pytest.param(1, 0 * LABELS, nn.CrossEntropyLoss(), "always 0", id="one-output"),
-        pytest.param(2, LABELS, nn.CrossEntropyLoss(), "highest label is 2, but there are only 2", id="narrow"),
+        pytest.param(
+            2,
+            LABELS,
+            nn.CrossEntropyLoss(),
+            "highest label is 2, but there are only 2",
+            id="narrow",
+        ),
         pytest.param(
             3, LABELS[:, None], nn.CrossEntropyLoss(), "without their last", id="labels-N1"
         ),
