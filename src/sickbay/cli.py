@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"one of: {', '.join(sorted(EVERY))}; or what `checkup --list` names",
     )
     explain.set_defaults(command=_explain)
-    _add_replay(commands.add_parser("replay", help="what would have been ended in a search"))
+    add_replay_options(commands.add_parser("replay", help="what would have been ended in a search"))
     return parser
 
 
@@ -148,13 +148,14 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.set_defaults(command=_checkup)
 
 
-def _add_replay(replay: argparse.ArgumentParser) -> None:
+def add_replay_options(replay: argparse.ArgumentParser) -> None:
+    """Add the arguments of `sickbay replay` to a parser."""
     replay.description = "Judge the recorded trials of a search again, with the rules of a profile."
     replay.add_argument(
         "sources",
         nargs="+",
         metavar="STUDY",
-        help="a folder of charts, a pool file, an Optuna journal, or a storage as sqlite:///FILE",
+        help="a folder of charts, an Optuna journal, or an Optuna storage such as sqlite:///FILE",
     )
     replay.add_argument("--study", metavar="NAME", help="which study of the storage")
     replay.add_argument(

@@ -1,4 +1,4 @@
-"""Numbers in the members of a zip file, of which nobody knows who has made it."""
+"""Arrays in the members of a zip file, which may be damaged or hostile."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sickbay.printable import error_summary
 from sickbay.safe_files import MAX_BYTES, open_regular_file, read_error
 
 DROPPED = 13  # of the 23 bits of a fraction, in tables
-# How an array begins that `packed` has made; numpy's own reader would believe any size.
+# The header of an array written by `packed`. numpy's own reader would trust any size.
 HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '\|u1', 'fortran_order': (True|False), "
     rb"'shape': \(4, ([0-9]{1,12})\), \} *\n",
     re.DOTALL,
 )
-# What zipfile raises where something is damaged, encrypted or of a kind that it does not know.
+# What zipfile raises for damaged, encrypted or unknown archives.
 DAMAGED = (
     BadZipFile, EOFError, KeyError, LZMAError, MemoryError, OSError, OverflowError, RuntimeError,
     StructError, ValueError, ZlibError,
@@ -35,7 +35,7 @@ Array = NDArray[np.float32]
 
 
 def members(path: Path, names: Sequence[str], most: int = MAX_BYTES) -> dict[str, bytes]:
-    """Return some members of a zip file, which may unpack to `most` bytes."""
+    """Return some members of a zip file that may unpack to at most `most` bytes."""
     with open_regular_file(path) as file:
         try:
             with ZipFile(file) as archive:
@@ -53,7 +53,7 @@ def members(path: Path, names: Sequence[str], most: int = MAX_BYTES) -> dict[str
 
 
 def packed(values: Array, dropped: int = DROPPED) -> bytes:
-    """Return the numbers rounded, their bytes sorted by place, which packs better."""
+    """Round the numbers and group their bytes by significance, which compresses better."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
     rounded = (bits + (1 << dropped >> 1)) >> dropped << dropped
     rounded = np.where(np.isfinite(values), rounded, bits).astype("<u4")
@@ -63,7 +63,7 @@ def packed(values: Array, dropped: int = DROPPED) -> bytes:
 
 
 def unpacked(name: str, data: bytes) -> Array:
-    """Return what `packed` was given, rounded.
+    """Return the numbers passed to `packed`, rounded.
 
     >>> unpacked("a", packed(np.ones(3, np.float32))).tolist()
     [1.0, 1.0, 1.0]

@@ -2,7 +2,7 @@ from math import inf, isnan, nan
 
 import pytest
 
-from sickbay.tuning.measures import (
+from benchmarks.tuning.measures import (
     seconds_to_reach,
     time_saving_for_baseline_accuracy,
     top10_hit_ratio,

@@ -1,4 +1,4 @@
-"""Files of recorded trials that are damaged, or made by somebody who means ill."""
+"""Pools that are damaged or hostile."""
 
 import json
 import os
@@ -7,18 +7,14 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import optuna
 import pytest
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 
-from sickbay.cli import main
+from benchmarks.tuning.__main__ import main
+from benchmarks.tuning.packed_arrays import members
+from benchmarks.tuning.pool import Pool, load, read_pool, save
 from sickbay.errors import UsageError
-from sickbay.tuning.load_search import read
-from sickbay.tuning.packed import members
-from sickbay.tuning.pool import Pool, load, save
+from tests.benchmarks.test_tuning_pool import trials
 from tests.tuning.made_up import trial
-from tests.tuning.test_pool import trials
 
 Head = dict[str, Any]
 
@@ -107,14 +103,14 @@ def test_what_is_left_out_is_said_in_one_line(
 ) -> None:
     path = changed(good, put("trials", 2, "name", value=["\x1b"]))
     assert main(["replay", str(path)]) == 0
-    said = f"{path}: 1 trial is damaged and left out; trial 2: name must be a text, got ['\\x1b']."
+    said = f"{path}: skipped 1 damaged trial; trial 2: name must be a text, got ['\\x1b']."
     assert capsys.readouterr().err.strip() == f"· sickbay: {said}"
 
 
 def test_a_pool_with_none_left_is_no_pool(good: Path) -> None:
     path = changed(good, put("trials", 0, value=None))
     with pytest.raises(UsageError, match=r"All trials in '.*changed.zip' are damaged, the first"):
-        read(path)
+        read_pool(path)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +133,7 @@ def test_members_that_are_not_what_they_say(good: Path, name: str, data: bytes, 
     with ZipFile(good) as file:
         parts = {each: file.read(each) for each in file.namelist()}
     with pytest.raises(UsageError) as error:
-        read(written(good, {**parts, name: data}))
+        read_pool(written(good, {**parts, name: data}))
     assert "changed.zip' cannot be read" in str(error.value)
     assert why in str(error.value)
 
@@ -149,7 +145,7 @@ def test_a_pool_that_unpacks_to_more_than_is_read(good: Path) -> None:
 
 def test_a_member_that_is_not_there(good: Path) -> None:
     with pytest.raises(UsageError, match=r"it must be a pool of recorded trials \(KeyError"):
-        read(written(good, {"pool.json": b"{}"}))
+        read_pool(written(good, {"pool.json": b"{}"}))
 
 
 @pytest.mark.parametrize(
@@ -161,71 +157,11 @@ def test_a_member_that_is_not_there(good: Path) -> None:
 )
 def test_odd_notes(good: Path, about: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        read(changed(good, put("about", value=about)))
+        read_pool(changed(good, put("about", value=about)))
 
 
-def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for source in (tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(UsageError, match="it is not a regular file"):
-            read(source)
-
-
-@pytest.mark.parametrize("first", [b"", b"{"])
-def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, first: bytes) -> None:
-    (tmp_path / "huge").write_bytes(first)
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "huge").touch()
     os.truncate(tmp_path / "huge", 1 << 40)
     with pytest.raises(UsageError, match="huge' cannot be read"):
-        read(tmp_path / "huge")
-
-
-def test_an_address_makes_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not a file"):
-        read(f"sqlite+pysqlite:///{tmp_path}/new.db")
-    assert not list(tmp_path.iterdir())
-
-
-COURSE = {"losses": [3, 2], "values": [0.1, None], "first": 4.0, "steps": 30}
-
-
-@pytest.mark.parametrize(
-    ("attributes", "why"),
-    [
-        ({"sickbay:course": 3}, "sickbay:course must be an object of JSON, got 3."),
-        ({"sickbay:course": {**COURSE, "losses": "abc"}}, "losses must be a list"),
-        ({"sickbay:course": {**COURSE, "values": [[]]}}, "values must be a number"),
-        ({"sickbay:course": {**COURSE, "first": "x"}}, "first must be a number"),
-        ({"sickbay:course": {**COURSE, "steps": -1}}, "steps must be a whole number"),
-        ({"sickbay:course": COURSE, "sickbay:epochs": "3"}, "sickbay:epochs must be a whole"),
-    ],
-)
-def test_a_damaged_trial_of_a_study(tmp_path: Path, attributes: dict[str, Any], why: str) -> None:
-    file = tmp_path / "study.log"
-    study = optuna.create_study(storage=JournalStorage(JournalFileBackend(str(file))))
-    for each in (attributes, {"sickbay:course": COURSE, "sickbay:metric": ["odd"]}):
-        asked = study.ask()
-        for name, value in each.items():
-            asked.set_user_attr(name, value)
-    notices: list[str] = []
-    assert [each.name for each in read(file, notice=notices.append).trials] == ["trial-1"]
-    (said,) = notices
-    assert said.startswith(f"{file}: 1 trial is damaged and left out; trial 0: ")
-    assert why in said
-
-
-def test_a_storage_that_breaks_while_its_trials_are_read(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/study.db"
-    study = optuna.create_study(storage=storage, study_name="mine")
-    study.ask().set_user_attr("sickbay:course", COURSE)
-    data = (tmp_path / "study.db").read_bytes()
-    broken = data.replace(b'{"losses": [3, 2]', b'{"losses": [3, 2}')
-    assert broken != data
-    (tmp_path / "study.db").write_bytes(broken)
-    with pytest.raises(UsageError, match=r"study.db' cannot be read \(JSONDecodeError"):
-        read(storage)
-
-
-def test_a_password_is_not_repeated() -> None:
-    with pytest.raises(UsageError, match=r"'nosql://me:\*\*\*@host/db' cannot be read") as error:
-        read("nosql://me:secret@host/db")
-    assert "secret" not in str(error.value)
+        read_pool(tmp_path / "huge")
