@@ -153,7 +153,7 @@ def test_the_stopper_can_be_kept_on_disk() -> None:
         ({}, "watch must be called inside a trainable that Ray Tune runs."),
         ({"mode": "maximize"}, "There is no mode 'maximize'. Possible: 'max', 'min'."),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0."),
-        ({"metric": ""}, "metric must be the name that epoch() is given it by"),
+        ({"metric": ""}, "metric must be a keyword of epoch()"),
     ],
 )
 def test_what_cannot_be_used_gets_a_sentence(options: Any, expected: str) -> None:
