@@ -17,7 +17,7 @@ from time import perf_counter
 import numpy as np
 from rich.console import Console
 
-from sickbay.doctor.causes import Ward
+from sickbay.doctor.causes import Causes
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems.profiles import PROFILES
@@ -34,7 +34,7 @@ CALM = {
 def measure(layers: int, readings: int, profile: str) -> float:
     """Return the median seconds that judging one reading takes."""
     history, rng = History(setup(layers)), np.random.default_rng(0)
-    ward = Ward(PROFILES[profile], Guard(print))
+    ward = Causes(PROFILES[profile], Guard(print))
     times = []
     for step in range(readings):
         history.append(reading(history.setup, step, rng))

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from sickbay import __version__
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -42,3 +44,9 @@ def test_dev_has_all_that_the_tests_import() -> None:
 def test_every_package_is_pinned(name: str) -> None:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower().replace("_", "-")
     assert f"\n{name.partition('[')[0]}==" in pins
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" not in PROJECT["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in citation

@@ -8,7 +8,7 @@ from math import isnan, nan
 from pathlib import Path
 
 from sickbay.chart import Chart
-from sickbay.doctor.causes import Ward
+from sickbay.doctor.causes import Causes
 from sickbay.findings import SEVERITIES, Finding, Severity
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -179,7 +179,7 @@ def listen(
     """Ask each profile's problems at each step and each end of an epoch."""
     troubles: list[str] = []
     wards = {
-        name: Ward(problems, Guard(lambda part, error: troubles.append(f"{part}: {error!r}")))
+        name: Causes(problems, Guard(lambda part, error: troubles.append(f"{part}: {error!r}")))
         for name, problems in profiles.items()
     }
     said: dict[str, list[Said]] = {name: [] for name in wards}

@@ -18,12 +18,12 @@ from torch.optim import Optimizer
 
 from benchmarks.detection.case import Case, Silent
 from benchmarks.detection.judge_runs import Said, attach
-from sickbay.chart.format import from_json, to_json
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
-from sickbay.doctor.run_log import Record
+from sickbay.doctor.run_log import RunLog
 from sickbay.doctor.watch_arguments import check_optimizers
 from sickbay.history import History
+from sickbay.json_dataclasses import to_json
 from sickbay.model_arguments import check_model
 from sickbay.vitals import Kind, Setup
 
@@ -148,7 +148,7 @@ def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: i
     """Return a doctor that reads much, says nothing and writes everything down."""
     check_model(model, trainable=True)
     history = History(Setup(epochs=epochs))
-    record = Record(history, {}, "silent", folder)
+    record = RunLog(history, {}, "silent", folder)
     return Doctor(model, check_optimizers(optimizer, model), Dense(), [], history, record)
 
 
@@ -157,7 +157,7 @@ def result_of(runs: Path, name: str) -> Result | None:
     with suppress(OSError, ValueError, KeyError):
         result: Result = json.loads((runs / name / RESULT).read_text())
         scores = {key: result[key] for key in ("score", "twin_score") if result[key] is not None}
-        return result | from_json(scores)
+        return result | {name: float(score) for name, score in scores.items()}
     return None
 
 

@@ -20,7 +20,7 @@ from benchmarks.detection.figures import Row, share
 from benchmarks.detection.judge_runs import Run, accepted
 from benchmarks.detection.report import Sheet, number
 from sickbay.chart import Chart
-from sickbay.doctor.causes import Ward
+from sickbay.doctor.causes import Causes
 from sickbay.errors import UsageError, unknown_name
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -33,7 +33,7 @@ COLUMNS = 6  # panels side by side
 Key = tuple[str, str, float]  # problem, threshold, value
 
 
-class Attentive(Ward):
+class Attentive(Causes):
     """A ward that tells what was new at the last judgement, and what it can explain."""
 
     fresh: frozenset[Source] = frozenset()

@@ -115,7 +115,7 @@ def check_nan(size: Size) -> Report:
     loop.run(1)
     handle.remove()
     late = 0
-    while not loop.watcher._record.findings and late < 6:
+    while not loop.watcher._log.findings and late < 6:
         torch.cuda.synchronize()  # as in a loop that looks at its loss
         loop.run(1)
         late += 1

@@ -104,9 +104,9 @@ def sheets(records: Sequence[Record]) -> list[Sheet]:
         for problem, remedies in sorted(count(records).items())
         for remedy, (worked, tried) in sorted(remedies.items())
     ]
-    note = "Every remedy by itself, for a whole training, on runs that no odds were counted on."
+    note = "Every remedy alone, for a whole training, on runs that were not used to count the odds."
     return [
-        Sheet("Each remedy by itself", note, ("found", "remedy", "odds", "worked"), rows),
+        Sheet("Each remedy alone", note, ("found", "remedy", "odds", "worked"), rows),
         judged(records),
     ]
 
@@ -122,8 +122,8 @@ def judged(records: Sequence[Record]) -> Sheet:
         ["the paper's fixed numbers", brier(fixed), ""],
         ["the share that worked, for all", brier([(share, worked) for _, worked in ours]), ""],
     ]
-    note = f"Brier scores over {len(made)} trials; less is better."
-    return Sheet("How true the odds are", note, ("odds", "Brier score", "limit"), rows)
+    note = f"Brier scores over {len(made)} trials. Lower is better."
+    return Sheet("Accuracy of the odds", note, ("odds", "Brier score", "limit"), rows)
 
 
 def stated(problem: str, key: str) -> float:

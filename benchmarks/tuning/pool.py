@@ -13,9 +13,8 @@ import numpy as np
 
 from benchmarks.tuning.packed_arrays import Array, members, packed, unpacked
 from sickbay.arguments import bad_argument, check_choice, check_float, check_int, check_path
-from sickbay.chart.format import to_json
 from sickbay.errors import UsageError
-from sickbay.json_dataclasses import dataclass_from_json, json_list, json_object
+from sickbay.json_dataclasses import dataclass_from_json, json_list, json_object, to_json
 from sickbay.reports import terminal
 from sickbay.safe_files import parse_json, read_error
 from sickbay.tuning.load_search import LoadedTrials, make_search

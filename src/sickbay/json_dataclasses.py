@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from math import isfinite
 from types import UnionType
 from typing import (
     Any,
@@ -59,6 +60,22 @@ def json_list(name: str, value: object) -> list[Any]:
     if not isinstance(value, list):
         raise bad_argument(name, "a list", value)
     return value
+
+
+def to_json(value: Any) -> Any:
+    """Return a value with a string for each number that JSON cannot hold.
+
+    >>> to_json({"loss": float("nan"), "lr": (0.5, 1)})
+    {'loss': 'nan', 'lr': [0.5, 1]}
+    """
+    if isinstance(value, Mapping):
+        return {name: to_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    number = float(value)
+    return number if isfinite(number) else str(number)
 
 
 @cache

@@ -14,7 +14,7 @@ import torch
 
 from benchmarks.tuning import live
 from benchmarks.tuning.live import Lived, Order, data_of, foretold, made_small, plain, search, tuned
-from benchmarks.tuning.lived import agreement, searched
+from benchmarks.tuning.lived import agreement, searched, summary
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.spaces import SPACES, draw
 from sickbay.tuning.recorded_search import RecordedTrial
@@ -103,3 +103,8 @@ def test_the_tables() -> None:
     row = agreement(results, epochs=4).rows[0]
     assert row[:3] == ["cifar10_lstm", "2", "1"]
     assert row[5] == "3"
+    lines = summary(results, agreement(results, epochs=4))
+    assert (
+        lines[0] == f"{row[4]} of 2 trials ended live for the same reason as in the played search."
+    )
+    assert lines[1] == "Watching with `tuning` cost 2.00% to 2.00%, must be at most 1%."

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, folder, write_queue
+from sickbay.chart import Chart, ChartWriter, folder
+from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.vitals import Vitals
 from tests.chart.small_run import EVENT, SETUP, table
@@ -23,7 +24,7 @@ from tests.chart.small_run import EVENT, SETUP, table
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_queue, "FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr(module, "FLUSH_SECONDS", 0.01)
 
 
 def until(happens: Callable[[], object]) -> None:
@@ -60,7 +61,7 @@ def test_no_thread_is_there_when_nothing_waits(writer: ChartWriter) -> None:
 
 
 def test_one_timer_is_enough(writer: ChartWriter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_queue, "FLUSH_SECONDS", 999.0)
+    monkeypatch.setattr(module, "FLUSH_SECONDS", 999.0)
     for step in range(5):
         writer.append(Vitals(step=step))
         writer.event(EVENT)
@@ -155,7 +156,7 @@ def test_a_forked_process_writes_nothing(tmp_path: Path) -> None:
 def test_no_thread_is_there_while_a_process_is_forked(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_queue, "FLUSH_SECONDS", 999.0)
+    monkeypatch.setattr(module, "FLUSH_SECONDS", 999.0)
     writer.append(Vitals(step=0))
     assert len(ours()) == 1
     child = os.fork()

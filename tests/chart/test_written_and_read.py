@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sickbay.chart import Chart, ChartWriter, write_queue
+from sickbay.chart import Chart, ChartWriter
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.vitals import STATISTICS, Setup, Table, Vitals
@@ -87,7 +87,7 @@ def test_any_scalars_are_read_as_written(steps: list[dict[str, Any]]) -> None:
 def test_readings_wait_for_a_timer_or_a_megabyte_and_findings_do_not(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_queue, "FLUSH_SECONDS", 999.0)
+    monkeypatch.setattr(module, "FLUSH_SECONDS", 999.0)
     chart = Chart.open(writer.path)
     large = Table("weight", 0, ("a",) * 4000, np.zeros((4000, len(STATISTICS))))
 
@@ -110,7 +110,7 @@ def test_readings_wait_for_a_timer_or_a_megabyte_and_findings_do_not(
 def test_no_more_than_some_thousand_steps_wait(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_queue, "FLUSH_SECONDS", 999.0)
+    monkeypatch.setattr(module, "FLUSH_SECONDS", 999.0)
     monkeypatch.setattr(module, "MOST_ROWS", 10)
     for step in range(25):
         writer.append(Vitals(step=step))

@@ -5,7 +5,7 @@ import torch
 
 import sickbay
 from sickbay.doctor import causes as under_test
-from sickbay.doctor.causes import Ward
+from sickbay.doctor.causes import Causes
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -52,7 +52,7 @@ class Log:
 
 def judgements(*problems: Problem, times: int, log: Log | None = None) -> list[list[str]]:
     """Judge so often; return what was said each time, with a minus for what is gone."""
-    ward = Ward(problems, Guard((log or Log()).report))
+    ward = Causes(problems, Guard((log or Log()).report))
     said = []
     for step in range(times):
         verdict = ward.judge(History(loss=[1.0] * (step + 1)))
@@ -105,7 +105,7 @@ def test_what_fails_while_it_stands_is_gone_after_a_while() -> None:
 
 
 def test_standing() -> None:
-    ward = Ward([Scripted("x....."), Other(".xxxxx")], Guard(Log().report))
+    ward = Causes([Scripted("x....."), Other(".xxxxx")], Guard(Log().report))
     standing = []
     for step in range(6):
         ward.judge(History(loss=[1.0] * (step + 1)))
@@ -132,7 +132,7 @@ class Cut(Scripted):
 
 def account(*problems: Problem, times: int) -> list[str]:
     """Judge so often; return what was told: `cause(consequence)`, `late<cause`, `-gone`."""
-    ward = Ward(problems, Guard(Log().report))
+    ward = Causes(problems, Guard(Log().report))
     told = []
     for step in range(times):
         verdict = ward.judge(History(loss=[1.0] * (step + 1)))
@@ -242,7 +242,7 @@ def test_a_batch_that_was_skipped_explains_nothing_later() -> None:
 
 
 def test_what_is_explained_does_not_stand_by_itself() -> None:
-    ward = Ward([Flu("xx"), Fever("xx"), Cut(".x")], Guard(Log().report))
+    ward = Causes([Flu("xx"), Fever("xx"), Cut(".x")], Guard(Log().report))
     ward.judge(History(loss=[1.0]))
     assert ward.standing == ["flu"]
     ward.judge(History(loss=[1.0] * 2))
@@ -286,7 +286,7 @@ class OfEpochs(Scripted):
 
 def test_a_problem_is_asked_when_something_it_reads_is_new() -> None:
     asked = [OfWeights("." * 9), OfSteps("." * 9), OfEpochs("." * 9), Scripted("." * 9)]
-    ward, made = Ward(asked, Guard(Log().report)), History(loss=[1.0])
+    ward, made = Causes(asked, Guard(Log().report)), History(loss=[1.0])
 
     def judged() -> list[int]:
         before = [problem.asked for problem in asked]
@@ -306,7 +306,7 @@ def test_a_problem_is_asked_when_something_it_reads_is_new() -> None:
 
 
 def test_absence_counts_only_when_asked() -> None:
-    ward, made = Ward([OfWeights("x" + "." * 9)], Guard(Log().report)), History()
+    ward, made = Causes([OfWeights("x" + "." * 9)], Guard(Log().report)), History()
     gone = []
     for step in range(12):
         tables = [Table.of("weight", step, {})] if step % 2 == 0 else []

@@ -202,7 +202,7 @@ def test_a_chart_whose_folder_is_deleted_or_renamed_is_mentioned(
             (tmp_path / name).rename(tmp_path / "other")
         for _ in range(3):
             doctor.epoch(val_loss=1.0)
-            doctor._record.event("notice", "something")
+            doctor._log.event("notice", "something")
         doctor.close()
     text = capsys.readouterr().err.replace("\n", "")
     assert text.count("chart failed and is switched off (UsageError: The chart's folder") == 1

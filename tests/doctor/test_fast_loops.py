@@ -53,8 +53,8 @@ def test_steps_are_on_their_way_to_the_chart_before_they_are_booked(tmp_path: Pa
         losses.append(learn(model, optimizer, features(8)))
         doctor.step(losses[-1])
     assert doctor._passed
-    assert doctor._record._chart is not None
-    doctor._record._chart.flush()
+    assert doctor._log._chart is not None
+    doctor._log._chart.flush()
     assert Chart.open(tmp_path / "run").history().recent("loss", 999) == [x.item() for x in losses]
 
 

@@ -14,12 +14,12 @@ from torch.optim import SGD, Adam, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from sickbay.doctor import Doctor
-from sickbay.doctor.optimizer_step import Stepping
-from sickbay.doctor.step_hooks import Dose
+from sickbay.doctor.optimizer_step import OptimizerStep
+from sickbay.doctor.step_adjustments import Adjustment
 from sickbay.probe.finite import all_finite
 from sickbay.remedies import HalveLearningRate
 from tests.doctor.loops import undisturbed
-from tests.doctor.test_step_hooks import find, nurse, update
+from tests.doctor.test_step_adjustments import find, nurse, update
 from tests.doctor.test_treatment import learn, regression, remedies, state_of, treated
 
 Make = Callable[[Iterable[Tensor]], Optimizer]
@@ -138,8 +138,8 @@ def test_a_hook_after_a_skipped_step_sees_the_weights_as_they_were() -> None:
 
 
 def halved(monkeypatch: pytest.MonkeyPatch) -> tuple[nn.Module, Optimizer, Doctor]:
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, HalveLearningRate())
-    assert find(its_nurse, 10)
+    model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+    assert find(treater, 10)
     return model, optimizer, doctor
 
 
@@ -266,8 +266,8 @@ def test_a_step_within_a_step_is_treated_once() -> None:
     doctor = treated(model, optimizer)
     start = state_of(model)
     full = update(model, optimizer)
-    assert doctor._nurse is not None
-    doctor._nurse._dosing.doses.append(Dose(0.5))
+    assert doctor._treater is not None
+    doctor._treater._adjuster.adjustments.append(Adjustment(0.5))
     model.load_state_dict(start)
     assert torch.allclose(update(model, optimizer), full / 2, atol=1e-7)
     assert optimizer.param_groups[0]["lr"] == 0.02
@@ -278,7 +278,7 @@ def test_trouble_of_ours_stays_with_us(part: str, monkeypatch: pytest.MonkeyPatc
     def broken(*_: Any) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr(Stepping, part, broken)
+    monkeypatch.setattr(OptimizerStep, part, broken)
     model, optimizer, doctor = halved(monkeypatch)
     update(model, optimizer)
     spoilt(model, optimizer)
@@ -312,7 +312,7 @@ for optimizer in (LBFGS(model.parameters()), Adam(model.parameters())):
             loss = closure()
             optimizer.step()
         doctor.step(loss)
-    doctor._nurse._dispensary.recipe() if isinstance(optimizer, Adam) else None
+    doctor._treater._remedies.recipe() if isinstance(optimizer, Adam) else None
     doctor.close()
 print(before == now(), hasattr(SGD.step, "hooked"))
 """

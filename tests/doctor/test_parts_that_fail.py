@@ -31,18 +31,18 @@ FEWEST = 150  # parts that each loop must reach, so that nothing is tested by re
 # What may raise, and why. All else may not.
 ALLOWED = {
     # The guard and the report of what it caught are what everything else is caught by.
-    "vitals.guard:Guard.run",
-    "vitals.guard:Guard.fail",
+    "probe.guard:Guard.run",
+    "probe.guard:Guard.fail",
     # The shell itself: all that torch calls, and what stands in the place of its methods.
-    "vitals.guard:Guard.shell.<locals>.shelled",
-    "vitals.hooks:Hook.__call__",
-    "vitals.hooks:weakly.<locals>.call",
-    "vitals.losses:_call",
-    "vitals.scaler:_step",
-    "doctor.stepping:Stepping._wrapped.<locals>.step",
-    "tuning.trial:TrialDoctor._shelled",
-    "vitals.patch:Patch.call",
-    "vitals.patch:Patch._bound",
+    "probe.guard:Guard.shell.<locals>.shelled",
+    "probe.hooks:Hook.__call__",
+    "probe.hooks:weakly.<locals>.call",
+    "probe.loss_modules:_call",
+    "probe.grad_scaler:_step",
+    "doctor.optimizer_step:OptimizerStep._wrapped.<locals>.step",
+    "tuning.trial_doctor:TrialDoctor._shelled",
+    "probe.method_patch:Patch.call",
+    "probe.method_patch:Patch._bound",
     # What the loop itself calls: made to raise, it is the call that is replaced, and nothing of
     # ours is around it.
     *(
@@ -52,7 +52,7 @@ ALLOWED = {
             "example", "chart", "__repr__", "__enter__", "__exit__",
         )
     ),
-    *(f"tuning.trial:TrialDoctor.{name}" for name in ("step", "epoch", "close")),
+    *(f"tuning.trial_doctor:TrialDoctor.{name}" for name in ("step", "epoch", "close")),
     "tuning.optuna.doctor:OptunaDoctor.close",
 }  # fmt: skip
 

@@ -8,17 +8,17 @@ from torch import Tensor, nn
 from torch.optim import SGD, Adam
 
 from sickbay.doctor import snapshots as under_test
-from sickbay.doctor.snapshots import Keeper, Snapshot, apart
-from sickbay.doctor.treatment import Nurse
+from sickbay.doctor.snapshots import Snapshot, Snapshots, apart
+from sickbay.doctor.treatment import Treater
 from sickbay.history import History
 from sickbay.probe.finite import all_finite
 from sickbay.remedies import HalveLearningRate, RollBack
 from sickbay.vitals import Vitals
-from tests.doctor.test_step_hooks import find, nurse, update
+from tests.doctor.test_step_adjustments import find, nurse, update
 from tests.doctor.test_treatment import learn, regression, remedies, state_of, treated
 
 
-def pass_time(nurse: Nurse, *steps: int) -> None:
+def pass_time(nurse: Treater, *steps: int) -> None:
     for step in steps:
         nurse._history.append(Vitals(step=step))
         nurse.act(standing=[])
@@ -26,13 +26,13 @@ def pass_time(nurse: Nurse, *steps: int) -> None:
 
 def test_back_three_times_at_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     given = (RollBack(), HalveLearningRate())
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, *given, problem="loss_spike")
-    pass_time(its_nurse, 20, 21)
+    model, optimizer, doctor, treater = nurse(monkeypatch, *given, problem="loss_spike")
+    pass_time(treater, 20, 21)
     healthy = state_of(model)
     for step in (50, 100, 150, 200):
         update(model, optimizer)
         assert not same(model, healthy)
-        assert find(its_nurse, step, "loss_spike")
+        assert find(treater, step, "loss_spike")
         assert same(model, healthy) is (step < 200)
     assert remedies(doctor) == [*3 * ["roll_back"], "halve_learning_rate"]
 
@@ -42,43 +42,43 @@ def same(model: nn.Module, state: dict[str, Tensor]) -> bool:
 
 
 def test_going_back_can_be_undone_until_the_next_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, its_nurse = nurse(monkeypatch, RollBack(), problem="loss_spike")
-    pass_time(its_nurse, 20, 21)
+    model, optimizer, doctor, treater = nurse(monkeypatch, RollBack(), problem="loss_spike")
+    pass_time(treater, 20, 21)
     update(model, optimizer)
     damaged = state_of(model)
-    assert find(its_nurse, 50, "loss_spike")
+    assert find(treater, 50, "loss_spike")
     assert not same(model, damaged)
     assert doctor.treatments[0].undo()
     assert same(model, damaged)
     assert not doctor.treatments[0].undo()
-    assert find(its_nurse, 100, "loss_spike")
-    pass_time(its_nurse, 199, 200)
+    assert find(treater, 100, "loss_spike")
+    pass_time(treater, 199, 200)
     assert doctor.treatments[1].undo()  # not yet a hundred steps later
-    assert find(its_nurse, 250, "loss_spike")
-    pass_time(its_nurse, 350, 351)
+    assert find(treater, 250, "loss_spike")
+    pass_time(treater, 350, 351)
     assert not doctor.treatments[2].undo()
 
 
 def test_no_snapshot_is_taken_while_something_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    its_nurse = nurse(monkeypatch, RollBack())[-1]
+    treater = nurse(monkeypatch, RollBack())[-1]
     for step in (20, 21):
-        its_nurse._history.append(Vitals(step=step))
-        its_nurse.act(standing=["exploding_gradient"])
-    assert its_nurse._keeper.healthy is None
-    assert its_nurse.may_pass > 50
-    pass_time(its_nurse, 22)
-    assert its_nurse.may_pass == 0
-    pass_time(its_nurse, 23)
-    assert its_nurse._keeper.healthy is not None
-    assert its_nurse.may_pass == 98  # to look again at step 122
+        treater._history.append(Vitals(step=step))
+        treater.act(standing=["exploding_gradient"])
+    assert treater._snapshots.healthy is None
+    assert treater.may_pass > 50
+    pass_time(treater, 22)
+    assert treater.may_pass == 0
+    pass_time(treater, 23)
+    assert treater._snapshots.healthy is not None
+    assert treater.may_pass == 98  # to look again at step 122
 
 
 def test_a_snapshot_must_prove_itself() -> None:
     model = regression()
     optimizer = SGD(model.parameters(), lr=0.02)
     doctor = treated(model, optimizer, problems=[])
-    assert doctor._nurse is not None
-    keeper, history = doctor._nurse._keeper, doctor._nurse._history
+    assert doctor._treater is not None
+    keeper, history = doctor._treater._snapshots, doctor._treater._history
     for step in range(21):
         history.append(Vitals(step=step, scalars={"loss": 1.0}))
         keeper.look(calm=True)
@@ -125,7 +125,7 @@ def test_dear_snapshots_are_taken_less_often(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(under_test, "perf_counter", lambda: next(clock))
     history, model = History(), regression()
     history.append(Vitals(step=0, scalars={"loss": 1.0}))
-    keeper = Keeper(model, [SGD(model.parameters(), lr=0.02)], history, budget=0.001)
+    keeper = Snapshots(model, [SGD(model.parameters(), lr=0.02)], history, budget=0.001)
     history.append(Vitals(step=30, scalars={"loss": 1.0}))
     keeper.look(calm=True)
     history.append(Vitals(step=31, scalars={"loss": 1.0}))

@@ -16,7 +16,7 @@ from torch.optim import SGD, Adam, Optimizer
 from sickbay.doctor import Doctor, live_remedies, treatment
 from sickbay.probe.finite import all_finite
 from sickbay.remedies import ClipNorm
-from tests.doctor.test_step_hooks import find
+from tests.doctor.test_step_adjustments import find
 from tests.doctor.test_treatment import regression, remedies, state_of, treated
 from tests.models import mlp
 
@@ -59,8 +59,8 @@ def test_a_gradient_scaler_skips_by_itself(fused: bool, monkeypatch: pytest.Monk
         scaler.update()
         doctor.step(1.0)
         if step == 3:
-            assert doctor._nurse is not None
-            assert find(doctor._nurse, 3)
+            assert doctor._treater is not None
+            assert find(doctor._treater, 3)
     assert remedies(doctor) == ["clip_norm"]
     assert [event.step for event in doctor.events if event.kind == "skipped_step"] == [2]
     assert all_finite(model.parameters())
@@ -89,8 +89,8 @@ def test_an_optimizer_with_a_closure_is_left_alone(capsys: pytest.CaptureFixture
             if doctor is not None:
                 doctor.step(loss)
         if doctor is not None:
-            assert doctor._nurse is not None
-            assert not find(doctor._nurse, 10)
+            assert doctor._treater is not None
+            assert not find(doctor._treater, 10)
         return losses
 
     assert run(treated) == run(lambda *_: None)

@@ -12,9 +12,10 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 import sickbay
 from sickbay.doctor import Doctor
-from sickbay.doctor.step_hooks import IN_A_ROW
+from sickbay.doctor.step_adjustments import IN_A_ROW
 from sickbay.findings import Finding
 from sickbay.probe.finite import all_finite
+from sickbay.problems import LossExplosion, LossSpike
 from tests.models import FAMILIES, train
 
 Change = Callable[[int, Optimizer, Tensor], None]
@@ -258,8 +259,9 @@ def test_damage_that_is_found_with_its_cause_leads_back(kind: str) -> None:
 def test_going_back_answers_every_jump() -> None:
     model = regression()
     optimizer = SGD(model.parameters(), lr=0.02)
-    doctor = treated(model, optimizer, problems=[])
-    nurse = doctor._nurse
+    silent = [LossSpike(factor=1e9), LossExplosion(limit=1e9, factor=1e9)]
+    doctor = treated(model, optimizer, problems=silent)
+    nurse = doctor._treater
     assert nurse is not None
     losses = learn(model, optimizer, doctor, steps=60)
     damage = ("loss_spike", "loss_explosion")
@@ -327,8 +329,8 @@ def test_a_long_healthy_run_is_the_same_with_snapshots_taken() -> None:
         doctor = treated(model, optimizer) if watched else None
         losses = learn(model, optimizer, doctor, steps=300)
         if doctor is not None:
-            assert doctor._nurse is not None
-            kept = doctor._nurse._keeper.healthy
+            assert doctor._treater is not None
+            kept = doctor._treater._snapshots.healthy
             assert kept is not None
             assert kept.step >= 200
             assert doctor.treatments == []
@@ -370,5 +372,5 @@ def test_layers_that_are_left_out_keep_no_healthy_weights_from_being_copied() ->
     doctor = treated(model, SGD(head.parameters(), lr=0.02))
     learn(model, doctor._probe.optimizers[0], doctor, steps=60)
     assert [each.problem for each in doctor.findings] == ["frozen_by_accident"]
-    assert doctor._nurse is not None
-    assert doctor._nurse._keeper.healthy is not None
+    assert doctor._treater is not None
+    assert doctor._treater._snapshots.healthy is not None

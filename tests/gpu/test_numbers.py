@@ -9,8 +9,9 @@ import torch
 from benchmarks.overhead.gpu_checks import never_waiting
 from sickbay.probe.statistics import measure
 from sickbay.vitals import COLUMN
+from tests.gpu.loops import ON_A_GPU
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+pytestmark = ON_A_GPU
 SAMPLED = ("lower_quartile", "median", "upper_quartile", "mean_abs")
 
 

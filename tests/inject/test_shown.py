@@ -34,9 +34,9 @@ def test_the_tables_of_the_page_are_right() -> None:
 def test_the_example_finds_the_fault_at_its_step() -> None:
     script = str(ROOT / "examples" / "inject.py")
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
-    put_in, found = done.stdout.splitlines()[:2]
-    assert put_in == "put in: nan_gradient:0@50, acted at [50]"
-    assert found.startswith("found:  step 50  non finite  0  ")
+    injected, found = done.stdout.splitlines()[:2]
+    assert injected == "injected: nan_gradient:0@50 at steps [50]"
+    assert found.startswith("found:    step 50  non finite  0  ")
 
 
 def test_the_demo_s_other_network_is_healthy_until_the_fault_comes() -> None:

@@ -1,5 +1,6 @@
 """What every remedy must honour."""
 
+from dataclasses import dataclass
 from inspect import getdoc, isabstract
 from pathlib import Path
 
@@ -8,12 +9,12 @@ import torch
 from torch import nn
 
 from sickbay import remedies
-from sickbay.errors import Declined
+from sickbay.errors import Declined, UsageError
 from sickbay.findings import Finding
 from sickbay.problems.profiles import EVERY as PROBLEMS
 from sickbay.recipe import Recipe
-from sickbay.remedies import Remedy
-from sickbay.remedies.choices import CHOICES, EVERY
+from sickbay.remedies import ClearGradients, Remedy
+from sickbay.remedies.choices import CHOICES, EVERY, choose, treats
 from sickbay.vitals import Setup
 
 KINDS = {
@@ -23,6 +24,7 @@ KINDS = {
 }
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 every_remedy = pytest.mark.parametrize("remedy", EVERY.values(), ids=EVERY)
+SHARED = {"__init__", "advice", "base", "choices", "odds", "output_and_loss"}
 SECTIONS = ("Why it helps:", "Safety:", "Example:")
 
 
@@ -43,7 +45,9 @@ def recipe() -> Recipe:
 
 def test_every_file_is_listed() -> None:
     files = {path.stem for path in Path(str(remedies.__file__)).parent.glob("*.py")}
-    assert files - {"__init__", "advice", "base", "choices", "head", "odds"} == set(KINDS)
+    assert files - {"__init__", "advice", "base", "choices", "odds", "output_and_loss"} == set(
+        KINDS
+    )
 
 
 @every_kind
@@ -58,16 +62,45 @@ def test_is_documented(kind: type[Remedy]) -> None:
 
 @every_kind
 def test_treats_what_there_is(kind: type[Remedy]) -> None:
-    assert set(kind.treats) <= set(PROBLEMS)
+    assert set(treats(kind())) <= set(PROBLEMS)
     assert kind.safety in ("live", "retrain", "advice")
     assert any(isinstance(each, kind) for each in EVERY.values())
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_choices_are_for_their_problem(problem: str) -> None:
-    chosen = CHOICES.get(problem, ())
-    assert all(problem in remedy.treats for remedy in chosen)
-    assert len({remedy.key for remedy in chosen}) == len(chosen)
+def test_every_remedy_of_a_problem_is_listed_once() -> None:
+    assert set(CHOICES) <= set(PROBLEMS)
+    for chosen in CHOICES.values():
+        assert len({remedy.key for remedy in chosen}) == len(chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(ClearGradients):
+    """Do something of a user's own."""
+
+
+def test_a_remedy_treats_what_it_says() -> None:
+    class Told(Mine):
+        treats = ("plateau", "made_up")
+
+    assert treats(Told()) == ("plateau", "made_up")
+    chosen = choose([Told(), "warm_up"])
+    assert [each.name() for each in chosen["made_up"]] == ["told"]
+    assert [each.name() for each in chosen["loss_spike"]] == ["warm_up"]
+
+
+def test_a_remedy_that_says_nothing_treats_what_its_kind_does() -> None:
+    assert treats(Mine()) == ("missing_zero_grad",)
+
+
+def test_a_remedy_for_nothing_is_refused() -> None:
+    class Vague(Remedy):
+        """Do something."""
+
+        def prescribe(self, _finding: Finding, _recipe: Recipe) -> Recipe | None:
+            return None
+
+    with pytest.raises(UsageError, match=r"treats of vague must be the names of problems, got"):
+        choose([dataclass(frozen=True)(Vague)()])
 
 
 @every_remedy
@@ -84,7 +117,7 @@ def test_prescribing_leaves_everything_as_it_is(remedy: Remedy) -> None:
     before = {name: value.clone() for name, value in given.model.state_dict().items()}
     shown, state = repr(given), torch.get_rng_state()
     try:
-        made = remedy.prescribe(Finding(problem=remedy.treats[0], step=0), given)
+        made = remedy.prescribe(Finding(problem=treats(remedy)[0], step=0), given)
     except Declined:
         made = None
     assert repr(given) == shown

@@ -1,4 +1,4 @@
-"""The folder of a chart: how a run gets one of its own, and whether it still is where it was."""
+"""The folder of a chart: the names of its files, how to create them, and where they are now."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from itertools import count
 from pathlib import Path
 
 from sickbay.arguments import check_path
-from sickbay.chart.format import BLOCKS, EVENTS, HEAD, LINES, TABLES
 from sickbay.errors import UsageError
 from sickbay.safe_files import create_file, write_atomically
 
-# Written in this order: a table finds its row names on disk, and a step its tables.
+SCHEMA = 2
+HEAD, EVENTS, TABLES = "chart.json", "events.jsonl", "tables.bin"
+BLOCKS, LINES = "scalars.bin", "scalars.jsonl"
+# In the order of writing, so that row names precede their table, and tables their step.
 STREAMS = (EVENTS, TABLES, BLOCKS, LINES)
 
 
-def claim(path: object, head: bytes) -> tuple[Path, dict[str, FileIO]]:
+def create_chart_folder(path: object, head: bytes) -> tuple[Path, dict[str, FileIO]]:
     """Start a chart in the folder, or in the first sibling that does not exist yet."""
     wanted = check_path("chart", path)
     siblings = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
     try:
-        place, files = wanted, _start(wanted, head)
+        place, files = wanted, _create_files(wanted, head)
         while files is None:
             place = next(sibling for sibling in siblings if not os.path.lexists(sibling))
-            files = _start(place, head)
+            files = _create_files(place, head)
     except (OSError, ValueError) as error:
         why = f"got {str(wanted)!r} ({getattr(error, 'strerror', error)})"
         raise UsageError(f"chart must be a folder that can be made or written to, {why}.") from None
     return place, files
 
 
-def whereabouts(path: Path, files: Mapping[str, FileIO]) -> Path | None:
-    """Return the folder that open files are in now, None if they were deleted.
+def current_folder(path: Path, files: Mapping[str, FileIO]) -> Path | None:
+    """Return the folder that the open files are in now, None if they were deleted.
 
-    Where the system does not tell, a folder that was renamed keeps its old name.
+    Systems without /proc do not tell the new name of a renamed folder: there, return `path`.
     """
     states = {name: os.fstat(file.fileno()) for name, file in files.items()}
-    try:
+    with suppress(OSError):  # a file is not there any more
         if all(os.path.samestat(os.lstat(path / name), state) for name, state in states.items()):
             return path
-    except OSError:
-        pass  # not there any more
     if not all(state.st_nlink for state in states.values()):
         return None
     try:
@@ -53,13 +53,13 @@ def whereabouts(path: Path, files: Mapping[str, FileIO]) -> Path | None:
     return found.parent if found.name == EVENTS else None
 
 
-def _start(place: Path, head: bytes) -> dict[str, FileIO] | None:
-    """Make the folder and its files, all or nothing; None if a file of a chart is there."""
+def _create_files(place: Path, head: bytes) -> dict[str, FileIO] | None:
+    """Create the folder and its files, all or nothing; None if it has a file of a chart already."""
     files = {}
     with ExitStack() as undo:
         for missing in reversed([each for each in (place, *place.parents) if not each.exists()]):
             missing.mkdir(exist_ok=True)
-            undo.callback(_undo, missing.rmdir)
+            undo.callback(_try, missing.rmdir)
         if os.path.lexists(place / HEAD):
             return None
         for name in STREAMS:
@@ -67,12 +67,12 @@ def _start(place: Path, head: bytes) -> dict[str, FileIO] | None:
                 files[name] = undo.enter_context(create_file(place / name))
             except FileExistsError:
                 return None
-            undo.callback(_undo, (place / name).unlink)
-        write_atomically(place / HEAD, head)  # last: who sees it sees a whole chart
+            undo.callback(_try, (place / name).unlink)
+        write_atomically(place / HEAD, head)  # last: whoever sees it sees a whole chart
         undo.pop_all()
     return files
 
 
-def _undo(action: Callable[[], None]) -> None:
+def _try(action: Callable[[], None]) -> None:
     with suppress(OSError):  # another process may have put something there meanwhile
         action()

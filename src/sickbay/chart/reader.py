@@ -10,9 +10,9 @@ from math import isfinite
 from pathlib import Path
 
 from sickbay.arguments import check_int, check_path
-from sickbay.chart.file_contents import Contents
-from sickbay.chart.format import HEAD, SCHEMA, Names
-from sickbay.chart.replay_run import Run
+from sickbay.chart.folder import HEAD, SCHEMA
+from sickbay.chart.json_lines import Names
+from sickbay.chart.stored_run import Damage, StoredRun, read_events
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.history import History
@@ -26,7 +26,7 @@ MOST_VALUES = 1 << 26  # of scalars that are held at once; each takes about a hu
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """What `chart.json` holds."""
+    """The contents of `chart.json`."""
 
     schema: int
     started: float
@@ -35,10 +35,11 @@ class Head:
 
 
 class Chart:
-    """A run that was written to a folder, or is being written; every call reads it anew.
+    """A run that was, or is being, written to a folder; every call reads the files again.
 
-    `path` is the folder it is in. A record that is torn, by a kill or because it is just being
-    written, ends its file. What is damaged is left out, and `damage` says so. Reading never writes.
+    `path` is the folder. A record that is torn, because it is being written or its process was
+    killed, ends its file. Damaged parts are left out and reported by `damage`. Reading never
+    writes.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -57,7 +58,7 @@ class Chart:
     def __init__(self, path: Path, head: Head) -> None:
         self.path = path
         self._head = head
-        self._contents = Contents(path)
+        self._damage: Damage = {}
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Chart:
@@ -68,56 +69,52 @@ class Chart:
             near = sorted(str(head.parent) for head in found)
             hint = f"there is one in {near[0]!r}" if near else f"a chart is a folder with {HEAD}"
             raise UsageError(f"There is no chart in {str(place)!r}; {hint}.")
-        return cls(place, _head(place / HEAD))
+        return cls(place, _read_head(place / HEAD))
 
     @property
     def damage(self) -> list[str]:
-        """What was left out of what was read so far, a sentence for each file that is damaged."""
-        return list(self._contents.damage.values())
+        """What was left out of everything read so far, a sentence for each damaged file."""
+        return list(self._damage.values())
 
     @property
     def setup(self) -> Setup:
         """The newest setup."""
-        return [self._head.setup, *self._contents.events().setups][-1]
+        return [self._head.setup, *read_events(self.path, self._damage).setups][-1]
 
     @property
     def started(self) -> float:
-        """When it was begun, in seconds since 1970."""
+        """When the run began, in seconds since 1970."""
         return self._head.started
 
     def findings(self) -> list[Finding]:
         """Return every finding, oldest first."""
-        return self._contents.events().findings
+        return read_events(self.path, self._damage).findings
 
     def events(self) -> list[Event]:
         """Return every event, oldest first."""
-        return self._contents.events().events
+        return read_events(self.path, self._damage).events
 
     def history(self, window: int | None = None) -> History:
-        """Return all that was read so far, or the newest `window` of each scalar and table kind.
+        """Return the whole run, or the newest `window` values of each scalar and table kind.
 
-        With a window, only the end of a long run is looked into.
+        With a window, only the end of a long run is unpacked.
         """
-        size = (
-            sys.maxsize
-            if window is None
-            else check_int("window", window, least=1, most=sys.maxsize)
-        )
+        size = sys.maxsize if window is None else _check_size("window", window)
         run = self._run()
-        values = run.values(size)
+        values = run.count_values(size)
         if values > MOST_VALUES:
             most = f"at most {MOST_VALUES:,} are read at once; give a smaller window"
             raise UsageError(f"The chart in {str(self.path)!r} has {values:,} values, {most}.")
         history = History(self.setup, window=size, tables=size)
-        for _ in run.play(history, window):
+        for _ in run.add_to(history, window):
             pass
         return history
 
     def replay(self, window: int = 512, tables: int = 32) -> Iterator[History]:
-        """Let the run happen again: its history after each reading, and after each end of an epoch.
+        """Replay the run: yield its history after each reading and after each end of an epoch.
 
-        It is one history that grows, as it grew in the loop, with the newest `window` values of a
-        scalar and `tables` tables of a kind; only the setup is the newest one from the start.
+        It is one history that grows as it grew in the loop, with the newest `window` values of a
+        scalar and `tables` tables of a kind. Only its setup is the newest from the start.
 
         >>> from tempfile import TemporaryDirectory
         >>> from sickbay.chart import ChartWriter
@@ -134,45 +131,42 @@ class Chart:
         1 2.0 []
         1 2.0 [2.5]
         """
-        sizes = [
-            check_int(name, size, least=1, most=sys.maxsize)
-            for name, size in (("window", window), ("tables", tables))
-        ]
-        return self._replay(*sizes)
+        return self._replay(_check_size("window", window), _check_size("tables", tables))
 
     def epochs(self) -> Iterator[tuple[History, float]]:
-        """Let the run happen again, epoch by epoch: its history after each, and its seconds.
+        """Replay the run epoch by epoch: yield its history after each, and its seconds.
 
         An epoch lasts from the last reading before it, or the start, to its own last reading.
         """
         before = now = self.started
         history = History(self.setup)
-        for time, is_over in self._run().play(history):
+        for time, is_over in self._run().add_to(history):
             now = time if time is not None and isfinite(time) else now
             if is_over:
                 yield history, now - before
                 before = now
 
-    def _replay(self, window: int, tables: int) -> Iterator[History]:
-        run = self._run()
-        history = History(self.setup, window=window, tables=tables)
-        for _ in run.play(history, by_row=True):
-            yield history
+    def _replay(self, window: int, tables: int) -> Iterator[History]:  # reads when it is iterated
+        yield from self._run().add_by_row(History(self.setup, window=window, tables=tables))
 
-    def _run(self) -> Run:
-        return Run(self._contents, self._head.statistics, self._head.schema)
+    def _run(self) -> StoredRun:
+        return StoredRun(self.path, self._head.statistics, self._head.schema, self._damage)
 
 
-def _head(path: Path) -> Head:
-    """Return the head of a chart; a `UsageError` that names it if it is none, or a newer one."""
-    told = parse_json(read_file(path, MOST_HEAD), path)
+def _check_size(name: str, value: object) -> int:
+    return check_int(name, value, least=1, most=sys.maxsize)
+
+
+def _read_head(path: Path) -> Head:
+    """Return the head of a chart; a `UsageError` that names the file if it is damaged or newer."""
+    values = parse_json(read_file(path, MOST_HEAD), path)
     try:
-        schema = check_int("schema", json_object("head", told).get("schema"), least=1)
+        schema = check_int("schema", json_object("head", values).get("schema"), least=1)
         if schema > SCHEMA:
             newer = "get a newer one with: pip install --upgrade sickbay"
             reads = f"this sickbay reads up to {SCHEMA}"
             raise UsageError(f"it has schema {schema}, {reads}; {newer}")
-        head = dataclass_from_json(Head, told)
+        head = dataclass_from_json(Head, values)
         if not isfinite(head.started):
             raise UsageError(f"started must be finite, got {head.started}")
         if not COLUMN.keys() & set(head.statistics):

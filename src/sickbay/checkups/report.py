@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from sickbay import __version__
-from sickbay.chart.format import to_json
 from sickbay.findings import SEVERITIES, Severity
+from sickbay.json_dataclasses import to_json
 from sickbay.printable import one_line
 from sickbay.reports.sarif import sarif
 

@@ -27,7 +27,7 @@ class Verdict:
     gone: list[str] = field(default_factory=list)
 
 
-class Ward:
+class Causes:
     """Asks the problems, and remembers which of them stand.
 
     A problem is asked when something it reads is new. What another problem explains, now or lately,

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sickbay.doctor import watched_models
-from sickbay.doctor.causes import Ward
+from sickbay.doctor.causes import Causes
 from sickbay.doctor.governor import Governor, summed
 from sickbay.doctor.intake import UNMOVED, Desk, Mail
 from sickbay.doctor.loop_numbers import numbers_of, told
-from sickbay.doctor.run_log import SCRIPTED, UNHEARD, WAITING, Record
+from sickbay.doctor.run_log import SCRIPTED, UNHEARD, WAITING, RunLog
 from sickbay.errors import Diagnosed
 from sickbay.findings import Event, Finding
 from sickbay.history import History
@@ -30,7 +30,7 @@ from sickbay.problems import Problem
 from sickbay.vitals import Vitals
 
 if TYPE_CHECKING:
-    from sickbay.doctor.treatment import Nurse, Treatment
+    from sickbay.doctor.treatment import Treater, Treatment
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
 EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
@@ -46,26 +46,26 @@ class Doctor:
         governor: Governor,
         problems: Sequence[Problem],
         history: History,
-        record: Record,
+        log: RunLog,
     ) -> None:
-        self._governor, self._history, self._record = governor, history, record
-        self._guard = record.guard
-        self._ward = Ward(problems, self._guard)
+        self._governor, self._history, self._log = governor, history, log
+        self._guard = log.guard
+        self._causes = Causes(problems, self._guard)
         on_cpu = all(parameter.is_cpu for parameter in model.parameters())
         self._clock = Clock(thread_time if on_cpu and governor.every == "auto" else perf_counter)
         activations = "activation" in governor.kinds
-        meter = Meter() if record.treats else choose_meter(model.parameters())
+        meter = Meter() if log.treats else choose_meter(model.parameters())
         if self._guard.run("taking over", watched_models.discharge, unwrap_compiled(model)):
-            record.notice(watched_models.TAKEN_OVER)
+            log.notice(watched_models.TAKEN_OVER)
         self._probe = Probe(model, optimizers, self._guard, self._clock, activations, meter)
         watched_models.enter(unwrap_compiled(model), self, self._probe)
         if not all(map(can_be_hooked, model.modules())):
-            record.notice(SCRIPTED)
-        parts = self._probe, self._guard, history, record.notice
+            log.notice(SCRIPTED)
+        parts = self._probe, self._guard, history, log.notice
         self._desk = Mail(*parts) if meter.late else Desk(*parts)
-        if not on_cpu and not meter.late and not record.treats:
-            record.notice(WAITING)
-        self._nurse = self._call_nurse() if record.treats else None
+        if not on_cpu and not meter.late and not log.treats:
+            log.notice(WAITING)
+        self._treater = self._call_nurse() if log.treats else None
         self._uneventful = 0  # steps that may pass unbooked
         self._passed: list[Vitals] = []  # those that have passed, which the history has not got
         self._next_look = 0
@@ -81,7 +81,7 @@ class Doctor:
         self._last = perf_counter()
 
     def __repr__(self) -> str:
-        found, cost = len(self._record.findings), f"{self.overhead:.1%}"
+        found, cost = len(self._log.findings), f"{self.overhead:.1%}"
         step = self._guard.run("history", lambda: self._history.step)
         return f"<Doctor at step {step}: {found} findings, {cost} of the time>"
 
@@ -89,18 +89,18 @@ class Doctor:
     def findings(self) -> list[Finding]:
         """Everything found so far, oldest first."""
         self._guard.run("doctor", self._wait)
-        return self._record.findings
+        return self._log.findings
 
     @property
     def events(self) -> list[Event]:
         """Findings, what became of them, skipped steps and trouble of our own, oldest first."""
         self._guard.run("doctor", self._wait)
-        return self._record.events
+        return self._log.events
 
     @property
     def treatments(self) -> list[Treatment]:
         """What was done to the loop, oldest first; only with `on_finding="treat"`."""
-        return [] if self._nurse is None else self._nurse.treatments
+        return [] if self._treater is None else self._treater.treatments
 
     @property
     def history(self) -> History:
@@ -112,7 +112,7 @@ class Doctor:
     @property
     def chart(self) -> Path | None:
         """The folder the run is recorded in, if it is."""
-        return self._record.path
+        return self._log.path
 
     @property
     def example(self) -> tuple[Tensor, ...]:
@@ -146,7 +146,7 @@ class Doctor:
             metrics: Other numbers of the step; `accuracy` is used where it is given.
         """
         start = perf_counter()
-        if self._record.to_raise and (found := self._guard.run("stopping", self._record.taken)):
+        if self._log.to_raise and (found := self._guard.run("stopping", self._log.taken)):
             raise Diagnosed(found)
         try:  # not by the guard's `run`: this is the one path that every microsecond counts on
             if self._uneventful and self._pass(loss, metrics, start):
@@ -171,7 +171,7 @@ class Doctor:
             self._guard.run("passed steps", self._book_passed)
             self._guard.run("doctor", self._wait)
             self._guard.run("retiring", self._retire)
-            self._guard.run("record", self._record.close)
+            self._guard.run("record", self._log.close)
 
     def __enter__(self) -> Doctor:
         return self
@@ -187,7 +187,7 @@ class Doctor:
         if type(loss) is Tensor and not metrics and not loss.ndim:
             numbers = {"loss": loss.item()}
         else:
-            numbers = numbers_of(told(loss, metrics), self._record.notice)
+            numbers = numbers_of(told(loss, metrics), self._log.notice)
         probe = self._probe
         rose = self._jumps.rises(numbers.get("loss", 0.0))
         if self._desk.waiting or rose or probe.in_eval or not probe.glance():
@@ -195,7 +195,7 @@ class Doctor:
         self._jumps.forget()
         step = self._history.step + len(self._passed) + 1
         vitals = Vitals(step, self._history.epoch, time(), numbers)
-        self._record.vitals(vitals)
+        self._log.vitals(vitals)
         self._passed.append(vitals)
         self._uneventful -= 1
         if not self._uneventful:
@@ -216,7 +216,7 @@ class Doctor:
         now = perf_counter()
         inside = self._clock.read()
         books = {"books": now - start - sum(inside.values())}
-        others = [part.costs() for part in (self._desk, self._nurse) if part is not None]
+        others = [part.costs() for part in (self._desk, self._treater) if part is not None]
         self._governor.lap(now - self._last, summed(costs, inside, books, *others), passed + 1)
         self._last = now
         if stepped:
@@ -224,7 +224,7 @@ class Doctor:
             self._plan()
             self._clock.add("books", perf_counter() - now - treating)
         elif self._desk.misses_steps:
-            self._record.notice(UNMOVED)
+            self._log.notice(UNMOVED)
         return new
 
     def _retire(self) -> None:
@@ -232,9 +232,9 @@ class Doctor:
         if not self._retired:
             self._retired, self._uneventful = True, 0
             self._guard.run("end of probing", self._probe.close)
-            watched_models.leave(self._probe.anatomy.model)
-            if self._nurse is not None:
-                self._guard.run("end of treatment", self._nurse.close)
+            watched_models.leave(self._probe.layers.model)
+            if self._treater is not None:
+                self._guard.run("end of treatment", self._treater.close)
 
     def _plan(self) -> None:
         """Choose what is read at the next step."""
@@ -242,8 +242,8 @@ class Doctor:
         self._guard.run("probe", self._probe.arm, due)
         hurried = not due and len(self._probe.optimizers) == 1 and not self._probe.meter.late
         self._uneventful = self._governor.uneventful() if hurried else 0
-        if self._nurse is not None:
-            self._uneventful = min(self._uneventful, self._nurse.may_pass)
+        if self._treater is not None:
+            self._uneventful = min(self._uneventful, self._treater.may_pass)
         self._probe.quiet = self._uneventful > 0
 
     def _receive(self, wait: bool = False) -> list[Finding]:
@@ -263,11 +263,11 @@ class Doctor:
         step = self._history.step + reading.steps
         vitals = Vitals(step, self._history.epoch, time(), scalars, reading.tables)
         self._book(vitals)
-        self._record.vitals(vitals)
+        self._log.vitals(vitals)
         if reading.skipped:
-            self._record.event("skipped_step", "a gradient scaler dropped the step")
+            self._log.event("skipped_step", "a gradient scaler dropped the step")
         if reading.unheard:
-            self._record.notice(UNHEARD)
+            self._log.notice(UNHEARD)
         if step >= self._next_look or reading.news:
             self._next_look = step + REFRESH
             self._guard.run("probe", self._look_again, reading.news)
@@ -293,38 +293,39 @@ class Doctor:
             return []
         self._book_passed()
         new = self._receive(wait=True)
-        self._close_epoch(numbers_of(metrics, self._record.notice))
+        self._close_epoch(numbers_of(metrics, self._log.notice))
         self._guard.run("probe", self._look_again)
         new += self._judge()
         self._treat()
         return new
 
     def _close_epoch(self, numbers: Mapping[str, float]) -> None:
-        self._record.end_epoch(numbers)
+        self._log.end_epoch(numbers)
         self._history.end_epoch(**numbers)
 
     def _look_again(self, news: bool = False) -> None:
         """See whether the model has changed, and tell the history what it is made of."""
         if self._probe.refresh() or news or not self._history.setup.layers:
             self._history.setup = self._probe.setup(self._history.setup.epochs)
-            self._record.setup(self._history.setup)
+            self._log.setup(self._history.setup)
 
     def _judge(self) -> list[Finding]:
         with self._clock.timing("judging"):
-            verdict = self._ward.judge(self._history)
+            verdict = self._causes.judge(self._history)
         with self._clock.timing("voice"):
-            self._record.verdict(verdict, self._ward.standing)
+            self._log.verdict(verdict, self._causes.standing)
         return verdict.new
 
-    def _call_nurse(self) -> Nurse:
-        from sickbay.doctor.treatment import Nurse  # only who treats waits for it
+    def _call_nurse(self) -> Treater:
+        from sickbay.doctor.treatment import Treater  # only who treats waits for it
 
         budget = self._governor.budget
-        return Nurse(self._probe, self._history, self._record, self._wake, budget)
+        parts = self._probe, self._history, self._log
+        return Treater(*parts, self._wake, budget, self._causes.problems)
 
     def _wake(self) -> None:  # from letting steps pass: something was done to this one
         self._uneventful, self._probe.quiet = 0, False
 
     def _treat(self) -> float:
         """Treat what there is to treat; return the seconds."""
-        return 0.0 if self._nurse is None else self._nurse.act(self._ward.standing)
+        return 0.0 if self._treater is None else self._treater.act(self._causes.standing)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
-from sickbay.doctor.snapshots import Keeper, rates
-from sickbay.doctor.step_hooks import Dosing
+from sickbay.doctor.snapshots import Snapshots, rates
+from sickbay.doctor.step_adjustments import StepAdjuster
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
+from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy, RollBack
 from sickbay.remedies.choices import CHOICES
@@ -25,7 +26,7 @@ FLOOR = 0.01  # of the learning rate at the start: it is not made lower than tha
 LIVE = ("clip_norm", "clip_value", "train_mode", "rollbacks")  # of a recipe, beside the rate
 
 
-class Dispensary:
+class LiveRemedies:
     """Chooses among the remedies that a running loop can take, within bounds."""
 
     def __init__(
@@ -34,11 +35,13 @@ class Dispensary:
         optimizers: Sequence[Optimizer],
         history: History,
         guard: Guard,
-        dosing: Dosing,
-        keeper: Keeper,
+        dosing: StepAdjuster,
+        keeper: Snapshots,
+        problems: Mapping[str, Problem],
     ) -> None:
         self._model, self._optimizers, self._history = model, optimizers, history
-        self._guard, self._dosing, self._keeper = guard, dosing, keeper
+        self._guard, self._adjuster, self._snapshots = guard, dosing, keeper
+        self._problems = problems
         self._start = max(rates(optimizers[0]), default=0.0)
         self._counts: Counter[str] = Counter()  # treatments, by problem
         self._last: dict[str, int] = {}  # the step of the last one, by problem
@@ -57,7 +60,8 @@ class Dispensary:
         remedies = ranked(problem, [each for each in CHOICES.get(problem, ()) if is_live(each)])
         if lasting:
             remedies.sort(key=lambda each: not isinstance(each, RollBack))
-        if problem == "non_finite":  # bad batches are skipped anyway, and clipping mends no NaN
+        judged = self._problems.get(problem)
+        if judged is not None and judged.batches_are_skipped:  # what is left is lost weights
             remedies = [each for each in remedies if isinstance(each, RollBack)]
         now = self.recipe()
         for remedy in remedies:
@@ -75,7 +79,7 @@ class Dispensary:
 
     def recipe(self) -> Recipe:
         """Return how the loop trains now, as far as a live remedy asks."""
-        live = next(each for each in self._optimizers if each not in self._dosing.left_alone)
+        live = next(each for each in self._optimizers if each not in self._adjuster.left_alone)
         groups = [
             {"params": group["params"], "lr": float(group.get("lr", 0.0))}
             for group in live.param_groups
@@ -84,16 +88,16 @@ class Dispensary:
             self._model,
             _no_loss,
             StandIn(groups),
-            clip_norm=self._dosing.clip_norm,
-            clip_value=self._dosing.clip_value,
+            clip_norm=self._adjuster.clip_norm,
+            clip_value=self._adjuster.clip_value,
             skip_bad_batches=True,
             train_mode=self._model.training,
-            rollbacks=RollBack().most if self._keeper.healthy is None else self._rollbacks,
+            rollbacks=RollBack().most if self._snapshots.healthy is None else self._rollbacks,
             setup=self._history.setup,
         )
 
     def _may_treat(self, problem: str) -> bool:
-        alone = len(self._dosing.left_alone) == len(self._optimizers)
+        alone = len(self._adjuster.left_alone) == len(self._optimizers)
         apart = self._history.step - self._last.get(problem, -APART) >= APART
         return not alone and apart and self._counts[problem] < MOST
 
@@ -101,7 +105,7 @@ class Dispensary:
         """Tell whether a change is one, and leaves enough of the learning rate."""
         if new.lr == now.lr:
             return any(getattr(new, name) != getattr(now, name) for name in LIVE)
-        return self._dosing.factor * new.lr >= FLOOR * max(now.lr, self._start)
+        return self._adjuster.factor * new.lr >= FLOOR * max(now.lr, self._start)
 
 
 class StandIn(SGD):

@@ -18,7 +18,7 @@ PUTTING_BACK = "putting back"  # a part of its own, since it goes on if treatmen
 PLAIN = (bool, int, float, str, tuple, type(None), Tensor)  # settings that a step may change
 
 
-class Stepping:
+class OptimizerStep:
     """One optimizer, and a word before each of its steps.
 
     `prepare` is called with this and with whether the step was given a closure. What it changes by
@@ -27,7 +27,7 @@ class Stepping:
     """
 
     def __init__(
-        self, optimizer: Optimizer, prepare: Callable[[Stepping, bool], None], guard: Guard
+        self, optimizer: Optimizer, prepare: Callable[[OptimizerStep, bool], None], guard: Guard
     ) -> None:
         self.optimizer = optimizer
         self._prepare, self._guard = prepare, guard
@@ -36,7 +36,7 @@ class Stepping:
         # Groups with the rate that the loop has set, and the one that they have for a step.
         self._rates: list[tuple[dict[str, Any], Any, Any]] = []
         self._grads: list[tuple[Tensor, Tensor | None]] = []
-        self._unmade: Unmade | None = None
+        self._unmade: StepUndo | None = None
         before = optimizer.register_step_pre_hook(guard.shell("treatment", self._before))
         after = optimizer.register_step_post_hook(guard.shell("end of a step", self._after))
         hooks: Any = optimizer._optimizer_step_post_hooks
@@ -60,7 +60,7 @@ class Stepping:
             for each in held:
                 self._grads.append((each, each.grad))
                 each.grad = None if each.grad is None else torch.zeros_like(each.grad)
-            self._unmade = Unmade(self.optimizer)
+            self._unmade = StepUndo(self.optimizer)
 
     def close(self) -> None:
         """Leave the optimizer as it was."""
@@ -117,7 +117,7 @@ class Stepping:
         self._unmade = None
 
 
-class Unmade:
+class StepUndo:
     """All that a step of an optimizer may change, as it was before."""
 
     def __init__(self, optimizer: Optimizer) -> None:

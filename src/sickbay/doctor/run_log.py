@@ -34,7 +34,7 @@ SCRIPTED = (
 )
 
 
-class Record:
+class RunLog:
     """Keeps findings and events, tells the user, and writes the chart if there is one."""
 
     def __init__(

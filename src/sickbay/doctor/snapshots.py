@@ -59,7 +59,7 @@ class Snapshot:
                 written(state, optimizer.state)
 
 
-class Keeper:
+class Snapshots:
     """Keeps the snapshot of the last healthy moment: one, and a second until it has proved itself.
 
     Attributes:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from time import perf_counter
 
 from torch import nn
 
-from sickbay.doctor.live_remedies import Dispensary
-from sickbay.doctor.run_log import Record
-from sickbay.doctor.snapshots import LEVEL, Keeper, Snapshot, rates, tensors
-from sickbay.doctor.step_hooks import IN_A_ROW, LATELY, Dose, Dosing
+from sickbay.doctor.live_remedies import LiveRemedies
+from sickbay.doctor.run_log import RunLog
+from sickbay.doctor.snapshots import LEVEL, Snapshot, Snapshots, rates, tensors
+from sickbay.doctor.step_adjustments import IN_A_ROW, LATELY, Adjustment, StepAdjuster
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
 from sickbay.probe.probe import Probe
+from sickbay.problems import NonFinite, Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 
 JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along
 PATIENCE = 3  # losses after a jump that tell whether it lasts
 SAID = 10  # skipped batches that are printed; further ones are written down only
-PASSING = ("loss_spike", "loss_explosion")  # may be over as soon as they are seen
-HARMLESS = ("non_finite", "frozen_by_accident")  # while they stand, the weights may well be healthy
+NON_FINITE = NonFinite.name()  # what batches are skipped for
 SKIP = "skip_bad_batches"
 ALONE = "an optimizer that is stepped with a closure is not treated."
 SICK = (
@@ -61,7 +61,7 @@ class Treatment:
         return self._undo(self)
 
 
-class Nurse:
+class Treater:
     """Treats a running loop as the findings ask for.
 
     `plan` takes a finding in, `act` does what is to be done after a step.
@@ -71,19 +71,21 @@ class Nurse:
         self,
         probe: Probe,
         history: History,
-        record: Record,
+        record: RunLog,
         wake: Callable[[], object],
         budget: float,
+        problems: Mapping[str, Problem],
     ) -> None:
         self.treatments: list[Treatment] = []
-        model, optimizers = probe.anatomy.model, probe.optimizers
+        model, optimizers = probe.layers.model, probe.optimizers
         self._model, self._history = model, history
-        self._record, self._guard = record, record.guard
+        self._log, self._guard = record, record.guard
         record.plan = self.plan
-        self._dosing = Dosing(model, optimizers, self._guard, wake)
-        self._keeper = Keeper(model, optimizers, history, budget)
-        parts = self._dosing, self._keeper
-        self._dispensary = Dispensary(model, optimizers, history, self._guard, *parts)
+        self._adjuster = StepAdjuster(model, optimizers, self._guard, wake)
+        self._snapshots = Snapshots(model, optimizers, history, budget)
+        self._problems = {NON_FINITE: NonFinite(), **problems}
+        parts = self._adjuster, self._snapshots, self._problems
+        self._remedies = LiveRemedies(model, optimizers, history, self._guard, *parts)
         self._planned: list[Finding] = []
         self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before
         self._mended = False  # buffers were put back
@@ -93,16 +95,16 @@ class Nurse:
     @property
     def may_pass(self) -> int:
         """How many steps may pass before `act` must be called again, if nothing happens."""
-        return 0 if self._jumps else self._keeper.may_pass
+        return 0 if self._jumps else self._snapshots.may_pass
 
     def costs(self) -> dict[str, float]:
         """Return the seconds spent since the last call: looking at gradients, and all else.
 
         On a device looking is mostly waiting for what the loop has to do anyway.
         """
-        looking, other = self._dosing.seconds, self._seconds
-        self._seconds = self._dosing.seconds = 0.0
-        if self._dosing.on_device:
+        looking, other = self._adjuster.seconds, self._seconds
+        self._seconds = self._adjuster.seconds = 0.0
+        if self._adjuster.on_device:
             return {"treatment": looking + other}
         return {"looking": looking, "treatment": other}
 
@@ -117,19 +119,20 @@ class Nurse:
         planned = self._plan(finding, cause)
         for problem in finding.consequences:
             damage = replace(finding, problem=problem, consequences=())
-            planned |= problem in PASSING and self._plan(damage, finding.problem)
+            planned |= self._may_recover(problem) and self._plan(damage, finding.problem)
         return planned
 
     def _plan(self, finding: Finding, cause: str) -> bool:
-        if cause not in ("", "non_finite") and finding.problem not in PASSING:
+        may_recover, skipped = self._may_recover(finding.problem), self._are_skipped
+        if cause and not skipped(cause) and not may_recover:
             return False
-        if finding.problem == "non_finite" and not self._are_weights_spoilt():
-            return self._mended or bool(self._dosing.skipped)
-        if self._dispensary.choose(finding) is None:
+        if skipped(finding.problem) and not self._are_weights_spoilt():
+            return self._mended or bool(self._adjuster.skipped)
+        if self._remedies.choose(finding) is None:
             return False
         losses = self._history.recent("loss", LEVEL + 1)[:-1]
         high = max(filter(isfinite, losses), default=inf)
-        if finding.problem in PASSING and high < inf:
+        if may_recover and high < inf:
             self._jumps.append((finding, high))
         else:
             self._planned.append(finding)
@@ -140,53 +143,53 @@ class Nurse:
         start = perf_counter()
         if self._guard.run("treatment", self._is_over):
             return 0.0
-        ill = any(problem not in HARMLESS for problem in standing) or self._dosing.alarmed
+        ill = not all(map(self._spares_weights, standing)) or self._adjuster.alarmed
         calm = not (ill or self._jumps or self._planned)
         self._guard.run("treatment", self._act)
-        self._guard.run("snapshot", self._keeper.look, calm)
+        self._guard.run("snapshot", self._snapshots.look, calm)
         seconds = perf_counter() - start
         self._seconds += seconds
         return seconds
 
     def close(self) -> None:
         """Take the hooks away: learning rates and gradients are the loop's own again."""
-        self._dosing.close()
-        self._keeper.close()
+        self._adjuster.close()
+        self._snapshots.close()
 
     def _is_over(self) -> bool:
         """Tell whether treatment has ended, which it does where processes must agree on it."""
-        if not self._over and (self._dosing.over or is_one_of_several()):
-            self._over = self._dosing.over = True
-            self._keeper.close()
-            self._record.notice(PARTED)
+        if not self._over and (self._adjuster.over or is_one_of_several()):
+            self._over = self._adjuster.over = True
+            self._snapshots.close()
+            self._log.notice(PARTED)
         return self._over
 
     def _act(self) -> None:
-        if self._dosing.left_alone:
-            self._record.notice(ALONE)
-        for reason in self._dosing.skipped:
+        if self._adjuster.left_alone:
+            self._log.notice(ALONE)
+        for reason in self._adjuster.skipped:
             self._note_skipped(f"skipped the batch: {reason}")
         planned, self._planned = self._planned, []
         for finding in planned:
             self._treat(finding)
-        if self._dosing.alarmed or not isfinite(self._loss):
+        if self._adjuster.alarmed or not isfinite(self._loss):
             self._treat_not_finite()
         for jump in list(self._jumps):
             if jump in self._jumps:  # going back answers them all
                 self._treat_jump(*jump)
-        self._dosing.seen()
+        self._adjuster.seen()
 
     def _treat(self, finding: Finding, lasting: bool = False) -> bool:
         """Give the best remedy; False if there is none, be it that another treatment was enough."""
-        choice = self._dispensary.choose(finding, lasting)
+        choice = self._remedies.choose(finding, lasting)
         if choice is not None:
             self._carry_out(finding, *choice)
         return choice is not None
 
     def _treat_not_finite(self) -> None:
         """Go back if the weights are lost, or if they turn every batch into a bad one."""
-        finding = Finding(problem="non_finite", step=self._history.step)
-        dosing = self._dosing
+        finding = Finding(problem=NON_FINITE, step=self._history.step)
+        dosing = self._adjuster
         spoilt = self._are_weights_spoilt()
         if self._mended:  # a gradient scaler has dropped the step, but not what forward has done
             self._mended = False
@@ -194,7 +197,7 @@ class Nurse:
         if dosing.sick or spoilt:
             went_back = self._treat(finding)
             if not went_back and dosing.sick and dosing.skipping:
-                self._record.notice(SICK)
+                self._log.notice(SICK)
 
     def _treat_jump(self, finding: Finding, high: float) -> None:
         since = [loss for step, loss in self._history.timed("loss", LEVEL) if step > finding.step]
@@ -204,13 +207,13 @@ class Nurse:
         self._jumps.remove((finding, high))
         if came_back:
             because = f"{finding.title} at step {finding.step}"
-            self._record.notice(f"the loss came back by itself after {because}; nothing is done.")
+            self._log.notice(f"the loss came back by itself after {because}; nothing is done.")
         else:
             self._treat(finding, lasting=True)
 
     def _carry_out(self, finding: Finding, remedy: Remedy, new: Recipe) -> None:
-        now, name = self._dispensary.recipe(), remedy.name()
-        snapshot = self._keeper.healthy
+        now, name = self._remedies.recipe(), remedy.name()
+        snapshot = self._snapshots.healthy
         if new.rollbacks > now.rollbacks and snapshot is not None:
             self._go_back(finding, name, snapshot)
         elif new.train_mode > now.train_mode:
@@ -219,10 +222,10 @@ class Nurse:
             text = "put the model into training mode"
             self._note(finding, name, text, lambda: _set_modes(modes))
         else:
-            dose = Dose.between(now, new)
-            self._dosing.doses.append(dose)
-            text = dose.words(self._dosing.factor)
-            self._note(finding, name, text, lambda: self._drop(dose))
+            adjustment = Adjustment.between(now, new)
+            self._adjuster.adjustments.append(adjustment)
+            text = adjustment.words(self._adjuster.factor)
+            self._note(finding, name, text, lambda: self._drop(adjustment))
 
     def _go_back(self, finding: Finding, name: str, snapshot: Snapshot) -> None:
         risen = [
@@ -230,26 +233,26 @@ class Nurse:
             for each, kept in snapshot.rates.items()
             if any(now > JUMP * old > 0 for now, old in zip(rates(each), kept, strict=False))
         ]
-        dose = Dose(caps={each: snapshot.rates[each] for each in risen})
-        replaced = self._keeper.go_back(snapshot)
-        self._dosing.resume()
+        adjustment = Adjustment(caps={each: snapshot.rates[each] for each in risen})
+        replaced = self._snapshots.go_back(snapshot)
+        self._adjuster.resume()
         self._jumps.clear()
         text = f"went back to the weights of step {snapshot.step}"
         if risen:
-            self._dosing.doses.append(dose)
+            self._adjuster.adjustments.append(adjustment)
             text += f" and limited the learning rate to {max(snapshot.rates[risen[0]]):g}"
-        self._note(finding, name, text, lambda: self._go_forth(replaced, dose))
+        self._note(finding, name, text, lambda: self._go_forth(replaced, adjustment))
 
     def _note(self, finding: Finding, name: str, text: str, undo: Callable[[], bool]) -> None:
         """Keep, count and say what was done about a finding."""
-        self._dispensary.given(finding, name)
+        self._remedies.given(finding, name)
         because = f"because of {finding.title} at step {finding.step}"
         self._keep(finding.problem, name, f"{text} {because}", undo)
 
     def _note_skipped(self, text: str) -> None:
         count = sum(each.remedy == SKIP for each in self.treatments) + 1
         text += " (further ones are not printed)" if count == SAID else ""
-        self._keep("non_finite", SKIP, text, self._stop_skipping, say=count <= SAID)
+        self._keep(NON_FINITE, SKIP, text, self._stop_skipping, say=count <= SAID)
 
     def _keep(
         self, problem: str, name: str, text: str, undo: Callable[[], bool], say: bool = True
@@ -257,28 +260,39 @@ class Nurse:
         def take_back(treatment: Treatment) -> bool:
             done = bool(self._guard.run("treatment", undo))
             if done:
-                self._record.treatment(f"taken back: {treatment.text}")
+                self._log.treatment(f"taken back: {treatment.text}")
             return done
 
         self.treatments.append(Treatment(self._history.step, problem, name, text, take_back))
-        self._record.treatment(text, say=say)
+        self._log.treatment(text, say=say)
 
     def _stop_skipping(self) -> bool:
-        was, self._dosing.skipping = self._dosing.skipping, False
+        was, self._adjuster.skipping = self._adjuster.skipping, False
         return was
 
-    def _drop(self, dose: Dose) -> bool:
-        there = any(each is dose for each in self._dosing.doses)
-        self._dosing.doses = [each for each in self._dosing.doses if each is not dose]
+    def _drop(self, adjustment: Adjustment) -> bool:
+        there = any(each is adjustment for each in self._adjuster.adjustments)
+        self._adjuster.adjustments = [
+            each for each in self._adjuster.adjustments if each is not adjustment
+        ]
         return there
 
-    def _go_forth(self, replaced: Snapshot, dose: Dose) -> bool:
-        there = self._keeper.replaced is replaced and replaced.fits
+    def _go_forth(self, replaced: Snapshot, adjustment: Adjustment) -> bool:
+        there = self._snapshots.replaced is replaced and replaced.fits
         if there:
             replaced.restore()
-            self._keeper.replaced = None
-            self._drop(dose)
+            self._snapshots.replaced = None
+            self._drop(adjustment)
         return there
+
+    def _may_recover(self, problem: str) -> bool:
+        return problem in self._problems and self._problems[problem].loss_may_recover
+
+    def _spares_weights(self, problem: str) -> bool:
+        return problem in self._problems and self._problems[problem].spares_weights
+
+    def _are_skipped(self, problem: str) -> bool:
+        return problem in self._problems and self._problems[problem].batches_are_skipped
 
     @property
     def _loss(self) -> float:
@@ -286,7 +300,7 @@ class Nurse:
 
     def _are_weights_spoilt(self) -> bool:
         """Tell whether weights are not finite, or buffers that cannot be put back."""
-        self._mended |= self._dosing.mend_buffers()
+        self._mended |= self._adjuster.mend_buffers()
         return not all_finite(tensors(self._model))
 
 

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from sickbay.arguments import check_bool
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Every, Governor
-from sickbay.doctor.run_log import OnFinding, Record
+from sickbay.doctor.run_log import OnFinding, RunLog
 from sickbay.doctor.watch_arguments import (
     check_epochs,
     check_on_finding,
@@ -27,7 +27,7 @@ from sickbay.vitals import Kind, Setup
 Chart: TypeAlias = str | os.PathLike[str] | None
 # What a doctor is made of: model, optimizers, governor, problems, history and record.
 Admitted: TypeAlias = tuple[
-    nn.Module, list[Optimizer], Governor, tuple[Problem, ...], History, Record
+    nn.Module, list[Optimizer], Governor, tuple[Problem, ...], History, RunLog
 ]
 
 
@@ -106,5 +106,5 @@ def admit(
     kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
     governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)
     history = History(Setup(epochs=epochs))
-    record = Record(history, {each.name(): each for each in problems}, on_finding, chart)
+    record = RunLog(history, {each.name(): each for each in problems}, on_finding, chart)
     return model, optimizers, governor, problems, history, record

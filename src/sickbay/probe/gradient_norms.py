@@ -30,7 +30,7 @@ def plain(grad: Tensor) -> Tensor:
     return grad if grad.dtype in EXACT else grad.float()
 
 
-class Canary:
+class SpotCheck:
     """The norm of one small gradient.
 
     What befalls all gradients befalls it too, and looking at it is so cheap that it can be done at

@@ -15,12 +15,12 @@ from sickbay.probe import clean_copies, grad_scaler
 from sickbay.probe.activations import Activations
 from sickbay.probe.batch import Batch
 from sickbay.probe.cost_clock import Clock
-from sickbay.probe.gradient_norms import Canary, gradient_norms
+from sickbay.probe.gradient_norms import SpotCheck, gradient_norms
 from sickbay.probe.gradients import Gradients, table_norm
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles
-from sickbay.probe.layer_order import Anatomy, acts_by_mode
-from sickbay.probe.locate_nan import Replay
+from sickbay.probe.layer_order import Layers, acts_by_mode
+from sickbay.probe.locate_nan import NanLocator
 from sickbay.probe.meter import Meter
 from sickbay.probe.turn import Reading, Round, Turn
 from sickbay.probe.weights import Weights
@@ -44,25 +44,25 @@ class Probe:
         self.optimizers = list(optimizers)
         self.meter = meter = meter or Meter()
         self._on_device = any(each.is_cuda for each in model.parameters())
-        self.anatomy = Anatomy(model, guard)
-        self.activations = Activations(self.anatomy, guard, clock, meter)
-        self.gradients = Gradients(self.anatomy, guard, clock, meter)
+        self.layers = Layers(model, guard)
+        self.activations = Activations(self.layers, guard, clock, meter)
+        self.gradients = Gradients(self.layers, guard, clock, meter)
         self.weights = Weights(guard, meter)
-        self.replay = Replay(self.anatomy, guard, meter) if activations else None
-        self.batch = Batch(self.anatomy.model, self._holdings, self.replay, guard, clock, meter)
+        self.nan_locator = NanLocator(self.layers, guard, meter) if activations else None
+        self.batch = Batch(self.layers.model, self._holdings, self.nan_locator, guard, clock, meter)
         self.quiet = False  # whether steps may pass without a reading
         self.passing_time = 0.0  # spent on those
         self.guard, self._clock = guard, clock
         self._hooks = Handles()
         self._held: dict[Optimizer, dict[str, nn.Parameter]] = {}
-        self._canary = Canary()
+        self._spot_check = SpotCheck()
         self._turn = Turn()
         self._alarmed = False  # something was not finite at the last reading
         self._silent: dict[int, int] = {}  # gradients that were all zero, by optimizer
         self._rate_limit = inf  # a learning rate above it has jumped
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
         self.in_eval = False  # at the last step of the optimizer, and that makes a difference
-        self._has_modes = any(map(acts_by_mode, self.anatomy.model.modules()))
+        self._has_modes = any(map(acts_by_mode, self.layers.model.modules()))
         self._hold()
         for optimizer in self.optimizers:
             before, after = guard.shell("probe", self._before_step), self._after_step
@@ -96,7 +96,7 @@ class Probe:
             self._read_without_optimizer()
         if not turn.length:
             return None
-        closer, replay = turn.alarm or turn.strange, self.replay
+        closer, locator = turn.alarm or turn.strange, self.nan_locator
         taken = Round(
             turn=turn,
             step=last + turn.length,
@@ -104,9 +104,11 @@ class Probe:
             weights=self._released(self.weights, closer),
             activations=self._released(self.activations, closer),
             batch=self._released(self.batch, closer),
-            replayed=replay.collect(last + turn.length) if replay is not None and closer else None,
+            replayed=locator.collect(last + turn.length)
+            if locator is not None and closer
+            else None,
             in_eval=self.in_eval,
-            listened=self.activations.listens and self.anatomy.model.training,
+            listened=self.activations.listens and self.layers.model.training,
         )
         self._turn = Turn()
         return taken
@@ -121,7 +123,7 @@ class Probe:
             scalars["in_eval"] = float(taken.in_eval)
         turn.skipped += sum(bool(each.any()) for each in turn.dropped)
         tables, facts = self._gradient_tables(taken), self.batch.facts
-        names = (self.anatomy.parameters, self.anatomy.modules)
+        names = (self.layers.parameters, self.layers.modules)
         if taken.weights is not None:
             tables += self._made("weight", taken.weights.table, step, names[0])
         if taken.activations is not None:
@@ -171,7 +173,7 @@ class Probe:
 
     def refresh(self) -> bool:
         """Look at the model and the optimizers again; return whether anything has changed."""
-        changed = self.anatomy.refresh()
+        changed = self.layers.refresh()
         if changed or self._holdings() != self._held_ids:
             self.arm(())
             self._hold()
@@ -180,12 +182,12 @@ class Probe:
     def setup(self, epochs: int | None) -> Setup:
         return replace(
             self.batch.facts,
-            layers=self.anatomy.layers(),
-            shapes={name: tuple(each.shape) for name, each in self.anatomy.parameters.items()},
+            layers=self.layers.class_names(),
+            shapes={name: tuple(each.shape) for name, each in self.layers.parameters.items()},
             optimizer=", ".join(type(optimizer).__name__ for optimizer in self.optimizers),
             epochs=epochs,
             unheld=self._unheld(),
-            uncalled=self.anatomy.uncalled(),
+            uncalled=self.layers.uncalled(),
         )
 
     def close(self) -> None:
@@ -193,8 +195,8 @@ class Probe:
         self._hooks.remove()
         grad_scaler.forget(self)
         clean_copies.forget(self)
-        parts = (self.anatomy, self.activations, self.gradients, self.weights, self.batch)
-        for part in (*parts, self.replay):
+        parts = (self.layers, self.activations, self.gradients, self.weights, self.batch)
+        for part in (*parts, self.nan_locator):
             if part is not None:
                 part.close()
 
@@ -220,16 +222,16 @@ class Probe:
 
     def _unheld(self) -> tuple[str, ...]:
         held = {name for parameters in self._held.values() for name in parameters}
-        return tuple(name for name in self.anatomy.parameters if held and name not in held)
+        return tuple(name for name in self.layers.parameters if held and name not in held)
 
     def _hold(self) -> None:
         """Note which of the model's parameters each optimizer holds."""
-        self._held_from, self._held_ids = self.anatomy.parameters, self._holdings()
+        self._held_from, self._held_ids = self.layers.parameters, self._holdings()
         for optimizer in self.optimizers:
             held = {id(each) for group in optimizer.param_groups for each in group["params"]}
             self._held[optimizer] = {
                 name: parameter
-                for name, parameter in self.anatomy.parameters.items()
+                for name, parameter in self.layers.parameters.items()
                 if id(parameter) in held
             }
             self.gradients.held = self._held[optimizer]
@@ -240,11 +242,11 @@ class Probe:
         start = perf_counter()
         turn, key = self._turn, id(optimizer)
         turn.steps[key] = turn.steps.get(key, 0) + 1
-        self.in_eval = self._has_modes and not self.anatomy.model.training
+        self.in_eval = self._has_modes and not self.layers.model.training
         rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
         if type(rate) is float and rate > self._rate_limit:
             turn.strange = True
-        if self.quiet and not turn.scaled and not turn.strange and self._canary.is_alive():
+        if self.quiet and not turn.scaled and not turn.strange and self._spot_check.is_alive():
             self.passing_time += perf_counter() - start
             return
         charged = self._clock.total
@@ -259,10 +261,10 @@ class Probe:
 
     def _on_step(self, optimizer: Optimizer, closure: bool) -> None:
         self._expected = None
-        self.anatomy.learn_order()
-        if self._held_from is not self.anatomy.parameters:
+        self.layers.learn_order()
+        if self._held_from is not self.layers.parameters:
             self._hold()
-        self._canary.settle(self._held[optimizer])
+        self._spot_check.settle(self._held[optimizer])
         if not closure:
             self._use_gradients(optimizer, self._held[optimizer])
         if self.weights.due or self._turn.alarm or self._turn.strange:
@@ -280,11 +282,11 @@ class Probe:
 
     def _read_without_optimizer(self) -> None:
         self._turn.steps[id(None)] = 1
-        self.anatomy.learn_order()
-        self._use_gradients(None, self.anatomy.parameters, updated=True)
+        self.layers.learn_order()
+        self._use_gradients(None, self.layers.parameters, updated=True)
         if self.weights.due:
             with self._clock.timing("weight"):
-                self.guard.run("weight", self.weights.take, self.anatomy.parameters)
+                self.guard.run("weight", self.weights.take, self.layers.parameters)
 
     def _use_gradients(
         self,
@@ -319,9 +321,9 @@ class Probe:
         if not self.meter.late and not self._alarmed and not self.gradients.is_finite():
             self._turn.alarm = True
             # Once the weights are updated a second pass would only show what they have become.
-            if self.replay is not None and not self.activations.due and not updated:
+            if self.nan_locator is not None and not self.activations.due and not updated:
                 with self._clock.timing("replay"):
-                    self.guard.run("replay", self.replay.take)
+                    self.guard.run("replay", self.nan_locator.take)
 
     def _fell_silent(self, optimizer: Optimizer | None, silent: int) -> bool:
         """Tell whether more gradients are all zero than the last time."""
@@ -334,7 +336,7 @@ class Probe:
             return []
         with self._clock.timing("gradient"):
             make = taken.gradients.tables
-            order = self.anatomy.parameters
+            order = self.layers.parameters
             tables = self.guard.run("gradient", make, taken.step, turn.scaled, order) or []
         if tables:
             held = {name for each in self._held.values() for name in each}

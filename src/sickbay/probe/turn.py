@@ -53,9 +53,9 @@ class Round:
 
     turn: Turn
     step: int
-    gradients: gradients.Taken
-    weights: weights.Taken | None
-    activations: activations.Taken | None
+    gradients: gradients.StepGradients
+    weights: weights.StepWeights | None
+    activations: activations.StepActivations | None
     batch: Seen | None
     replayed: Table | None
     in_eval: bool

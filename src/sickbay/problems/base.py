@@ -12,14 +12,34 @@ Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a
 
 
 class Problem(Tunable, ABC):
-    """Something that can go wrong in training, and how to tell from the history."""
+    """Something that can go wrong in training, and how to tell from the history.
+
+    Attributes:
+        severity: How bad it is.
+        advice: What a person should try first.
+        reads: The parts of the history it looks at; it is checked when one of them is new.
+        explains: The names of problems that are consequences of this one.
+        loss_may_recover: The loss may return to its old level by itself, so live treatment waits
+            a few steps before it acts.
+        spares_weights: The weights stay healthy while it stands, so live treatment goes on taking
+            snapshots of them.
+        batches_are_skipped: Live treatment skips the batches that have it, so it only has to act
+            if the weights are damaged.
+        tolerated_at_best: A repair goes on in spite of it while the score is at its best.
+        yields_to_the_best: It does not end a trial that is among the best of a search.
+        benign: A trial that it ends has given all it can and stays a candidate.
+    """
 
     severity: ClassVar[Severity] = "warning"
     advice: ClassVar[str]
-    reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)  # asked when one is new
-    explains: ClassVar[tuple[str, ...]] = ()  # problems that are a consequence of this one
-    yields_to_the_best: ClassVar[bool] = False  # a trial among the best is protected from it
-    benign: ClassVar[bool] = False  # a trial that ends by it stays a candidate
+    reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)
+    explains: ClassVar[tuple[str, ...]] = ()
+    loss_may_recover: ClassVar[bool] = False
+    spares_weights: ClassVar[bool] = False
+    batches_are_skipped: ClassVar[bool] = False
+    tolerated_at_best: ClassVar[bool] = False
+    yields_to_the_best: ClassVar[bool] = False
+    benign: ClassVar[bool] = False
 
     @abstractmethod
     def check(self, history: History) -> Finding | None:

@@ -38,6 +38,7 @@ class FrozenByAccident(Problem):
         "pass model.parameters() to the optimizer, keep layers in a ModuleList, look for detach()"
     )
     reads = ("gradient",)
+    spares_weights = True
     explains = (
         "unchanged_weights",
         "dying_relu",

@@ -34,6 +34,7 @@ class GradientCollapse(SampledProblem):
 
     advice = "look at what changed at this step: the batch, the loss scale, the mode of the model"
     reads = ("step",)
+    tolerated_at_best = True
     explains = ("loss_spike", "gradient_spike")
 
     factor: float = threshold(

@@ -29,6 +29,7 @@ class GradientSpike(SampledProblem):
 
     advice = "clip the gradient norm a little above its usual value, or lower the learning rate"
     reads = ("step",)
+    tolerated_at_best = True
 
     factor: float = threshold(8.0, "Multiple of the highest recent norm that is too much.", above=1)
     window: int = threshold(100, "Steps before the newest that set it.", least=2)
@@ -43,4 +44,4 @@ class GradientSpike(SampledProblem):
             f"gradient norm {now:.3g}, at most {high:.3g} in the {len(before)} readings before "
             f"(limit {self.factor:g} times that)"
         )
-        return self.found(history, message, now=now, high=high)
+        return self.found(history, message, now=now, usual_norm=high)

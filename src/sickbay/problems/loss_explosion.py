@@ -29,6 +29,7 @@ class LossExplosion(Problem):
 
     advice = "halve the learning rate, and clip the gradient norm to 1"
     reads = ("step",)
+    loss_may_recover = True
 
     limit: float = threshold(10.0, "Loss that is too large at any time.", above=0)
     factor: float = threshold(2.0, "Multiple of the loss before that is too much.", above=1)

@@ -34,6 +34,8 @@ class LossSpike(SampledProblem):
 
     advice = "skip that batch, lower the learning rate, or clip the gradient norm to 1"
     reads = ("step",)
+    tolerated_at_best = True
+    loss_may_recover = True
     explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTERMATH)
 
     samples: int = threshold(

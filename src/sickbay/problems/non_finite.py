@@ -40,6 +40,8 @@ class NonFinite(Problem):
 
     severity = "critical"
     reads = ("step", *KINDS)
+    spares_weights = True
+    batches_are_skipped = True
     explains = EVERYTHING
     advice = (
         "look at that batch; at log, sqrt or division near zero; else clip gradients or lower the "

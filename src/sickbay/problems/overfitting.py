@@ -34,6 +34,7 @@ class Overfitting(SampledProblem):
 
     advice = "add dropout (0.1 more), weight decay or data, or stop early"
     reads = ("epoch",)
+    tolerated_at_best = True
 
     rise: float = threshold(0.3, "Rise over the best that is too much; 0: use the gap.", least=0)
     least: float = threshold(0.1, "Rise over the first training loss that counts.", least=0)

@@ -31,6 +31,7 @@ class Plateau(Problem):
 
     advice = "raise the learning rate or let it decay, or stop if the loss is as low as it can be"
     reads = ("step",)
+    tolerated_at_best = True
 
     variance: float = threshold(1e-4, "Variance of the loss that is too small.", above=0)
     window: int = threshold(20, "Steps that are looked at.", least=2)

@@ -22,8 +22,6 @@ class AddDropout(Remedy):
         'model = sickbay.surgery.add_dropout(model, (x,), 0.2)'
     """
 
-    treats = ("overfitting",)
-
     share: float = threshold(0.1, "The share of units that is dropped, on top.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

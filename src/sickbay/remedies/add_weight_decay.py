@@ -21,8 +21,6 @@ class AddWeightDecay(Remedy):
         'weight_decay = 0.01'
     """
 
-    treats = ("overfitting",)
-
     amount: float = threshold(0.01, "The weight decay of the optimizer.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

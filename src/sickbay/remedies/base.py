@@ -19,14 +19,15 @@ class Remedy(Tunable, ABC):
     """A change to a recipe that may cure a problem.
 
     Attributes:
-        treats: The problems it is for.
+        treats: The problems it is for, by name. Empty for those of this package: `choices` lists
+            them, with their settings and in their order.
         safety: `live`: a running loop may take it; `retrain`: only a new run; `advice`: only a
             person can.
         keeps_weights: Whether what was learnt before is of use after it.
         between_runs: Whether a new run may begin with it; some only mend what is running.
     """
 
-    treats: ClassVar[tuple[str, ...]]
+    treats: ClassVar[tuple[str, ...]] = ()
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
     between_runs: ClassVar[bool] = True

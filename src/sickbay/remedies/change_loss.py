@@ -22,8 +22,6 @@ class ChangeLoss(Remedy):
         'use the loss that fits the task'
     """
 
-    treats = ("improper_output", "improper_loss", "shape_broadcast", "bad_targets")
-
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         loss = new_loss(recipe.setup)
         if loss is None:

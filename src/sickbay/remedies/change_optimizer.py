@@ -34,12 +34,6 @@ class ChangeOptimizer(Remedy):
         'optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)'
     """
 
-    treats = (
-        "vanishing_gradient", "oscillating_loss", "learning_rate_too_high", "slow_convergence",
-        "learning_rate_too_low", "loss_spike", "loss_explosion", "plateau", "unexpected_loss",
-        "passive_loss", "layer_imbalance",
-    )  # fmt: skip
-
     to: str = choice("adam", "The new optimizer.", list(KINDS))
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

@@ -23,7 +23,6 @@ class ChangeOutput(Remedy):
         'use the output activation that loss and targets ask for'
     """
 
-    treats = ("improper_output", "double_activation", "improper_loss")
     keeps_weights = True
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

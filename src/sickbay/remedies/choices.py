@@ -129,5 +129,24 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
                 "remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()}
             )
         chosen += fitting
-    problems = dict.fromkeys([*CHOICES, *(name for each in chosen for name in each.treats)])
-    return {problem: [each for each in chosen if problem in each.treats] for problem in problems}
+    treated = [treats(each) for each in chosen]
+    problems = dict.fromkeys([*CHOICES, *(name for names in treated for name in names)])
+    pairs = list(zip(chosen, treated, strict=True))
+    return {problem: [each for each, names in pairs if problem in names] for problem in problems}
+
+
+def treats(remedy: Remedy) -> tuple[str, ...]:
+    """Return the problems that a remedy is for: those it names, else those it is a choice for.
+
+    >>> treats(WarmUp(steps=5))[:2]
+    ('exploding_gradient', 'learning_rate_too_high')
+    """
+    listed = (
+        problem
+        for problem, remedies in CHOICES.items()
+        if any(isinstance(remedy, type(each)) for each in remedies)
+    )
+    named = remedy.treats or tuple(listed)
+    if not named:
+        raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
+    return named

@@ -20,7 +20,6 @@ class ClearGradients(Remedy):
         'optimizer.zero_grad()'
     """
 
-    treats = ("missing_zero_grad",)
     safety = "advice"
     between_runs = False
 

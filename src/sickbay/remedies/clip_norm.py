@@ -21,19 +21,14 @@ class ClipNorm(Remedy):
         'nn.utils.clip_grad_norm_(model.parameters(), 1)'
     """
 
-    treats = (
-        "exploding_gradient", "learning_rate_too_high", "non_finite", "loss_spike",
-        "gradient_spike", "large_gradient", "loss_explosion", "unstable_gradient",
-    )  # fmt: skip
     safety = "live"
     keeps_weights = True
 
     limit: float = threshold(1.0, "The largest norm of all gradients together.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        # What the norm was before a spike is no trouble, and clipping it would slow training down.
-        usual = finding.evidence.get("high", 0.0) if finding.problem == "gradient_spike" else 0.0
-        limit = max(self.limit, usual)
+        # Clipping norms that were fine before a spike would only slow training down.
+        limit = max(self.limit, finding.evidence.get("usual_norm", 0.0))
         if recipe.clip_norm is not None and recipe.clip_norm <= limit:
             return None
         return recipe.but(replace(self, limit=limit).code, clip_norm=limit)

@@ -21,7 +21,6 @@ class ClipValues(Remedy):
         'nn.utils.clip_grad_value_(model.parameters(), 10)'
     """
 
-    treats = ("exploding_gradient", "amplified_gradient", "gradient_spike", "large_gradient")
     safety = "live"
     keeps_weights = True
 

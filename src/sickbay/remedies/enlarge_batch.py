@@ -21,7 +21,6 @@ class EnlargeBatch(Remedy):
         'batch_size = min(max(32, 2 * batch_size), 256)'
     """
 
-    treats = ("oscillating_loss", "learning_rate_too_high", "unstable_gradient")
     keeps_weights = True
 
     most: int = threshold(256, "The largest batch.", least=1)

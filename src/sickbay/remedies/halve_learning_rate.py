@@ -20,10 +20,6 @@ class HalveLearningRate(Remedy):
         'lr = 0.5 * lr'
     """
 
-    treats = (
-        "learning_rate_too_high", "loss_spike", "gradient_spike", "loss_explosion",
-        "unstable_gradient", "plateau", "no_more_gain",
-    )  # fmt: skip
     safety = "live"
     keeps_weights = True
 

@@ -20,7 +20,6 @@ class HoldAllParameters(Remedy):
         'optimizer = type(optimizer)(model.parameters(), lr=lr)'
     """
 
-    treats = ("frozen_by_accident", "unchanged_weights", "layer_imbalance")
     keeps_weights = True
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

@@ -27,12 +27,6 @@ class InitialiseAgain(Remedy):
         "model = sickbay.surgery.initialise(model, 'he_normal', seed=0)"
     """
 
-    treats = (
-        "vanishing_gradient", "saturated_activation", "exploding_gradient", "abnormal_gradient",
-        "dying_relu", "dead_units", "oscillating_loss", "learning_rate_too_high",
-        "slow_convergence", "learning_rate_too_low", "non_finite",
-    )  # fmt: skip
-
     scheme: str = choice("he_uniform", "How the weights are drawn.", SCHEMES)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

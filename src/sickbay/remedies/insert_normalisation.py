@@ -21,12 +21,6 @@ class InsertNormalisation(Remedy):
         'model = sickbay.surgery.insert_normalisation(model, (x,))'
     """
 
-    treats = (
-        "vanishing_gradient", "reduced_gradient", "low_activation", "saturated_activation",
-        "exploding_gradient", "amplified_gradient", "abnormal_gradient", "dying_relu",
-        "dead_units", "abnormal_data", "unnormalised_input", "non_finite", "unstable_gradient",
-    )  # fmt: skip
-
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_model(insert_normalisation(recipe.model, recipe.example), self.code)
 

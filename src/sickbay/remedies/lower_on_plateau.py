@@ -21,7 +21,6 @@ class LowerOnPlateau(Remedy):
         'scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=5)'
     """
 
-    treats = ("plateau", "no_more_gain")
     keeps_weights = True
 
     epochs: int = threshold(3, "Epochs without a better loss.", least=1)

@@ -20,7 +20,6 @@ class MendTargets(Remedy):
         'print(y.min(), y.max(), y.unique())'
     """
 
-    treats = ("bad_targets",)
     safety = "advice"
     between_runs = False
 

@@ -21,8 +21,6 @@ class ProcessData(Remedy):
         'normalise the inputs; leave out outliers and values that are no numbers'
     """
 
-    treats = ("exploding_gradient", "abnormal_data", "unnormalised_input", "non_finite")
-
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         if recipe.inputs is None or recipe.clean_data:
             return None

@@ -27,12 +27,6 @@ class ReplaceActivation(Remedy):
         'replace the hidden activations by SELU, LeCun initialisation'
     """
 
-    treats = (
-        "vanishing_gradient", "reduced_gradient", "low_activation", "saturated_activation",
-        "exploding_gradient", "amplified_gradient", "abnormal_gradient", "dying_relu",
-        "dead_units",
-    )  # fmt: skip
-
     to: str = choice("selu", "The new activation.", list(FITTING))
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

@@ -21,7 +21,6 @@ class RollBack(Remedy):
         'go back to the last healthy weights, and pass over the data in between'
     """
 
-    treats = ("non_finite", "loss_spike", "loss_explosion")
     safety = "live"
     keeps_weights = True
     between_runs = False

@@ -21,13 +21,6 @@ class ScaleLearningRate(Remedy):
         ('divide the learning rate by 10', 'lr = 10 * lr')
     """
 
-    treats = (
-        "exploding_gradient", "dying_relu", "dead_units", "oscillating_loss",
-        "learning_rate_too_high", "slow_convergence", "learning_rate_too_low", "abnormal_data",
-        "unnormalised_input", "non_finite", "loss_spike", "loss_explosion", "plateau",
-        "unexpected_loss", "passive_loss",
-    )  # fmt: skip
-
     factor: float = threshold(0.1, "What the rate is multiplied by.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

@@ -20,7 +20,6 @@ class SkipBadBatches(Remedy):
         'if not torch.isfinite(loss): continue'
     """
 
-    treats = ("abnormal_data", "non_finite", "bad_targets")
     safety = "live"
     keeps_weights = True
     between_runs = False

@@ -23,8 +23,6 @@ class Together(Remedy):
         'draw the initial weights anew (LeCun, normal), and clip the norm of the gradients to 1'
     """
 
-    treats = ("exploding_gradient", "non_finite")
-
     first: Remedy = field(default=InitialiseAgain(scheme="lecun_normal"))
     second: Remedy = field(default=ClipNorm())
 

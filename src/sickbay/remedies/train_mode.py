@@ -20,7 +20,6 @@ class TrainMode(Remedy):
         'model.train()'
     """
 
-    treats = ("wrong_mode",)
     safety = "live"
     keeps_weights = True
     between_runs = False

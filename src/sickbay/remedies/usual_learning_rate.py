@@ -23,11 +23,6 @@ class UsualLearningRate(Remedy):
         'use the learning rate that is usual for the optimizer'
     """
 
-    treats = (
-        "oscillating_loss", "learning_rate_too_high", "slow_convergence", "learning_rate_too_low",
-        "non_finite", "loss_spike", "loss_explosion", "unexpected_loss", "passive_loss",
-    )  # fmt: skip
-
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         lr = 0.01 if type(recipe.optimizer).__name__ in SGD_LIKE else 0.001
         return recipe.with_lr(lr, f"lr = {lr:g}") if recipe.lr != lr else None

@@ -21,11 +21,6 @@ class WarmUp(Remedy):
         'lr = lr * min(1, step / 100)'
     """
 
-    treats = (
-        "exploding_gradient", "learning_rate_too_high", "loss_spike", "gradient_spike",
-        "loss_explosion",
-    )  # fmt: skip
-
     steps: int = threshold(100, "Steps until the full rate.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

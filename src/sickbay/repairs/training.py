@@ -26,9 +26,7 @@ from sickbay.repairs.report import Report
 from sickbay.repairs.scoring import doubt, evaluate, key
 
 CLOSELY, THEN = 20, 10  # steps that are all read, and how many then make up one that is
-# What may pass by itself: it ends an attempt only if the score is below its best by this much.
-PASSING = ("gradient_spike", "gradient_collapse", "loss_spike", "overfitting", "plateau")
-SETBACK = 0.05
+SETBACK = 0.05  # below its best score, an attempt tolerates no problem any more
 COOL = 0.1  # times the learning rate, in the epochs of the cooldown
 
 
@@ -50,8 +48,10 @@ class Terms:
 
     def ends(self, finding: Finding, at_its_best: bool) -> bool:
         """Tell whether a finding ends an attempt, whose score may be at its best."""
-        passing = finding.problem in PASSING and at_its_best
-        return finding.problem in self.treatable and not passing
+        tolerated = {each.name() for each in self.problems if each.tolerated_at_best}
+        if at_its_best and finding.problem in tolerated:
+            return False
+        return finding.problem in self.treatable
 
 
 class Training:

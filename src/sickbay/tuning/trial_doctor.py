@@ -103,16 +103,16 @@ class TrialDoctor(Doctor):
 
         The metric that the search is about must be among it.
         """
-        self._given = self._guard.run("numbers", numbers_of, metrics, self._record.notice) or {}
+        self._given = self._guard.run("numbers", numbers_of, metrics, self._log.notice) or {}
         self._guard.run("best value", self._note_value, self._given)
         return self._shelled(self._end_of_epoch, self._given)
 
     def _end_of_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
         if self._done:
-            self._record.notice(IGNORED)
+            self._log.notice(IGNORED)
         super().epoch(**numbers)
         if not self._checker.wait():
-            self._record.notice("judging takes long; the loop does not wait for it.")
+            self._log.notice("judging takes long; the loop does not wait for it.")
         self._report_troubles()
         found = self._epoch_over(numbers)
         if self._passed_epochs == self._history.setup.epochs:
@@ -155,7 +155,7 @@ class TrialDoctor(Doctor):
         end = self._end = self._checker.end
         if end is None:
             return []
-        self._record.finding(end.finding)
+        self._log.finding(end.finding)
         self._try_to_conclude()
         return [end.finding]
 
@@ -173,11 +173,11 @@ class TrialDoctor(Doctor):
             self._values.append(numbers[self._metric])
         else:
             got = ", ".join(numbers) or "nothing"
-            self._record.notice(f"epoch() should be given {self._metric}, got {got}.")
+            self._log.notice(f"epoch() should be given {self._metric}, got {got}.")
 
     def _report_troubles(self) -> None:
         while self._checker.troubles:
-            self._record.trouble(*self._checker.troubles.pop(0))
+            self._log.trouble(*self._checker.troubles.pop(0))
 
     def _course(self) -> LearningCurve:
         """Return the trial as others see it; as the checker sees it, so that they compare."""

@@ -1,1 +1,1 @@
-"""Measuring on a GPU: at the speed of its memory, and without ever waiting for it."""
+"""Measure on a GPU at the speed of its memory, without ever waiting for it."""

@@ -1,7 +1,6 @@
-"""One read of many tensors that lie anywhere on a device, in Triton.
+"""A Triton kernel that reads many tensors once, wherever they lie on a device.
 
-A program takes a chunk of a tensor and leaves sums of it. Non-finite values are told by their
-exponent bits, and counted and left out.
+Each program sums one chunk of a tensor. It counts NaN and Inf, and leaves them out of the sums.
 """
 
 from __future__ import annotations
@@ -9,19 +8,39 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from sickbay.probe.gpu.kernel_values import EXPONENT, INF, is_number, values_at
-
 BLOCK = 512  # values a program holds at a time; more would not fit into its registers
-UNROLL = 4  # of them in a row, so that more is on its way
-PARTS = 11  # numbers that are left of a chunk
+UNROLL = 4  # blocks loaded in a row, to keep more loads in flight
+PARTS = 11  # numbers written for each chunk
 PARTS_ = tl.constexpr(PARTS)
 PROBE_ = tl.constexpr(256)  # values of a chunk that its pivot and its unit are taken from
-FAR = tl.constexpr(2.0**20)  # times the unit, above and below which fourth powers may be lost
+FAR = tl.constexpr(2.0**20)  # beyond this many units, or below 1 / FAR, fourth powers get lost
+INF = tl.constexpr(float("inf"))
+EXPONENT = tl.constexpr(0x7F800000)
+
+
+@triton.jit
+def is_number(x):
+    """Tell which values are finite, by their exponent bits."""
+    return (x.to(tl.int32, bitcast=True) & EXPONENT) != EXPONENT
+
+
+@triton.jit
+def values_at(address, kind, places, inside):
+    """Load values in single precision; `kind` is 0 for float32, 1 for bfloat16, 2 for float16."""
+    if kind == 0:
+        x = tl.load(address.to(tl.pointer_type(tl.float32)) + places, inside, other=0.0)
+    elif kind == 1:
+        brain = tl.load(address.to(tl.pointer_type(tl.bfloat16)) + places, inside, other=0.0)
+        x = brain.to(tl.float32)
+    else:
+        half = tl.load(address.to(tl.pointer_type(tl.float16)) + places, inside, other=0.0)
+        x = half.to(tl.float32)
+    return x
 
 
 @triton.jit
 def unit_of(spread):
-    """Return the power of two next to a spread, 1 if there is none, and its inverse."""
+    """Return the power of two nearest to a spread, 1 for a spread of 0, and its inverse."""
     bits = spread.to(tl.int32, bitcast=True) & EXPONENT
     bits = tl.where(spread > 0, bits, 127 << 23)
     bits = tl.minimum(tl.maximum(bits, 1 << 23), 253 << 23)
@@ -31,7 +50,7 @@ def unit_of(spread):
 
 @triton.jit
 def pivot_and_unit(address, kind, first, last):
-    """Return a value near the mean of a chunk, and the power of two next to its spread."""
+    """Return a value near the mean of a chunk, and the power of two nearest to its spread."""
     apart = tl.maximum((last - first) // PROBE_, 1)
     places = first + tl.arange(0, PROBE_).to(tl.int64) * apart
     inside = places < last
@@ -45,24 +64,24 @@ def pivot_and_unit(address, kind, first, last):
 
 
 @triton.jit
-def nothing(block: tl.constexpr):
-    """Return the sums of no values, lane by lane: of powers, zeros, the least and the largest."""
+def empty_sums(block: tl.constexpr):
+    """Return the start of the sums, lane by lane: four powers, zeros, minimum and maximum."""
     none = tl.zeros([block], tl.float32)
     low = tl.full([block], INF, tl.float32)
     return none, none, none, none, tl.zeros([block], tl.int32), low, -low
 
 
 @triton.jit
-def plus_powers(p1, p2, p3, p4, d):
-    """Return the sums of powers with one more value."""
+def add_powers(p1, p2, p3, p4, d):
+    """Add one value to the sums of powers."""
     square = d * d
     return p1 + d, p2 + square, p3 + square * d, p4 + square * square
 
 
 @triton.jit
 def careful_sums(pointer, first, last, pivot, inverse, block: tl.constexpr):
-    """Return the sums of any values; what is not finite is counted and left out."""
-    p1, p2, p3, p4, zeros, low, high = nothing(block)
+    """Sum any values; count those that are not finite and leave them out."""
+    p1, p2, p3, p4, zeros, low, high = empty_sums(block)
     lost = tl.zeros([block], tl.int32)
     for start in range(first, last, block):
         places = start + tl.arange(0, block)
@@ -74,7 +93,7 @@ def careful_sums(pointer, first, last, pivot, inverse, block: tl.constexpr):
         low = tl.minimum(low, tl.where(sound, x, INF))
         high = tl.maximum(high, tl.where(sound, x, -INF))
         d = tl.where(sound, (x - pivot) * inverse, 0.0)
-        p1, p2, p3, p4 = plus_powers(p1, p2, p3, p4, d)
+        p1, p2, p3, p4 = add_powers(p1, p2, p3, p4, d)
     return (
         tl.sum(p1), tl.sum(p2), tl.sum(p3), tl.sum(p4), tl.sum(zeros), tl.sum(lost), tl.min(low),
         tl.max(high),
@@ -86,8 +105,8 @@ def quick_sums(
     pointer, first, last, pivot, inverse, block: tl.constexpr, unroll: tl.constexpr,
     aligned: tl.constexpr,
 ):  # fmt: skip
-    """Return the sums of values that are all finite and fill whole blocks."""
-    p1, p2, p3, p4, zeros, low, high = nothing(block)
+    """Sum values that fill whole blocks, assuming that all are finite."""
+    p1, p2, p3, p4, zeros, low, high = empty_sums(block)
     lanes = tl.arange(0, block)
     if aligned:
         pointer = tl.multiple_of(pointer, 16)
@@ -96,7 +115,7 @@ def quick_sums(
             start = tl.multiple_of(start, block)
         for turn in tl.static_range(unroll):
             x = tl.load(pointer + start + (turn * block + lanes)).to(tl.float32)
-            p1, p2, p3, p4 = plus_powers(p1, p2, p3, p4, (x - pivot) * inverse)
+            p1, p2, p3, p4 = add_powers(p1, p2, p3, p4, (x - pivot) * inverse)
             zeros += (x == 0.0).to(tl.int32)
             low = tl.minimum(low, x)
             high = tl.maximum(high, x)
@@ -110,9 +129,10 @@ def sums(
     pointer, first, last, pivot, unit, inverse, block: tl.constexpr, unroll: tl.constexpr,
     aligned: tl.constexpr,
 ):  # fmt: skip
-    """Return the sums of a chunk, and their unit: quickly, and once more with care if need be.
+    """Return the sums of a chunk and their unit.
 
-    That is if not all was finite, or if the unit was so far off that powers are lost.
+    Sum again with care if a value was not finite, or if the unit was so far off that powers of the
+    values got lost.
     """
     middle = first + (last - first) // (block * unroll) * (block * unroll)
     p1, p2, p3, p4, zeros, lost, low, high = careful_sums(
@@ -149,7 +169,7 @@ def read(
     addresses, sizes, kinds, owners, begins, parts, chunk, block: tl.constexpr,
     unroll: tl.constexpr, aligned: tl.constexpr,
 ):  # fmt: skip
-    """Leave sums of one chunk of one tensor."""
+    """Write the sums of one chunk of one tensor."""
     program = tl.program_id(0)
     tensor = tl.load(owners + program)
     first = (program - tl.load(begins + tensor)).to(tl.int64) * chunk

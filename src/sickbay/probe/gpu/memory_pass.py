@@ -1,4 +1,4 @@
-"""One pass over many tensors: what is known beforehand, and where they lie this time."""
+"""Launch the kernels over many tensors in one pass."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sickbay.probe.gpu.chunk_sums_kernel import PARTS
-from sickbay.probe.gpu.merge_kernel import COLUMNS, KEPT, SAMPLE
+from sickbay.probe.gpu.merge_kernel import KEPT, SAMPLE
 from sickbay.probe.gpu.torch_operators import operators
+from sickbay.vitals import STATISTICS
 
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
-CHUNK = 32_768  # values a program reads, more if there would be too many chunks
-CHUNKS = 16_384  # the sums of more would take too much memory
-ALIGNED = 16  # bytes: what is aligned so is read by four values at a time
+CHUNK = 32_768  # values a program reads; more if there would be too many chunks
+CHUNKS = 16_384  # the sums of more chunks would take too much memory
+ALIGNED = 16  # bytes; kernels load four aligned values at a time
 
-Layout = tuple[tuple[int, ...], tuple[torch.dtype, ...]]  # sizes and kinds
+Layout = tuple[tuple[int, ...], tuple[torch.dtype, ...]]  # sizes and dtypes
 
 
 class Pass:
-    """Measures tensors of given sizes and kinds on one device; made once, used at every reading."""
+    """Measures tensors of given sizes and dtypes on one device. Created once, used repeatedly."""
 
     def __init__(self, layout: Layout, device: torch.device) -> None:
         sizes, dtypes = layout
@@ -41,24 +42,27 @@ class Pass:
         self.owners, self.begins = sent(owners, device), sent(begins, device)
         self.parts = torch.empty(len(owners) * PARTS, device=device)
         self.one = torch.ones(1, dtype=torch.float64, device=device)
-        self.begin()
+        self._allocate_results()
 
-    def begin(self) -> None:
-        """Make what is of this pass alone."""
+    def _allocate_results(self) -> None:
         count, device = len(self.sizes), self.device
-        self.table = torch.empty(count, COLUMNS, dtype=torch.float64, device=device)
+        shape = count, len(STATISTICS)
+        self.table = torch.full(shape, torch.nan, dtype=torch.float64, device=device)
         self.kept = torch.empty(0, device=device)
         self.shifts = torch.empty(0, 3, dtype=torch.float64, device=device)
         self.addresses = Addresses(count, device)
 
-    def again(self) -> Pass:
-        """Return another pass over tensors like these, with the same work space."""
+    def twin(self) -> Pass:
+        """Return another pass with the same layout and work space, but results of its own."""
         other = copy.copy(self)
-        other.begin()
+        other._allocate_results()
         return other
 
     def read(self, tensors: Sequence[Tensor], scale: Tensor | None, keep: bool) -> Tensor:
-        """Return the statistics of tensors of this layout, on the device: valid until the next."""
+        """Return the statistics of the tensors, on the device; the next call overwrites them.
+
+        `keep` also keeps a sample of each tensor for `moved`.
+        """
         if keep and not len(self.kept):
             self.kept = torch.empty(len(tensors), KEPT, device=self.device)
             self.shifts = torch.empty(len(tensors), 3, dtype=torch.float64, device=self.device)
@@ -75,7 +79,10 @@ class Pass:
         return self.table
 
     def moved(self, tensors: Sequence[Tensor]) -> Tensor:
-        """Return how far each has moved since it was read and kept: share, square, length."""
+        """Return how far each tensor moved since `read(keep=True)`.
+
+        The columns are the distance relative to its norm, and the squares of both.
+        """
         with current(self.device):
             operators.moved(
                 self.addresses.of(tensors), self.sizes, self.kinds, jitter(self.device),
@@ -85,47 +92,47 @@ class Pass:
 
 
 class Addresses:
-    """Where tensors lie, on the device; sent there only when that has changed."""
+    """The addresses of tensors, on the device; sent again only when they change."""
 
     def __init__(self, count: int, device: torch.device) -> None:
         self.aligned = True
-        self._there = torch.zeros(count, dtype=torch.int64, device=device)
+        self._on_device = torch.zeros(count, dtype=torch.int64, device=device)
         self._known: list[int] = []
         self._pages: deque[tuple[Tensor, torch.cuda.Event | None]] = deque()
 
     def of(self, tensors: Sequence[Tensor]) -> Tensor:
-        """Return the addresses of these."""
+        """Return the addresses of these tensors."""
         found = [each.data_ptr() for each in tensors]
         if found != self._known:
             self._send(found)
-        return self._there
+        return self._on_device
 
     def _send(self, found: list[int]) -> None:
         page, event = self._free_page()
         page.numpy()[:] = found
-        self._there.copy_(page, non_blocking=True)
+        self._on_device.copy_(page, non_blocking=True)
         if event is not None:
-            event.record(torch.cuda.current_stream(self._there.device))
+            event.record(torch.cuda.current_stream(self._on_device.device))
         self._pages.append((page, event))
         self._known = found
         self.aligned = not any(address % ALIGNED for address in found)
 
     def _free_page(self) -> tuple[Tensor, torch.cuda.Event | None]:
-        """Return the oldest page if its list has arrived, else a new one: nobody waits."""
+        """Return the oldest page if the device has read it, else a new one, without waiting."""
         if self._pages and ((event := self._pages[0][1]) is None or event.query()):
             return self._pages.popleft()
-        pinned = self._there.is_cuda
-        page = torch.zeros(len(self._there), dtype=torch.int64, pin_memory=pinned)
+        pinned = self._on_device.is_cuda
+        page = torch.zeros(len(self._on_device), dtype=torch.int64, pin_memory=pinned)
         return page, torch.cuda.Event() if pinned else None
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:
-    """Make a device the one that kernels are launched on."""
+    """Launch kernels on this device inside a `with` block."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def sent(values: NDArray[Any], device: torch.device) -> Tensor:
-    """Return an array as a tensor on a device, without waiting for it."""
+    """Copy an array to a device without waiting for it."""
     tensor = torch.from_numpy(np.ascontiguousarray(values))
     if device.type != "cuda":
         return tensor.to(device)
@@ -134,5 +141,5 @@ def sent(values: NDArray[Any], device: torch.device) -> Tensor:
 
 @lru_cache(maxsize=16)
 def jitter(device: torch.device) -> Tensor:
-    """Return where in its stratum each value of a sample is taken."""
+    """Return where in its stratum each value of a sample lies."""
     return sent(np.random.default_rng(0).random(SAMPLE).astype(np.float32), device)

@@ -1,32 +1,52 @@
-"""What is made of the sums of chunks: the statistics of each tensor, in double precision."""
+"""A Triton kernel that merges the sums of chunks into the statistics of each tensor."""
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
 
-from sickbay.probe.gpu.chunk_sums_kernel import PARTS_
-from sickbay.probe.gpu.kernel_values import INF, is_number, sample_places, values_at
+from sickbay.probe.gpu.chunk_sums_kernel import INF, PARTS_, is_number, values_at
+from sickbay.vitals import COLUMN
 
 SAMPLE = 512  # values of a tensor that its quartiles are taken from
-KEPT = 256  # values of a tensor that are kept, to tell how far it moves
-COLUMNS = 18  # statistics of a tensor
-COLUMNS_ = tl.constexpr(COLUMNS)
+KEPT = 256  # values of a tensor kept to measure its next update
 SAMPLE_ = tl.constexpr(SAMPLE)
 KEPT_ = tl.constexpr(KEPT)
-SEVERAL = tl.constexpr(128)  # chunks that are merged at a time
+SEVERAL = tl.constexpr(128)  # chunks merged at a time
+
+
+def column(statistic: str) -> tl.constexpr:
+    """Return the column of the table that a statistic is written to."""
+    return tl.constexpr(COLUMN[statistic])
+
+
+COLUMNS_ = tl.constexpr(len(COLUMN))
+COUNT, ZEROS, NONFINITE = column("count"), column("zeros"), column("nonfinite")
+NORM, ABSMAX, MEAN_ABS = column("norm"), column("absmax"), column("mean_abs")
+MEAN, VARIANCE = column("mean"), column("variance")
+SKEWNESS, KURTOSIS = column("skewness"), column("kurtosis")
+MINIMUM, MEDIAN, MAXIMUM = column("minimum"), column("median"), column("maximum")
+LOWER_QUARTILE, UPPER_QUARTILE = column("lower_quartile"), column("upper_quartile")
+
+
+@triton.jit
+def sample_places(size, jitter, count: tl.constexpr):
+    """Return the places of a sample: one in each of equal strata, or all of a small tensor."""
+    lanes = tl.arange(0, count)
+    spread = (lanes.to(tl.float64) + tl.load(jitter + lanes).to(tl.float64)) * (size / count)
+    return tl.where(size > count, spread.to(tl.int64), lanes.to(tl.int64))
 
 
 @triton.jit
 def part(parts, start, end, which: tl.constexpr, without: tl.constexpr):
-    """Return one number of several chunks, `without` where there is no chunk."""
+    """Return one number of each of several chunks, `without` where there is no chunk."""
     chunks = start + tl.arange(0, SEVERAL)
     return tl.load(parts + chunks * PARTS_ + which, chunks < end, other=without).to(tl.float64)
 
 
 @triton.jit
 def totals(parts, begin, end):
-    """Return how many values a tensor has, their sum, zeros, those not finite, and extremes."""
+    """Return the count of values, their sum, the counts of zeros and NaN or Inf, and extremes."""
     count = tl.zeros([SEVERAL], tl.float64)
     total = tl.zeros([SEVERAL], tl.float64)
     zeros = tl.zeros([SEVERAL], tl.float64)
@@ -66,8 +86,8 @@ def moments(parts, begin, end, mean):
 
 
 @triton.jit
-def ordered_pick(ordered, place):
-    """Return what lies between two neighbours of an ordered sample."""
+def interpolate(ordered, place):
+    """Interpolate between two neighbours of an ordered sample."""
     lanes = tl.arange(0, SAMPLE_)
     below = tl.floor(place).to(tl.int32)
     left = tl.sum(tl.where(lanes == below, ordered, 0.0)).to(tl.float64)
@@ -78,7 +98,7 @@ def ordered_pick(ordered, place):
 
 @triton.jit
 def quartiles(x, sound):
-    """Return the quartiles of a sample, and its mean size; NaN if there is nothing finite."""
+    """Return the quartiles and the mean absolute value of a sample; NaN if nothing is finite."""
     there = tl.sum(sound.to(tl.float64))
     ordered = tl.sort(tl.where(sound, x, INF))
     ordered = tl.where(tl.arange(0, SAMPLE_) < there, ordered, 0.0)
@@ -86,8 +106,8 @@ def quartiles(x, sound):
     none = tl.where(there == 0, INF - INF, 0.0)
     mean_abs = tl.sum(tl.where(sound, tl.abs(x).to(tl.float64), 0.0)) / tl.maximum(there, 1.0)
     return (
-        none + ordered_pick(ordered, far * 0.25), none + ordered_pick(ordered, far * 0.5),
-        none + ordered_pick(ordered, far * 0.75), none + mean_abs,
+        none + interpolate(ordered, far * 0.25), none + interpolate(ordered, far * 0.5),
+        none + interpolate(ordered, far * 0.75), none + mean_abs,
     )  # fmt: skip
 
 
@@ -95,7 +115,10 @@ def quartiles(x, sound):
 def merge(
     addresses, sizes, kinds, begins, parts, jitter, scale, kept, table, keep: tl.constexpr
 ):  # fmt: skip
-    """Write the statistics of one tensor, made of the sums of its chunks and of a sample."""
+    """Write the statistics of one tensor, from the sums of its chunks and from a sample.
+
+    Columns that are not measured here keep the NaN that the table starts with.
+    """
     tensor = tl.program_id(0)
     begin = tl.load(begins + tensor)
     end = tl.load(begins + tensor + 1)
@@ -122,30 +145,27 @@ def merge(
     factor = tl.load(scale).to(tl.float64)
     none = tl.where(number == 0, INF - INF, 0.0)
     out = table + tensor * COLUMNS_
-    tl.store(out, number)
+    tl.store(out + COUNT, number)
     norm = factor * tl.sqrt(some * (second + mean * mean))
-    tl.store(out + 1, tl.where(number == 0, 0.0, norm))
-    tl.store(out + 2, tl.where(number == 0, INF - INF, factor * tl.maximum(most, -least)))
-    tl.store(out + 3, none + factor * mean)
-    tl.store(out + 4, none + factor * factor * second)
-    tl.store(out + 5, tl.where(number == 0, INF - INF, factor * least))
-    tl.store(out + 6, factor * lower)
-    tl.store(out + 7, factor * median)
-    tl.store(out + 8, factor * upper)
-    tl.store(out + 9, tl.where(number == 0, INF - INF, factor * most))
-    tl.store(out + 10, tl.where(varies, m3 / some / (safe * tl.sqrt(safe)), INF - INF))
-    tl.store(out + 11, tl.where(varies, m4 / some / (safe * safe) - 3, INF - INF))
-    tl.store(out + 12, none + zeros / some)
-    tl.store(out + 13, lost)
-    tl.store(out + 14, INF - INF)
-    tl.store(out + 15, INF - INF)
-    tl.store(out + 16, factor * mean_abs)
-    tl.store(out + 17, INF - INF)
+    tl.store(out + NORM, tl.where(number == 0, 0.0, norm))
+    tl.store(out + ABSMAX, tl.where(number == 0, INF - INF, factor * tl.maximum(most, -least)))
+    tl.store(out + MEAN, none + factor * mean)
+    tl.store(out + VARIANCE, none + factor * factor * second)
+    tl.store(out + MINIMUM, tl.where(number == 0, INF - INF, factor * least))
+    tl.store(out + LOWER_QUARTILE, factor * lower)
+    tl.store(out + MEDIAN, factor * median)
+    tl.store(out + UPPER_QUARTILE, factor * upper)
+    tl.store(out + MAXIMUM, tl.where(number == 0, INF - INF, factor * most))
+    tl.store(out + SKEWNESS, tl.where(varies, m3 / some / (safe * tl.sqrt(safe)), INF - INF))
+    tl.store(out + KURTOSIS, tl.where(varies, m4 / some / (safe * safe) - 3, INF - INF))
+    tl.store(out + ZEROS, none + zeros / some)
+    tl.store(out + NONFINITE, lost)
+    tl.store(out + MEAN_ABS, factor * mean_abs)
 
 
 @triton.jit
 def moved(addresses, sizes, kinds, jitter, kept, table):
-    """Write how far a tensor has moved since its sample was kept, as a share of its length."""
+    """Write how far a tensor has moved since its sample was kept, relative to its norm."""
     tensor = tl.program_id(0)
     size = tl.load(sizes + tensor)
     lanes = tl.arange(0, KEPT_)

@@ -1,4 +1,4 @@
-"""The kernels as operators of torch, so that they can stand in a compiled graph."""
+"""Register the kernels as torch operators, so that compiled graphs can hold them."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def _moved(
 
 
 def _nothing(*_: Any) -> None:
-    """Stand for an operator where there are no values, as in a trace."""
+    """Stand in for an operator where tensors have no values, as in a trace."""
 
 
-library = torch.library.Library("sickbay", "FRAGMENT")  # it must live as long as the operators
+library = torch.library.Library("sickbay", "FRAGMENT")  # must live as long as the operators
 for schema, run in ((READ, _read), (MERGE, _merge), (MOVED, _moved)):
     library.define(schema)
     name = schema.partition("(")[0]
     library.impl(name, run, "CUDA")
-    library.impl(name, run, "CPU")  # by Triton's interpreter
+    library.impl(name, run, "CPU")  # in Triton's interpreter
     library.impl(name, _nothing, "Meta")
 operators = torch.ops.sickbay

@@ -100,12 +100,12 @@ class OptunaDoctor(TrialDoctor):
         if not end.benign and (self._learns == "last" or not self._can_complete(end)):
             self._finish()
             raise TrialPruned(sentence(end.finding))
-        self._record.notice(f"trial {notes.number} is done: {sentence(end.finding)}")
+        self._log.notice(f"trial {notes.number} is done: {sentence(end.finding)}")
         return True
 
     def _say_troubles(self, notes: TrialNotes) -> None:
         for trouble in notes.troubles:
-            self._record.notice(trouble)
+            self._log.notice(trouble)
 
     def _can_complete(self, end: End) -> bool:
         """Tell whether there is a value for a trial to return that is ended before its time."""

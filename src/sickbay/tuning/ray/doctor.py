@@ -48,7 +48,7 @@ class RayDoctor(TrialDoctor):
         told = LearningCurve(course.losses, course.values, over)
         met = self._guard.run("telling other trials", self._exchange.put, told)
         if last and met is False:
-            self._record.notice(ALONE)
+            self._log.notice(ALONE)
         return found
 
     def _ended_inside(self) -> None:
