@@ -3,14 +3,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 import sickbay
-from sickbay import demo
+from sickbay import demo, plugins
 from sickbay.cli import DEMOS, main
-from sickbay.problems.profiles import EVERY
+from sickbay.problems.by_name import EVERY
 
 
 def test_the_demo_finds_and_repairs_the_vanishing_gradient(
@@ -49,6 +50,38 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
     assert main(["explain", name]) == 0
     printed = capsys.readouterr().out
     assert all(part in printed for part in ("Why it matters", "How it is judged", "What to try"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("layer_imbalance", "that is too much.\n        10000\n"),  # in no profile
+        ("non_finite", "How it is judged"),  # has no thresholds
+        ("dying_relu", "\n        default 0.9\n"),
+        ("dying_relu", "The rule of the profile autotrainer:"),
+        ("oscillating_accuracy", "\n        autotrainer True\n"),
+        ("abnormal_data", "\n        autotrainer mean\n"),
+    ],
+)
+def test_explain_shows_every_threshold(
+    name: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", name]) == 0
+    printed = capsys.readouterr().out
+    assert expected in printed
+    assert "\n        \n" not in printed
+
+
+def test_problems_of_other_packages_are_listed_and_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = "tests.problems.test_by_name:TooQuiet"
+    point = EntryPoint("quiet", value, "sickbay.problems")
+    monkeypatch.setattr(plugins, "_declared", {"sickbay.problems": (point,)}.get)
+    assert main(["problems"]) == 0
+    assert "too_quiet" in capsys.readouterr().out
+    assert main(["explain", "too_quiet"]) == 0
+    assert "Nothing at all is found.\n\nWhat to try:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

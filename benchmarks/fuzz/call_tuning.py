@@ -16,8 +16,8 @@ from benchmarks.fuzz.calls import Call, Make
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage_folder import write
 from sickbay.probe.guard import Guard
-from sickbay.problems.compared import LearningCurve
 from sickbay.problems.profiles import choose
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning import charted_trials
 from sickbay.tuning.calibration import calibrate
 from sickbay.tuning.judge import Judge

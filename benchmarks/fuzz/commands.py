@@ -12,7 +12,8 @@ from benchmarks.fuzz.case import Case, Run
 from benchmarks.fuzz.damage_folder import write
 from benchmarks.fuzz.verdict import Unclean, WrongExit
 from sickbay.cli import DEMOS, main
-from sickbay.problems.profiles import EVERY, PROFILES
+from sickbay.problems.by_name import EVERY
+from sickbay.problems.profiles import PROFILES
 
 UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 WORDS = (

@@ -29,8 +29,8 @@ from benchmarks.tuning.searchers import distribution
 from benchmarks.tuning.spaces import SPACES, Config, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.doctor import Doctor
-from sickbay.problems.never_learnt import FIRST
 from sickbay.problems.profiles import PROFILES
+from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.optuna import OptunaDoctor, watch
 from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 

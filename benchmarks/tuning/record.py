@@ -19,7 +19,7 @@ from benchmarks.tuning.pool import KINDS
 from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.history import History
-from sickbay.problems.never_learnt import FIRST
+from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import Table
 

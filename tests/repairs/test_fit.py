@@ -17,6 +17,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import sickbay
 from sickbay.demo.circles import circles
 from sickbay.demo.sick_models import PATIENTS, layers
+from sickbay.repairs.executor import Executor
+from sickbay.repairs.run import Run
 from tests.repairs.unsteady import Poison
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -149,13 +151,16 @@ def test_finished_attempts_are_not_repeated(
     (tmp_path / "run" / f"attempt-{winner}.pt").unlink()  # as if it had been killed in that one
     (tmp_path / "run" / "outcome.json").unlink()
     begun: list[int] = []
-    from sickbay.repairs.trainee import Job
+    real = Executor.start
 
-    real = Job.begin
-    monkeypatch.setattr(Job, "begin", lambda job, *rest: begun.append(1) or real(job, *rest))  # type: ignore[func-returns-value]
+    def start(executor: Executor, run: Run, *rest: Any) -> None:
+        begun.append(run.number)
+        real(executor, run, *rest)
+
+    monkeypatch.setattr(Executor, "start", start)
     shutil.rmtree(tmp_path / "home")
     again = fit(sick(), chart=tmp_path / "run", resume=True)
-    assert len(begun) == 1
+    assert begun == [winner]
     assert (again.score, again.diff) == (whole.score, whole.diff)
 
 
@@ -231,7 +236,7 @@ def test_the_budget_is_kept() -> None:
         ({"profile": "defualt"}, "There is no profile 'defualt'; did you mean 'default'?"),
         ({"remedies": ["clip"]}, "There is no remedy 'clip'"),
         ({"workers": 0}, "workers must be a number from 1 on, 'ray' or None, got 0."),
-        ({"resume": True}, "resume=True needs the folder of the run to resume as chart=."),
+        ({"resume": True}, "resume=True needs the folder of the repair to resume as chart=."),
         ({"optimizer": 3}, "optimizer must be an optimizer, or a function making one, got int."),
         (
             {"target": 95},

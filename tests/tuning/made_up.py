@@ -9,7 +9,7 @@ from sickbay.chart import ChartWriter
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison
 from sickbay.thresholds import choice, threshold
 from sickbay.tuning.charted_trials import note
 from sickbay.tuning.recorded_search import Epoch, RecordedSearch, RecordedTrial

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import curves_after, judge_search
 from sickbay.tuning.setting_effects import Effect, SettingEffects, Tally, judge_alone

@@ -15,7 +15,7 @@ import pytest
 import sickbay
 from sickbay.doctor.watch_model import admit
 from sickbay.problems import NonFinite, PassiveLoss, Problem
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
 from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.ray.doctor import ALONE

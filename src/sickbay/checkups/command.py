@@ -23,7 +23,7 @@ from sickbay.checkups.source_location import written
 from sickbay.checkups.statements import EVERY
 from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown_name
-from sickbay.problems.profiles import EVERY as PROBLEMS
+from sickbay.problems.by_name import EVERY as PROBLEMS
 from sickbay.reports.checkup_text import show
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")

@@ -12,7 +12,7 @@ from sickbay.console import Console
 from sickbay.demo.sick_models import PATIENTS
 from sickbay.repairs import Outcome, repair
 from sickbay.repairs.data import Data
-from sickbay.repairs.training import Terms, Training
+from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def run(
         progress=progress,
         learn=False,  # a demo says nothing about the user's models
     )
-    plain = Training(
+    plain = TrainingLoop(
         recipe,
         Data.of(data, validation, batch_size=recipe.batch_size),
-        Terms(problems=(), treatable=(), epochs=epochs),
+        RunSettings(problems=(), treatable=(), epochs=epochs),
     )
     before = plain.advance(epochs).scores[-1]["val_accuracy"]
     plain.close()

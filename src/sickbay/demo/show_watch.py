@@ -26,7 +26,7 @@ from sickbay.doctor import Doctor, watch
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.inject import Fault
-from sickbay.problems.profiles import EVERY
+from sickbay.problems.by_name import EVERY
 from sickbay.reports import terminal
 
 BATCH = 128

@@ -83,7 +83,7 @@ PATIENTS: Mapping[str, Patient] = {
         lambda: patient(layers(2, *[64] * 9, 1, gain=12.0), kind=optim.SGD, lr=0.05),
     ),
     "dying_relu": Patient("three ReLU layers whose biases start at -5", dead),
-    "oscillating_loss": Patient(
+    "oscillating_accuracy": Patient(
         "two tanh layers with a learning rate of 1",
         lambda: patient(sound(1, hidden=nn.Tanh), lr=1.0),
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from sickbay.arguments import check_bool, check_choice, check_list, check_text
 from sickbay.history import History
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.vitals import Setup, Table, Vitals
 
 TOP_TEN = 10

@@ -18,7 +18,7 @@ from sickbay.history import History
 from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End, Judge
 from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch, RecordedTrial
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import Comparison, LearningCurve
+from sickbay.problems.trials.comparison import Comparison, LearningCurve
 from sickbay.tuning.judge import Judge
 from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
 from sickbay.tuning.replay import EndedTrial, curves_after, ended_trial, judge_search

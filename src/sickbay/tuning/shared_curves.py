@@ -3,7 +3,7 @@
 On Ray this is an actor, that is a process of its own, which should not have to load torch.
 """
 
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 
 
 class SharedCurves:

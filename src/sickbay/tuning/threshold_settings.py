@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import Field, replace
 from typing import Any, NamedTuple
 
+from sickbay import thresholds
 from sickbay.arguments import check_list
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems import Problem
@@ -51,7 +52,7 @@ def changes(before: Sequence[Problem], after: Sequence[Problem]) -> list[str]:
         if other is None:
             settings.append(f"{name}={OFF}")
             continue
-        for limit in _fields(problem):
+        for limit in thresholds.settings(type(problem)):
             value = getattr(other, limit.name)
             if value != getattr(problem, limit.name):
                 settings.append(f"{name}.{limit.name}={value}")
@@ -78,7 +79,11 @@ def lines(own: Problem, now: Problem) -> list[Line]:
     >>> epochs.settings[0], len(epochs.settings), epochs.own
     (PassiveLoss(spread=0.01, epochs=2), 6, 1)
     """
-    return [_line(limit, own, now) for limit in _fields(own) if _is_threshold(limit)]
+    return [
+        _line(limit, own, now)
+        for limit in thresholds.settings(type(own))
+        if thresholds.is_number(limit)
+    ]
 
 
 def adjacent(own: Problem, now: Problem) -> list[Problem]:
@@ -93,17 +98,6 @@ def adjacent(own: Problem, now: Problem) -> list[Problem]:
         place = line.settings.index(now)
         near += line.settings[max(0, place - 1) : place + 2]
     return [each for each in near if each != now]
-
-
-def _fields(problem: Problem) -> tuple[Field[Any], ...]:
-    return fields(problem)  # type: ignore[arg-type]
-
-
-def _is_threshold(limit: Field[Any]) -> bool:
-    """Return whether a field is a quantity rather than a choice, a text or an on/off switch."""
-    default, bounds = limit.default, (limit.metadata.get("least"), limit.metadata.get("most"))
-    is_switch = isinstance(default, bool) or (isinstance(default, int) and bounds == (0, 1))
-    return isinstance(default, int | float) and not is_switch
 
 
 def _line(limit: Field[Any], own: Problem, now: Problem) -> Line:
@@ -128,16 +122,8 @@ def _values(own: float, is_int: bool) -> list[float]:
 
 
 def _with_setting(problem: Problem, name: str, text: str) -> Problem:
-    known = {limit.name: limit for limit in _fields(problem)}
+    known = {limit.name: limit for limit in thresholds.settings(type(problem))}
     if name not in known:
         raise unknown_name(f"threshold of {problem.name()} called", name, known)
-    value: str | float = text
-    default = known[name].default
-    if not isinstance(default, str):
-        is_int = isinstance(default, int)
-        try:
-            value = int(text) if is_int else float(text)
-        except ValueError:
-            kind = "whole number" if is_int else "number"
-            raise UsageError(f"{problem.name()}.{name} must be a {kind}, got {text!r}.") from None
+    value = thresholds.parse(f"{problem.name()}.{name}", known[name], text)
     return replace(problem, **{name: value})  # type: ignore[type-var]

@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from sickbay.errors import UsageError
 from sickbay.printable import error_summary
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
 from sickbay.tuning.trial_attributes import CURVE, StoredCurve, describe_end, to_json_numbers
 

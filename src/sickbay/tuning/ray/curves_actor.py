@@ -7,7 +7,7 @@ from typing import Any
 
 import ray
 
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.shared_curves import SharedCurves
 
 NAME = "sickbay curves"  # of the actor, within the driver's namespace

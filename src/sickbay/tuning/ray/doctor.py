@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sickbay.doctor.watch_model import Admitted
 from sickbay.findings import Finding
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
 from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.trial_doctor import TrialDoctor
