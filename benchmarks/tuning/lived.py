@@ -23,6 +23,7 @@ from benchmarks.tuning.tasks import TASKS
 Results: TypeAlias = Mapping[tuple[str, bool], Sequence[Lived]]  # by task, and whether tuned
 COST = 0.01
 
+QUESTION = "Whether real searches behave like played ones, and what watching costs."
 PAGE = """\
 Each task has one real search, plain and with `tuning`, at the same time on one processor each,
 for {minutes:g} minutes. Both use the same random configurations, in the same order and with the
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     about = {"command": command, "minutes": minutes, "how": how(options.quick), **machine()}
     if options.docs:
         source = f"`{command}` (torch {about['torch']}) on a machine with two processors"
-        head = page_head("Tuning results, live", source, summary(results, made[1]))
+        head = page_head("Tuning results, live", QUESTION, source, summary(results, made[1]))
         page = [head, PAGE.format(**about), *(sheet.markdown() for sheet in made)]
         options.docs.write_text("\n".join(page))
     if options.json:

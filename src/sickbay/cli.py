@@ -28,7 +28,7 @@ from sickbay.thresholds import is_number, settings
 BROKEN_PIPE = 141  # the exit code of a program that SIGPIPE ends
 MOST_EPOCHS = 1_000_000  # of a demo
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
-DEMOS = (  # the names of `demo.PATIENTS`, which needs torch; a test compares them
+DEMOS = (  # the names of `demo.flawed_models`, which needs torch; a test compares them
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Faults as text, for the command line of a script."""
+"""Faults as text, for command lines: `scale_gradients*20@500`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay import arguments
-from sickbay.arguments import bad_argument, check_choice, check_text
+from sickbay.arguments import bad_argument, check_choice, check_float, check_text
 from sickbay.errors import UsageError
-from sickbay.inject.gradients import freeze_layer, nan_gradient, scale_gradients
-from sickbay.inject.injection import When
-from sickbay.inject.inputs import nan_batch, scale_inputs
-from sickbay.inject.labels import shuffle_labels
-from sickbay.inject.learning_rate import raise_learning_rate
-from sickbay.inject.places import check_value
-from sickbay.inject.weights import dead_layer, nan_weight
+from sickbay.inject.data_faults import nan_batch, scale_inputs, shuffle_labels
+from sickbay.inject.injection import When, check_value
+from sickbay.inject.model_faults import (
+    dead_layer,
+    freeze_layer,
+    nan_gradient,
+    nan_weight,
+    raise_learning_rate,
+    scale_gradients,
+)
 
 FAULTS: Mapping[str, Callable[..., Any]] = {
     fault.__name__: fault
@@ -41,7 +43,7 @@ MARKS = {"layer": ":LAYER", "factor": "*FACTOR", "value": "=VALUE", "every": "+E
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault and its steps; made by `parse`. As a string it is what was parsed."""
+    """A fault and its steps, made by `parse`. Its string can be parsed again."""
 
     name: str
     at: tuple[int, ...]
@@ -58,37 +60,35 @@ class Fault:
         if self.layer is not None:
             check_text("layer", self.layer)
         if self.factor is not None:
-            arguments.check_float("factor", self.factor)
+            check_float("factor", self.factor)
         if self.value is not None:
             check_value(self.value)
-        check_parts(self)
+        _check_parts(self)
 
     def into(self, model: nn.Module, optimizer: Optimizer) -> AbstractContextManager[Any]:
         """Return the context manager that puts the fault into the training of a model.
 
-        A fault in the labels does nothing here: it comes in with `over`.
+        A fault in the labels does nothing here: use `over`.
         """
         if self.name == "shuffle_labels":
             return nullcontext()
-        given: tuple[Any, ...] = (model, optimizer)
-        if self.name == "raise_learning_rate":
-            given = (optimizer,)
-        injection: AbstractContextManager[Any] = FAULTS[self.name](*given, **self._options())
+        targets = (optimizer,) if self.name == "raise_learning_rate" else (model, optimizer)
+        injection: AbstractContextManager[Any] = FAULTS[self.name](*targets, **self._options())
         return injection
 
     def over(self, batches: Iterable[Any]) -> Iterable[Any]:
-        """Return the batches, with the fault if it is one in the labels."""
+        """Return the batches, with the fault if it is in the labels."""
         if self.name != "shuffle_labels":
             return batches
         return shuffle_labels(batches, **self._options())
 
     def _options(self) -> dict[str, Any]:
         """Return the keyword arguments of the function that makes the fault."""
+        takes = signature(FAULTS[self.name]).parameters
         options = {key: getattr(self, key) for key in MARKS if getattr(self, key) is not None}
-        if "layers" in signature(FAULTS[self.name]).parameters and "layer" in options:
+        if "layers" in takes and "layer" in options:
             options["layers"] = options.pop("layer")
-        repeats = "every" in signature(FAULTS[self.name]).parameters
-        return {**options, "at": self.at if repeats else self.at[0]}
+        return {**options, "at": self.at if "every" in takes else self.at[0]}
 
     def __str__(self) -> str:
         layer = f":{self.layer}" if self.layer is not None else ""
@@ -99,10 +99,10 @@ class Fault:
 
 
 def parse(spec: str) -> Fault:
-    """Return the fault that a text stands for.
+    """Return the fault that a text describes.
 
-    The text is NAME[:LAYER][*FACTOR][=VALUE]@STEP[,STEP...][+EVERY], the name that of a function
-    of this package, the rest its arguments.
+    The text is NAME[:LAYER][*FACTOR][=VALUE]@STEP[,STEP...][+EVERY]: the name of a function of this
+    package, and its arguments.
 
     >>> fault = parse("scale_gradients*20@500+2000")
     >>> fault.name, fault.factor, fault.at, fault.every
@@ -115,43 +115,42 @@ def parse(spec: str) -> Fault:
     parts, name = PATTERN.fullmatch(spec), re.split(r"\W", spec)[0]
     check_choice("fault", name, FAULTS)
     if parts is None:
-        raise UsageError(f"A fault must be {GRAMMAR}, as in {example(name)}, got {spec!r}.")
+        raise UsageError(f"A fault must be {GRAMMAR}, as in {_example(name)}, got {spec!r}.")
     return Fault(
         name,
         at=tuple(map(int, parts["at"].split(","))),
         every=None if parts["every"] is None else int(parts["every"]),
         layer=parts["layer"],
-        factor=number(spec, "FACTOR", parts["factor"]),
-        value=number(spec, "VALUE", parts["value"]),
+        factor=_number(spec, "FACTOR", parts["factor"]),
+        value=_number(spec, "VALUE", parts["value"]),
     )
 
 
-def number(spec: str, what: str, given: str | None) -> float | None:
-    """Return a part of the text as a number, if it is there."""
+def _number(spec: str, what: str, given: str | None) -> float | None:
     try:
         return None if given is None else float(given)
     except ValueError:
         raise UsageError(f"{what} must be a number, got {given!r} in {spec!r}.") from None
 
 
-def check_parts(fault: Fault) -> None:
-    """Say so if the fault has parts that do not belong to it, or lacks one."""
+def _check_parts(fault: Fault) -> None:
+    """Raise `UsageError` if the fault has a part too many or too few."""
     name, spec, wanted = fault.name, str(fault), signature(FAULTS[fault.name]).parameters
     for part, mark in MARKS.items():
         parameter = wanted.get(part) or wanted.get(f"{part}s")
         given = getattr(fault, part) is not None
         if given and parameter is None:
-            raise UsageError(f"{name} takes no {mark}, as in {example(name)}, got {spec!r}.")
+            raise UsageError(f"{name} takes no {mark}, as in {_example(name)}, got {spec!r}.")
         if not given and parameter is not None and parameter.default is Parameter.empty:
-            raise UsageError(f"{name} needs {mark}, as in {example(name)}, got {spec!r}.")
+            raise UsageError(f"{name} needs {mark}, as in {_example(name)}, got {spec!r}.")
     if "every" not in wanted and len(fault.at) > 1:
-        raise UsageError(f"{name} lasts and takes one STEP, as in {example(name)}, got {spec!r}.")
+        raise UsageError(f"{name} lasts and takes one STEP, as in {_example(name)}, got {spec!r}.")
 
 
-def example(name: str) -> str:
-    """Return the shortest text that stands for a fault.
+def _example(name: str) -> str:
+    """Return the shortest text of a fault.
 
-    >>> example("scale_gradients"), example("dead_layer")
+    >>> _example("scale_gradients"), _example("dead_layer")
     ("'scale_gradients*20@500'", "'dead_layer:encoder.0@500'")
     """
     wanted = signature(FAULTS[name]).parameters
