@@ -1,4 +1,4 @@
-"""Record a run in a folder and read it back, as another process could while it runs."""
+"""Record a run in a folder and read it back. Another process could do so while the run goes on."""
 
 import tempfile
 from pathlib import Path

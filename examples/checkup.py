@@ -1,6 +1,7 @@
-"""A network with three mistakes, examined before its first step. Also for the command line:
+"""Check a network with three mistakes before its first training step.
 
-sickbay checkup checkup:make        # in this folder
+python examples/checkup.py
+sickbay checkup checkup:make        # the same on the command line, in this folder
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ import sickbay
 
 
 class Classifier(nn.Module):
-    """Ends with a softmax that the loss applies again, and lets samples see each other."""
+    """Applies a softmax that the loss applies again, and mixes the samples of a batch."""
 
     def __init__(self) -> None:
         super().__init__()

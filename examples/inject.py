@@ -1,4 +1,4 @@
-"""Test an alarm: put a fault into a healthy loop and see whether, and when, it is found."""
+"""Inject a fault into a healthy training loop and see whether, and when, sickbay finds it."""
 
 import torch
 from torch import nn
@@ -23,6 +23,6 @@ with (
         optimizer.step()
         doctor.step(loss)
 
-print(f"put in: {fault}, acted at {injection.steps}")
+print(f"injected: {fault} at steps {injection.steps}")
 for finding in doctor.findings:
-    print(f"found:  {finding}")
+    print(f"found:    {finding}")

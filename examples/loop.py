@@ -1,4 +1,4 @@
-"""A training loop with a doctor in it. The network is sick: the doctor says so within seconds."""
+"""Watch a training loop. The network cannot learn, and sickbay says why after three steps."""
 
 import torch
 from torch import nn

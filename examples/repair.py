@@ -1,4 +1,4 @@
-"""A network that cannot learn is trained, found out, repaired and trained again.
+"""Train a network that cannot learn. sickbay finds the problem, repairs it and trains again.
 
 python examples/repair.py
 """

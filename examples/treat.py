@@ -1,4 +1,4 @@
-"""A loop that falls ill twice, and is treated while it runs."""
+"""Treat a training loop while it runs: two things go wrong in it, and it still learns."""
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ for step in range(300):
     if step == 60:
         x[0, 0] = torch.nan  # a broken sample
     if step == 150:
-        optimizer.param_groups[0]["lr"] *= 300  # a slip of the hand
+        optimizer.param_groups[0]["lr"] *= 300  # a typo, say
     optimizer.zero_grad()
     loss = criterion(model(x), y)
     loss.backward()

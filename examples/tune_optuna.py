@@ -1,4 +1,4 @@
-"""A search with Optuna: trials in which something is wrong are ended at the first evidence.
+"""Search with Optuna. sickbay ends a trial as soon as it finds something wrong with it.
 
 python examples/tune_optuna.py
 """

@@ -1,4 +1,4 @@
-"""A search with Ray Tune, here with two workers; on a cluster it is the same.
+"""Search with Ray Tune on two local workers. On a cluster the code is the same.
 
 python examples/tune_ray.py
 """

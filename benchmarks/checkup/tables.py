@@ -8,29 +8,26 @@ from typing import Any
 
 from benchmarks.checkup.plant import HALVES
 from benchmarks.checkup.run import Record
-from benchmarks.detection.report import Sheet
+from benchmarks.detection.report import Sheet, key_figures, page_head
 
-FOUND, ALARMED, SECONDS = 0.95, 1, 10.0  # what must hold
+FOUND, ALARMED, SECONDS = 0.95, 1, 10.0  # limits
 LONG = 110  # characters of a message in a table
 
-PAGE = """# What a checkup finds
-
-Made by `{command}` ({made}), on {part}: {faults} faults and {sound} sound
-models.
-
-Each fault is a small sound model that was changed in one way: a perceptron, a convolutional or
-recurrent network, a transformer, an autoencoder, given with its data as a user would. It counts as
+QUESTION = "How many planted faults a checkup finds, and how often it blames a sound model."
+PAGE = """\
+Each fault is a small sound model with one change: a perceptron, a convolutional or recurrent
+network, a transformer or an autoencoder, passed with its data as a user would. A fault counts as
 found if the test that is meant for it fails. Sound models are of other kinds, with several tasks
-and ways to give a batch; any failed test of theirs is a false alarm. Limits of the tests were set
-on the calibration half, which is another list of faults and sound models, and figures are of the
-reporting half. `--only NAME` prints all that is said about one.
+and ways to pass a batch. Any failed test on them is a false alarm. The limits of the tests were
+set on the calibration half, which is another list of faults and sound models. `--only NAME`
+prints all results of one model.
 """
 
 
 def sheets(records: Sequence[Record], large: Record | None) -> list[Sheet]:
     """Return all tables; with both halves side by side if both were run."""
     halves = [half for half in HALVES if any(each["half"] == half for each in records)]
-    made = [must_hold(records, halves, large)]
+    made = [limits(records, halves, large)]
     made += [by_test(records, halves)] if faults(records) else []
     made += [misses(records), alarms(records)]
     made.append(times(records, large))
@@ -50,7 +47,7 @@ def is_found(record: Record) -> bool:
     return bool(record["outcome"] == "failed")
 
 
-def must_hold(records: Sequence[Record], halves: Sequence[str], large: Record | None) -> Sheet:
+def limits(records: Sequence[Record], halves: Sequence[str], large: Record | None) -> Sheet:
     rows = []
     for half in halves:
         planted, well = faults(records, half), sound(records, half)
@@ -67,7 +64,7 @@ def must_hold(records: Sequence[Record], halves: Sequence[str], large: Record | 
         what = f"char-GPT of {large['parameters'] / 1e6:.1f} million parameters"
         is_ = f"{large['seconds']:.1f} s"
         rows.append([what, is_, f"at most {SECONDS:g} s", holds(large["seconds"] <= SECONDS)])
-    return Sheet("What must hold", "", ("what", "is", "must be", ""), rows)
+    return Sheet("Limits", "", ("what", "is", "must be", ""), rows)
 
 
 def holds(does: bool) -> str:
@@ -90,7 +87,7 @@ def by_test(records: Sequence[Record], halves: Sequence[str]) -> Sheet:
             test in each["failed"] if test else bool(each["failed"]) for each in sound(records)
         )
         rows.append([*row, str(wrong)])
-    note = "Found by the test that is meant for them."
+    note = "Faults found by the test that is meant for them."
     return Sheet("Faults by test", note, (*columns, "failed by sound models"), rows)
 
 
@@ -141,9 +138,9 @@ def times(records: Sequence[Record], large: Record | None) -> Sheet:
         steps = f"{one} (of {large['seconds'] / large['step_seconds']:.0f} plain steps)"
         rows.append(["char-GPT", one, steps, *passes_of([large])])
     note = (
-        "Seconds of a whole checkup, on one thread (the char-GPT on two). Calls: forward passes, "
-        "but for those of the test that trains the model (limit: 20 batches). "
-        "Batches: the same, each with its share of the values in the batch that was given."
+        "Seconds for a whole checkup, on one thread (the char-GPT on two). Calls: forward passes, "
+        "without those of the test that trains the model (limit: 20 batches). "
+        "Batches: the same, each weighted by its share of the values in the batch passed."
     )
     columns = (
         "what",
@@ -175,4 +172,7 @@ def by_statement(large: Record) -> Sheet:
 
 def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     """Return the tables as a page."""
-    return "\n".join([PAGE.format(**about), *(sheet.markdown() for sheet in sheets)])
+    source = "`{command}` ({made}) on {part}: {faults} faults and {sound} sound models"
+    figures = key_figures(sheets[0], [row[0] for row in sheets[0].rows])
+    head = page_head("Checkup results", QUESTION, source.format(**about), figures)
+    return "\n".join([head, PAGE, *(sheet.markdown() for sheet in sheets)])

@@ -6,31 +6,32 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from benchmarks.detection.report import Sheet
+from benchmarks.detection.report import Sheet, page_head
 from benchmarks.fuzz.verdict import Happened, Verdict
 
 LONG = 110
 MEANING: Mapping[str, str] = {
-    "returned": "it returned",
+    "returned": "the call returned",
     "refused": "one clear `SickbayError`",
     "signature": "Python's own `TypeError` for a call that does not fit the signature",
-    "mine": "what an object of the user raised when it was asked, handed on to the user",
-    "exit": "the parser of the command line, with exit code 0 or 2",
-    "failure": "a bare exception, a hang, a crash, or memory that ran away",
+    "mine": "an exception raised by the user's own object, passed on to the user",
+    "exit": "the command-line parser ended with exit code 0 or 2",
+    "failure": "an unexpected exception, a hang, a crash, or memory without limit",
 }
-PAGE = """# What wrong input comes to
+QUESTION = "What sickbay does with damaged files, wrong command lines and wrong arguments."
+PAGE = """\
+There are three kinds of inputs:
 
-Made by `{command}` (sickbay {sickbay}, torch {torch}, python {python}):
-{inputs} inputs of seed {seed}, {failures} failures, in {minutes:.0f} minutes.
+- **files**: damaged charts (of schema 1 and 2), searches, pools, Optuna journals and folders of
+  resumed repairs. Bytes and JSON are changed, and files are replaced by pipes, links and devices.
+- **commands**: command lines with something wrong in them.
+- **calls**: calls of documented functions with wrong arguments: `None`, NaN, huge numbers, odd
+  tensors, models and optimizers, and objects that raise whatever they are asked. Calls of plain
+  records (readings, findings, histories) are not tried.
 
-Inputs are damaged files (charts of today and of schema 1, searches, pools, Optuna journals,
-folders of repairs that are resumed: bytes, JSON, and pipes, links and devices in the place of
-files), command lines with something wrong in them, and calls of what the docs show with arguments
-that are something else (`None`, NaN, huge numbers, odd tensors, models and optimizers, objects that
-raise whatever they are asked). Readings, findings and histories are plain records: calls of these
-are not tried. Each input must end with a result or one `SickbayError`, and what is printed must
-leave the terminal alone. From the user's loop nothing may come at all. Each input has
-limits of time and memory; one that crashes its process counts as a failure too.
+Each input must end with a result or with one `SickbayError`, and printed text must leave the
+terminal intact. No exception may reach the user's loop. Each input has limits of time and memory.
+An input that crashes its process counts as a failure.
 
 `--input N` runs one input of a seed again, alone, and prints its traceback.
 """
@@ -73,7 +74,7 @@ def sheets(done: Sequence[Verdict]) -> list[Sheet]:
     names = [name for name in get_args(Happened) if any(name in each for each in found.values())]
     rows = [[kind, *(f"{each.get(name, 0):,}" for name in names)] for kind, each in found.items()]
     note = "; ".join(f"{name}: {MEANING[name]}" for name in names) + "."
-    made = [Sheet("What happened", note, ("input", *names), rows)]
+    made = [Sheet("Outcomes", note, ("input", *names), rows)]
     failed = [
         [each["place"] or "-", each["error"], f"{each['count']:,}", str(each["input"]), brief(each)]
         for each in failures(done)
@@ -91,6 +92,9 @@ def brief(failure: Mapping[str, Any]) -> str:
 
 def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     """Return the tables as a page."""
-    said = {**about, **about["made"], "inputs": f"{about['inputs']:,}"}
-    head = PAGE.format(**said, minutes=max(1, about["seconds"] / 60))
-    return "\n".join([head, *(sheet.markdown() for sheet in sheets)])
+    made = ", ".join(f"{name} {version}" for name, version in about["made"].items())
+    minutes = max(1, about["seconds"] / 60)
+    result = f"{about['inputs']:,} inputs of seed {about['seed']} in {minutes:.0f} minutes"
+    summary = [f"{result}: {about['failures']:,} failures."]
+    head = page_head("Invalid input", QUESTION, f"`{about['command']}` ({made})", summary)
+    return "\n".join([head, PAGE, *(sheet.markdown() for sheet in sheets)])

@@ -13,28 +13,24 @@ from typing import Any, TypeAlias
 
 from rich.console import Console
 
-from benchmarks.detection.report import Sheet, machine, percent, plain
+from benchmarks.detection.report import Sheet, machine, page_head, percent, plain
 from benchmarks.tuning.live import EPOCHS, QUICK, Lived, Order, foretold, search
+from benchmarks.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.run import worked
 from benchmarks.tuning.tasks import TASKS
-from sickbay.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 
 Results: TypeAlias = Mapping[tuple[str, bool], Sequence[Lived]]  # by task, and whether tuned
 COST = 0.01
 
-PAGE = """# Tuning, live
-
-Made by `{command}`, torch {torch}, on a machine with two processors.
-
-One real search of each task, plain and with `tuning`, at the same time on a processor each, for
-{minutes:g} minutes: the same configurations, drawn at random, in the same order with the same
-seeds. {how} A single search says little about how good a method is, the [played
-ones](tuning.md) do; this one shows that they are like real ones.
+QUESTION = "Whether real searches behave like played ones, and what watching costs."
+PAGE = """\
+Each task has one real search, plain and with `tuning`, at the same time on one processor each,
+for {minutes:g} minutes. Both use the same random configurations, in the same order and with the
+same seeds. {how} A single search says little about how good a method is; [the played
+searches](tuning.md) do. This page shows that played searches behave like real ones.
 """
-LESS = (
-    "With `--quick`: {epochs} epochs. Samples to learn from and to judge by: {samples}. {divided}."
-)
+LESS = "With `--quick`: {epochs} epochs. Training and validation samples: {samples}. {divided}."
 
 
 def run(options: argparse.Namespace) -> None:
@@ -55,7 +51,9 @@ def run(options: argparse.Namespace) -> None:
     command = "python -m benchmarks.tuning live --data DIR" + " --quick" * options.quick
     about = {"command": command, "minutes": minutes, "how": how(options.quick), **machine()}
     if options.docs:
-        page = [PAGE.format(**about), *(sheet.markdown() for sheet in made)]
+        source = f"`{command}` (torch {about['torch']}) on a machine with two processors"
+        head = page_head("Tuning results, live", QUESTION, source, summary(results, made[1]))
+        page = [head, PAGE.format(**about), *(sheet.markdown() for sheet in made)]
         options.docs.write_text("\n".join(page))
     if options.json:
         trials = [
@@ -89,7 +87,7 @@ def searched(results: Results, epochs: int) -> Sheet:
         ratio = top10_hit_ratio(values, bests(base, maximize), maximize)
         saved = time_saving_for_baseline_accuracy(course, curve(base), maximize)
         ten = sorted(values, reverse=maximize)[:10]
-        cost = sum(each.watching for each in lived) / sum(each.seconds for each in lived)
+        cost = cost_of(lived)
         done = sum(len(each.values) == epochs for each in lived)
         row = [task, "tuning" if tuned else "plain", str(len(lived)), str(done), f"{ten[0]:.4f}"]
         row += [f"{fmean(ten):.4f}", percent(ratio), percent(saved)]
@@ -97,9 +95,25 @@ def searched(results: Results, epochs: int) -> Sheet:
         rows.append(row)
     note = f"""
 Watching must cost at most {COST:.0%} of the time of the trials with `tuning`. The plain trials are
-watched too, to be recorded, and that takes of their time.""".lstrip()
+recorded, so watching takes some of their time too.""".lstrip()
     columns = ("task", "search", "tried", "finished", "best", "mean of ten", "Top10HR", "TSBA")
     return Sheet("Live searches", note, (*columns, "cost of watching"), rows)
+
+
+def summary(results: Results, compared: Sheet) -> list[str]:
+    """Return what the page shows in a few lines."""
+    costs = [cost_of(lived) for (_, tuned), lived in results.items() if tuned]
+    trials, same = (sum(int(row[place]) for row in compared.rows) for place in (1, 4))
+    return [
+        f"{same} of {trials} trials ended live for the same reason as in the played search.",
+        f"Watching with `tuning` cost {min(costs):.2%} to {max(costs):.2%}, "
+        f"must be at most {COST:.0%}.",
+    ]
+
+
+def cost_of(lived: Sequence[Lived]) -> float:
+    """Return the share of the time of some trials that watching took."""
+    return sum(each.watching for each in lived) / sum(each.seconds for each in lived)
 
 
 def bests(lived: Sequence[Lived], maximize: bool) -> list[float]:
@@ -124,9 +138,9 @@ def agreement(results: Results, epochs: int) -> Sheet:
         ended = sum(bool(each.why) for each in both), sum(bool(each.why) for each in played)
         rows.append([task, str(len(both)), str(ended[0]), str(ended[1]), str(same)])
         rows[-1] += [str(sum(lived)), str(sum(each.epochs for each in played))]
-    note = "Of the trials that the plain search had too: ended, and epochs trained."
+    note = "Trials that both searches had: how many ended, and how many epochs were trained."
     columns = ("task", "trials", "ended live", "as played", "for the same reason")
-    return Sheet("Lived and played", note, (*columns, "epochs live", "epochs as played"), rows)
+    return Sheet("Live and played", note, (*columns, "epochs live", "epochs as played"), rows)
 
 
 def reasons(results: Results) -> Sheet:
@@ -134,4 +148,4 @@ def reasons(results: Results) -> Sheet:
     for (task, _), lived in results.items():
         counts.update((task, each.why) for each in lived if each.why)
     rows: list[list[Any]] = [[*key, str(number)] for key, number in sorted(counts.items())]
-    return Sheet("What ended trials", "", ("task", "why", "ended"), rows)
+    return Sheet("Why trials ended", "", ("task", "why", "ended"), rows)

@@ -72,7 +72,7 @@ def about_it(plan: Plan, parts: Mapping[str, Part], picture: Path | None) -> dic
     counts = ", ".join(f"{task} {len(part.trials)}" for task, part in parts.items())
     absent = [name for name in SEARCHERS if name not in available()]
     missing = "SMAC is missing: `pip install smac`." if absent else ""
-    about = {"part": plan.part.capitalize(), "counts": counts, "seeds": plan.seeds}
+    about = {"part": plan.part, "counts": counts, "seeds": plan.seeds}
     trials = (
         f"{plan.trials:g} trials" if plan.trials else "an eighth of the part's trials, ten at least"
     )

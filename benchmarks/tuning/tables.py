@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.detection.report import Sheet
+from benchmarks.detection.report import Sheet, key_figures, page_head
 from benchmarks.tuning.figures import WORDS, Cell, Figure, over
 from benchmarks.tuning.part import Part
 from benchmarks.tuning.run import OTHER, Search
@@ -16,36 +16,46 @@ SHOWN = ("top10hr", "tsba", "tried", "finished", "lost", "short")
 LIMITS = (("top10hr", "at least", 0.75), ("tsba", "at least", 0.45), ("lost", "at most", 0.02))
 Figures = Mapping[Cell, Mapping[str, Figure]]
 
-PAGE = """# Tuning
+QUESTION = "How good the trials of a search are in a given time, with sickbay and with other rules."
+PAGE = """\
+Searches are played on recorded trials, in the time that these trials took. A searcher chooses one
+of the remaining configurations. It is "trained", epoch by epoch, until the rule ends it or it is
+complete. Every search gets the time of {trials}, trained to the end. There are {seeds} searches
+of each kind. The result of a trial is the best of its epochs. The searcher learns the last value
+of a trial that was ended and the best value of any other.
 
-{part} part of each pool ({counts}), made by `{command}` with Optuna {optuna}, torch {torch}.
+Rules:
 
-Searches are played on recorded trials in the time that these took: a searcher chooses a
-configuration of those that are left, which is "trained", epoch by epoch, until the rule ends it or
-it is over. Every search has the time of {trials}, trained to their ends; there are
-{seeds} searches of each kind. What a trial reached is the best of its epochs. What a searcher
-learns of a trial that was ended is its last value, of any other its best.
+- **plain** ends nothing.
+- **median** is Optuna's MedianPruner with its defaults.
+- **extrapolation** continues the curve after a quarter, half and three quarters of the epochs, as
+  Domhan et al. (2015) do. It ends a trial whose probability of beating the best so far is below 5
+  %.
+- **bttackler** and **tuning** are profiles of sickbay.
 
-- **plain** ends nothing. **median** is Optuna's MedianPruner as it comes. **extrapolation**
-  continues the curve after a quarter, half and three quarters of the epochs as Domhan et al. (2015)
-  do, and ends a trial that beats the best so far in less than 5 % of the cases. **bttackler** and
-  **tuning** are profiles of sickbay.
-- **random** draws from what is left of the pool. **TPE**, **GP** (Optuna's) and **SMAC** choose
-  among what is left by what they make of the trials so far; the nearest to what they would ask for
-  anywhere in the space has little in common with it, in so many dimensions. {missing}
-- **Top10HR**: share of the joint ten best trials that came from this search and not from a plain
-  one of the same searcher with another seed; 50 % is as good as plain. Every search is compared
-  with {seeds} others. Where two searches found the same trial of the pool, both have it, so that
-  one that had tried the whole pool would still have less than 100 %: "at most" is what it has.
-- **TSBA**: the share of its time that a search has left, on average, when it has reached the best
-  of a plain one. One that never gets there counts with its whole time. A plain search finds its
-  best before its time is over, so that plain is not 0 either. **Sooner than plain** compares with
-  the moment at which the plain search had its best.
-- **good ones lost**: of the part's best ten per cent that were tried, those that were ended as
-  sick or hopeless, or as having no more to gain before they were that good.
-  **More than 1 % short**: those that were ended and would have become better by more than that.
+Searchers:
 
-In brackets: 95 % of resampled seeds.
+- **random** draws from the remaining trials of the pool.
+- **TPE**, **GP** (both Optuna's) and **SMAC** choose among the remaining trials by what they have
+  learnt so far. Asking them for any point and taking the nearest trial would not work: in so many
+  dimensions, even the nearest one has little in common with that point. {missing}
+
+Columns:
+
+- **Top10HR** is the share of the joint ten best trials that came from this search and not from a
+  plain one of the same searcher with another seed. 50 % is as good as plain. Every search is
+  compared with {seeds} others. If two searches found the same trial of the pool, both count it,
+  so even a search that tried the whole pool has less than 100 %. "At most" is what that search
+  would have.
+- **TSBA** is the share of its time that a search has left, on average, when it has reached the
+  best value of a plain search. A search that never gets there counts with its whole time. A plain
+  search finds its best before its time is over, so plain is not 0 either. **Sooner than plain**
+  compares with the moment at which the plain search found its best.
+- **good ones lost**: of the best ten per cent that were tried, those that were ended as sick or
+  hopeless, or as having no more to gain before they were that good. **More than 1 % short**:
+  those that were ended and would have improved by more than that.
+
+Brackets hold 95 % of resampled seeds.
 
 ![Best so far]({plot})
 """
@@ -68,7 +78,7 @@ def sheets(figures: Figures, searches: Sequence[Search], parts: Mapping[str, Par
     made.append(sheet("By task", "", ("task", "rule"), by_task, (*SHOWN, "best", "ten")))
     made.append(sheet("By searcher", "", ("searcher", "rule"), by_searcher, SHOWN))
     whole = (*SHOWN, "best", "ten")
-    made.append(sheet("Everything", "", ("task", "searcher", "rule"), figures, whole))
+    made.append(sheet("All combinations", "", ("task", "searcher", "rule"), figures, whole))
     made.append(reasons(searches, parts))
     return made
 
@@ -122,8 +132,8 @@ def must_hold(overall: Mapping[tuple[str], Mapping[str, Figure]]) -> Sheet:
             is_ = f"{ours['top10hr'].value:.1%} against {theirs['top10hr'].value:.1%}"
             holds = ours["top10hr"].value > theirs["top10hr"].value
             rows.append([f"Top10HR beside {rule}", is_, "above", "holds" if holds else "FAILS"])
-    note = "Of `tuning`, over all tasks and searchers."
-    return Sheet("What must hold", note, ("what", "is", "must be", ""), rows)
+    note = "For `tuning`, over all tasks and searchers."
+    return Sheet("Limits", note, ("what", "is", "must be", ""), rows)
 
 
 def reasons(searches: Iterable[Search], parts: Mapping[str, Part]) -> Sheet:
@@ -144,12 +154,19 @@ def reasons(searches: Iterable[Search], parts: Mapping[str, Part]) -> Sheet:
         for key, count in sorted(ended.items())
     ]
     columns = ("task", "rule", "why", "ended", "after epochs, mean", "of the best ten per cent")
-    return Sheet("What ended trials", "In all searches together.", columns, rows)
+    return Sheet("Why trials ended", "In all searches together.", columns, rows)
 
 
 def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     """Return the tables as a page."""
-    return "\n".join([PAGE.format(**about), *(sheet.markdown() for sheet in sheets)])
+    limits = [sheet for sheet in sheets if sheet.title == "Limits"]
+    names = [WORDS[name] for name, _, _ in LIMITS]
+    source = (
+        "`{command}` (Optuna {optuna}, torch {torch}) on the {part} part of each pool: {counts}"
+    )
+    summary = key_figures(limits[0], names) if limits else []
+    head = page_head("Tuning results", QUESTION, source.format(**about), summary)
+    return "\n".join([head, PAGE.format(**about), *(sheet.markdown() for sheet in sheets)])
 
 
 def as_rows(figures: Figures) -> list[dict[str, Any]]:

@@ -209,7 +209,7 @@ def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main([*options, "--docs", str(page)]) == 0
     assert "100.0%" in capsys.readouterr().out
     assert [each["outcome"] for each in json.loads(file.read_text())["models"]] == ["failed"]
-    assert "## What must hold" in page.read_text()
+    assert "## Limits" in page.read_text()
 
 
 def test_a_name_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,4 +204,4 @@ def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> N
 def test_a_refusal_is_no_failure() -> None:
     assert issubclass(UsageError, ValueError)
     sheets = tables.sheets([Verdict(1, "calls | c", "refused", "UsageError")])
-    assert [sheet.title for sheet in sheets] == ["What happened"]
+    assert [sheet.title for sheet in sheets] == ["Outcomes"]

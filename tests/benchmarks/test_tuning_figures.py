@@ -167,7 +167,7 @@ def test_from_end_to_end(
     options = ["--seeds", "2", "--trials", "6", "--workers", "1", "--searchers", "random", "TPE"]
     files = ["--json", str(tmp_path / "all.json"), "--docs", str(tmp_path / "page.md")]
     assert main(["run", "--pools", str(tmp_path), *options, *files]) == 0
-    assert "What must hold" in capsys.readouterr().out
+    assert "Limits" in capsys.readouterr().out
     told = json.loads((tmp_path / "all.json").read_text())
     assert len(told["searches"]) == 2 * 2 * (5 + 1)
     assert {row["rule"] for row in told["figures"]} == {

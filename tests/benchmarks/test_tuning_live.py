@@ -14,10 +14,10 @@ import torch
 
 from benchmarks.tuning import live
 from benchmarks.tuning.live import Lived, Order, data_of, foretold, made_small, plain, search, tuned
-from benchmarks.tuning.lived import agreement, searched
+from benchmarks.tuning.lived import agreement, searched, summary
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.spaces import SPACES, draw
-from sickbay.tuning.recorded_trial import Recorded
+from sickbay.tuning.recorded_search import RecordedTrial
 from tests.benchmarks.made_up_pool import trial
 
 TASK = "ex96_trans"
@@ -83,7 +83,7 @@ def lived(seed: int, values: list[float], why: str = "", cost: float = 0.0) -> L
     return Lived(seed, values, ends, 1.0, cost, why, recorded=None if why else whole(seed, values))
 
 
-def whole(seed: int, values: list[float]) -> Recorded:
+def whole(seed: int, values: list[float]) -> RecordedTrial:
     return trial(values, seed=seed, losses=[2.3] * len(values))
 
 
@@ -103,3 +103,8 @@ def test_the_tables() -> None:
     row = agreement(results, epochs=4).rows[0]
     assert row[:3] == ["cifar10_lstm", "2", "1"]
     assert row[5] == "3"
+    lines = summary(results, agreement(results, epochs=4))
+    assert (
+        lines[0] == f"{row[4]} of 2 trials ended live for the same reason as in the played search."
+    )
+    assert lines[1] == "Watching with `tuning` cost 2.00% to 2.00%, must be at most 1%."

@@ -15,8 +15,12 @@ from sickbay.vitals import Kind, Table
 
 ON_A_GPU = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
-    # What torch says when a test asks it to raise an error wherever the loop waits for the device.
-    pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype feature"),
+    pytest.mark.filterwarnings(  # what torch says of itself
+        "ignore:Synchronization debug mode is a prototype feature",  # which finds what waits
+        "ignore:`torch.jit.script_method` is deprecated",  # while compiling
+        "ignore:TensorFloat32 tensor cores",  # while compiling for a device that has them
+        "ignore:The CUDA Graph is empty",  # it captures one to reserve memory
+    ),
 ]
 
 

@@ -21,7 +21,7 @@ from sickbay.checkups.statements import group_of, known_statements
 from sickbay.checkups.user_code import call, defined_at, load
 from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown_name
-from sickbay.problems.profiles import EVERY as PROBLEMS
+from sickbay.problems.by_name import EVERY as PROBLEMS
 from sickbay.reports.checkup_report import Report
 from sickbay.reports.checkup_text import show
 

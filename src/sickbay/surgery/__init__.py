@@ -1,8 +1,11 @@
-"""Changes to a model: other activations, norms, weights and outputs.
+"""Changes to a model: other activations, norms, dropout, weights and outputs.
 
-Every function leaves the user's model alone and returns a changed copy that was tried out, or
-raises `Declined`, which says why not. `example` is a tuple of arguments the model can be called
-with.
+Every function leaves the user's model alone. It returns a changed copy that was tried out, or
+raises `Declined` with the reason. `example` is a tuple of arguments for one call of the model.
+
+How activations are changed: record_forward (run the model once) -> find_activations ->
+edit_activations, which replaces modules, or traces the code (edit_graph) and writes it anew
+(rewrite_forward).
 
 >>> import torch
 >>> from sickbay import surgery
@@ -15,12 +18,12 @@ Sequential(
 )
 """
 
-from sickbay.surgery.activations import hidden_activations as hidden_activations
-from sickbay.surgery.activations import replace_activations as replace_activations
-from sickbay.surgery.dropout import add_dropout as add_dropout
-from sickbay.surgery.initialisation import initialise as initialise
-from sickbay.surgery.normalisation import insert_normalisation as insert_normalisation
-from sickbay.surgery.output import output_activation as output_activation
-from sickbay.surgery.output import replace_output as replace_output
-from sickbay.surgery.resizing import resize_output as resize_output
-from sickbay.surgery.standardising import standardise_inputs as standardise_inputs
+from sickbay.surgery.adding_dropout import add_dropout as add_dropout
+from sickbay.surgery.changing_output import output_activation as output_activation
+from sickbay.surgery.changing_output import replace_output as replace_output
+from sickbay.surgery.changing_output import resize_output as resize_output
+from sickbay.surgery.initialising_weights import initialise as initialise
+from sickbay.surgery.inserting_norms import insert_normalisation as insert_normalisation
+from sickbay.surgery.replacing_activations import hidden_activations as hidden_activations
+from sickbay.surgery.replacing_activations import replace_activations as replace_activations
+from sickbay.surgery.standardising_inputs import standardise_inputs as standardise_inputs

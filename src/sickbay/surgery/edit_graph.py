@@ -1,77 +1,116 @@
-"""Editing the graph of a module, step by step."""
+"""The code of one module as a graph: tracing it, and editing its activations and dropout.
+
+The graph holds what the module's own `forward` does. Its children are single steps.
+"""
 
 from __future__ import annotations
 
+import copy
+import warnings
 from collections.abc import Mapping
+from typing import Any
 
 from torch import fx, nn
 
 from sickbay.errors import Declined
-from sickbay.surgery.new_modules import Change
-from sickbay.surgery.torch_names import ACTIVATIONS, in_place, title
+from sickbay.surgery.rewrite_forward import traced_name
+from sickbay.surgery.torch_operations import (
+    ACTIVATION_MODULES,
+    ACTIVATIONS,
+    bare_name,
+    writes_in_place,
+)
 
 
-def add_parts(module: nn.Module, change: Change) -> dict[str, str]:
-    """Register the new modules of a change; return their names."""
-    names = {}
-    for role, part in (
-        ("norm", change.before),
-        ("activation", change.instead),
-        ("dropout", change.after),
-    ):
-        if part is None or part.kind is nn.Identity:
-            continue
-        if title(module.__dict__.get(role)) in ACTIVATIONS:
-            del module.__dict__[role]  # the function was kept in an attribute of that name
-        name, number = role, 1
-        while hasattr(module, name):
-            number += 1
-            name = f"{role}_{number}"
-        module.add_module(name, part.build(module.training))
-        names[role] = name
-    return names
+def trace(
+    model: nn.Module, path: str, constants: Mapping[str, bool | None], *, training: bool
+) -> fx.Graph:
+    """Return the graph of one module of the model in training or in evaluation, or decline.
+
+    `constants` are arguments that the code may branch on. The trace runs the module's own code on
+    a copy, since that code may write to the module.
+    """
+    module = copy.deepcopy(model.get_submodule(path))
+    module.training = training
+    before = _state(module)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph = _Tracer(constants, traced_name(module, training)).trace(module)
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise Declined(f"{describe(model, path)} cannot be traced: {reason}") from error
+    if any(name.startswith("_tensor_constant") for name in vars(module)):
+        raise Declined(f"{describe(model, path)} makes tensors of its own, which cannot be traced.")
+    if _state(module) != before:
+        raise Declined(f"{describe(model, path)} writes to itself in its forward.")
+    for node in graph.nodes:
+        node.type = None  # annotations may be names that the written code does not know
+    return graph
 
 
-def _writes(node: fx.Node, module: nn.Module) -> bool:
-    """Tell whether an activation step writes over what it takes."""
+def describe(model: nn.Module, path: str) -> str:
+    """Return a module's name and class, for a message."""
+    kind = type(model.get_submodule(path)).__name__
+    return f"{path!r} ({kind})" if path else f"The model ({kind})"
+
+
+def activation_nodes(graph: fx.Graph, module: nn.Module) -> list[fx.Node]:
+    """Return the steps that are activations, functions and modules."""
+    return [node for node in graph.nodes if activation_name(node, module)]
+
+
+def activation_name(node: fx.Node, module: nn.Module) -> str:
+    """Return the function or child that an activation step calls, "" for any other step."""
     if node.op == "call_module":
-        return bool(getattr(module.get_submodule(str(node.target)), "inplace", False))
-    flags = [*node.args[1:], node.kwargs.get("inplace")]
-    return in_place(node.target) or any(flag is True for flag in flags)
+        child = module.get_submodule(str(node.target))
+        return str(node.target) if isinstance(child, ACTIVATION_MODULES) else ""
+    name = bare_name(node.target) if node.op in ("call_function", "call_method") else ""
+    return name if name in ACTIVATIONS else ""
 
 
-def edit(node: fx.Node, module: nn.Module, change: Change, names: Mapping[str, str]) -> None:
-    """Change one activation step in the graph of a module, by parts that are registered in it."""
+def add_module(module: nn.Module, role: str, child: nn.Module) -> str:
+    """Register a child under the name of its role, numbered if that is taken; return the name."""
+    if bare_name(module.__dict__.get(role)) in ACTIVATIONS:
+        del module.__dict__[role]  # the function was kept in an attribute of that name
+    name, number = role, 1
+    while hasattr(module, name):
+        number += 1
+        name = f"{role}_{number}"
+    module.add_module(name, child)
+    return name
+
+
+def edit_activation(
+    node: fx.Node, module: nn.Module, children: Mapping[str, str], *, replaced: bool
+) -> None:
+    """Call children of the module around an activation step, or in place of it.
+
+    `children` are names by role: `norm` comes before the step, `dropout` after it, and if the step
+    is `replaced`, `activation` in its place, if there is one.
+    """
     graph, writes = node.graph, _writes(node, module)
-    taken = node.args[0] if node.args else node.kwargs["input"]
-    assert isinstance(taken, fx.Node)
-    last = taken
+    source = node.args[0] if node.args else node.kwargs["input"]
+    assert isinstance(source, fx.Node)
+    last = source
     with graph.inserting_before(node):
-        if "norm" in names:
-            last = graph.call_module(names["norm"], (last,))
-            node.replace_input_with(taken, last)
-        if "activation" in names:
-            last = graph.call_module(names["activation"], (last,))
-    if change.instead is None:
+        if "norm" in children:
+            last = graph.call_module(children["norm"], (last,))
+            node.replace_input_with(source, last)
+        if "activation" in children:
+            last = graph.call_module(children["activation"], (last,))
+    if not replaced:
         last = node
     users = list(node.users)
     with graph.inserting_after(node):
-        if "dropout" in names:
-            last = graph.call_module(names["dropout"], (last,))
+        if "dropout" in children:
+            last = graph.call_module(children["dropout"], (last,))
     for user in users:
         user.replace_input_with(node, last)
-    if writes:  # what came after saw the new values under the old name
-        _redirect(taken, node, last)
-    if change.instead is not None:
+    if writes:  # later steps saw the new values under the old name
+        _redirect(source, node, last)
+    if replaced:
         graph.erase_node(node)
-
-
-def _redirect(old: fx.Node, after: fx.Node, new: fx.Node) -> None:
-    """Let the users of a value that come after a step use another value."""
-    order = {node: index for index, node in enumerate(old.graph.nodes)}
-    for user in list(old.users):
-        if order[user] > order[after] and user is not new:
-            user.replace_input_with(old, new)
 
 
 def raise_dropout(node: fx.Node, p: float, most: float) -> bool:
@@ -85,3 +124,55 @@ def raise_dropout(node: fx.Node, p: float, most: float) -> bool:
     else:
         node.update_kwarg("p", raised)
     return raised > now
+
+
+def must_be(given: Any, value: bool | None) -> None:
+    """Raise an error if an argument is not what the code was traced with."""
+    if given is not value:
+        raise ValueError(f"The argument must be {value!r} after surgery, got {given!r}.")
+
+
+class _Tracer(fx.Tracer):
+    # Otherwise the values that a buffer has now would become part of the code.
+    proxy_buffer_attributes = True
+
+    def __init__(self, constants: Mapping[str, bool | None], traced_func_name: str) -> None:
+        super().__init__()
+        self._constants, self.traced_func_name = constants, traced_func_name
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:  # noqa: ARG002
+        return True
+
+    def create_args_for_root(
+        self, root_fn: Any, is_module: bool, concrete_args: Any = None
+    ) -> tuple[Any, list[Any]]:
+        """Put in the constant arguments, and have the code check that they stay so."""
+        function, args = super().create_args_for_root(root_fn, is_module, concrete_args)
+        for index, arg in enumerate(args):
+            if isinstance(arg, fx.Proxy) and arg.node.target in self._constants:
+                value = self._constants[str(arg.node.target)]
+                self.create_node("call_function", must_be, (arg.node, value), {})
+                args[index] = value
+        return function, args
+
+
+def _state(module: nn.Module) -> dict[str, int]:
+    """Return the identities of everything that a module holds."""
+    held = {**module._parameters, **module._buffers, **module._modules, **module.__dict__}
+    return {name: id(value) for name, value in held.items()}
+
+
+def _writes(node: fx.Node, module: nn.Module) -> bool:
+    """Tell whether an activation step overwrites its input."""
+    if node.op == "call_module":
+        return bool(getattr(module.get_submodule(str(node.target)), "inplace", False))
+    flags = [*node.args[1:], node.kwargs.get("inplace")]
+    return writes_in_place(node.target) or any(flag is True for flag in flags)
+
+
+def _redirect(old: fx.Node, after: fx.Node, new: fx.Node) -> None:
+    """Give the users of a value that come after a step another value."""
+    order = {node: index for index, node in enumerate(old.graph.nodes)}
+    for user in list(old.users):
+        if order[user] > order[after] and user is not new:
+            user.replace_input_with(old, new)

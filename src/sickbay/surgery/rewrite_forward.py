@@ -1,7 +1,7 @@
-"""A module with a new forward: written as Python from a traced graph, all else as it was.
+"""Giving a module a new forward, written as Python from traced graphs.
 
 The module gets a subclass of its own class, as in `torch.nn.utils.parametrize`. So it keeps its
-name, its methods, parameters and hooks, and is copied and pickled as before.
+name, methods, parameters and hooks, and is copied and pickled as before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAMES = "_forward_training", "_forward_evaluation"
 
 @dataclass(frozen=True)
 class Code:
-    """A function as text, and what its global names stand for."""
+    """The text of a function, and the values of its global names."""
 
     text: str
     names: tuple[tuple[str, Any], ...]
@@ -28,36 +28,38 @@ class Code:
     @classmethod
     def of(cls, graph: fx.Graph) -> Code:
         written = graph.python_code("self")
-        # A module of Python cannot be pickled, its name can.
+        # A module of Python cannot be pickled, but its name can.
         names = {
-            key: _Named(value.__name__) if isinstance(value, ModuleType) else value
+            key: _ImportedModule(value.__name__) if isinstance(value, ModuleType) else value
             for key, value in written.globals.items()
         }
         return cls(written.src, tuple(names.items()))
 
     def function(self) -> Callable[..., Any]:
-        known: dict[str, Any] = {
-            key: importlib.import_module(value.name) if isinstance(value, _Named) else value
+        names: dict[str, Any] = {
+            key: importlib.import_module(value.name)
+            if isinstance(value, _ImportedModule)
+            else value
             for key, value in self.names
         }
-        exec(compile(self.text, "<sickbay.surgery>", "exec"), known)
-        function: Callable[..., Any] = known["forward"]
+        exec(compile(self.text, "<sickbay.surgery>", "exec"), names)
+        function: Callable[..., Any] = names["forward"]
         return function
 
 
 @dataclass(frozen=True)
-class _Named:
+class _ImportedModule:
     name: str
 
 
-def rewrite(module: nn.Module, training: fx.Graph, evaluation: fx.Graph) -> None:
-    """Let a module run one graph in training and another in evaluation."""
+def rewrite_forward(module: nn.Module, training: fx.Graph, evaluation: fx.Graph) -> None:
+    """Make a module run one graph in training and another in evaluation."""
     base = getattr(type(module), "_written_from", type(module))
     module.__class__ = _subclass(base, Code.of(training), Code.of(evaluation))
 
 
 def traced_name(module: nn.Module, training: bool) -> str:
-    """Return the name of the method that the module's forward comes down to in a mode."""
+    """Return the name of the method that holds the module's code in a mode."""
     if hasattr(type(module), "_written_from"):
         return NAMES[0] if training else NAMES[1]
     return "forward"
