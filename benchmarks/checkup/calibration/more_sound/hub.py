@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.checkup.plant import Given, Plants
-from benchmarks.checkup.sound_hub import (
+from benchmarks.checkup.calibration.sound.hub import (
     IMAGE,
     SMALL,
     THERE,
@@ -19,6 +18,7 @@ from benchmarks.checkup.sound_hub import (
     translated,
     written,
 )
+from benchmarks.checkup.plant import Given, Plants
 
 plants = Plants()
 OPT = {
