@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sickbay.problems import NonFinite, PassiveLoss, Problem
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import Batch, Checker
 from sickbay.vitals import Setup, Vitals
 from tests.tuning.listening import Broken, Comparing, Listening

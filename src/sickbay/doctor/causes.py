@@ -8,7 +8,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.base import Source
+from sickbay.problems.shared.base import Source
 from sickbay.vitals import KINDS
 
 # Judgements without it before a problem counts as gone, doubled each time it was said.

@@ -117,7 +117,7 @@ class Doctor:
     @property
     def example(self) -> tuple[Tensor, ...]:
         """The inputs of the newest training batch, as far as they are tensors."""
-        replay = self._probe.replay
+        replay = self._probe.nan_locator
         return () if replay is None else tuple(self._guard.run("example", replay.inputs) or ())
 
     @property

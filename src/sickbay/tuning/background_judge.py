@@ -11,7 +11,7 @@ from time import thread_time
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, LearningCurve
+from sickbay.problems.trials.comparison import ComparedProblem, LearningCurve
 from sickbay.tuning.judge import End, Judge
 from sickbay.vitals import Setup, Vitals
 

@@ -13,7 +13,7 @@ from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.loop_numbers import numbers_of
 from sickbay.doctor.watch_model import Admitted
 from sickbay.findings import Finding
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import Batch, Checker
 from sickbay.tuning.judge import End
 from sickbay.vitals import Vitals
