@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"one of: {', '.join(sorted(EVERY))}; or a test from `checkup --list`",
     )
     explain.set_defaults(command=_explain)
-    _add_replay(commands.add_parser("replay", help="judge the trials of a finished search again"))
+    add_replay_options(
+        commands.add_parser("replay", help="judge the trials of a finished search again")
+    )
     return parser
 
 
@@ -157,13 +159,14 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.set_defaults(command=_checkup)
 
 
-def _add_replay(replay: argparse.ArgumentParser) -> None:
+def add_replay_options(replay: argparse.ArgumentParser) -> None:
+    """Add the arguments of `sickbay replay` to a parser."""
     replay.description = "Judge the recorded trials of a search again, by the rules of a profile."
     replay.add_argument(
         "sources",
         nargs="+",
         metavar="STUDY",
-        help="a folder of charts, a pool file, an Optuna journal, or a storage: sqlite:///FILE",
+        help="a folder of charts, an Optuna journal, or an Optuna storage such as sqlite:///FILE",
     )
     replay.add_argument("--study", metavar="NAME", help="the study to read from the storage")
     replay.add_argument(
