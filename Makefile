@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types contracts docs unit bench clean
+.PHONY: demo test lint types contracts docs unit exports bench clean
 
 demo: .venv/ready
 	$(BIN)/sickbay demo
@@ -25,6 +25,10 @@ docs: .venv/ready-dev
 
 unit: .venv/ready-bench
 	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
+
+# After a problem or a remedy was added: the imports that type checkers need.
+exports: .venv/ready
+	$(BIN)/python -m tools.write_exports
 
 bench: .venv/ready-rivals
 	$(BIN)/python -m benchmarks.overhead

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sickbay.problems.profiles import EVERY
+from sickbay.problems.by_name import EVERY
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

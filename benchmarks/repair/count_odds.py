@@ -16,8 +16,8 @@ from sickbay.recipe import Recipe
 from sickbay.remedies.choices import CHOICES
 from sickbay.remedies.odds import odds
 from sickbay.repairs.data import Data
-from sickbay.repairs.fit import informed
-from sickbay.repairs.training import Terms, Training
+from sickbay.repairs.fit import with_data
+from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
 LIMIT = 0.15
@@ -27,12 +27,12 @@ def each_remedy(patient: Patient) -> Record:
     """Try every remedy for what is found, each by itself, for a whole training."""
     made = ready(patient.plan, patient.seed, patient.folder)
     data = data_of(made, patient)
-    known = informed(made.recipe, data)
+    known = with_data(made.recipe, data)
     epochs = made.recipe.epochs or 1
-    terms = Terms(
+    terms = RunSettings(
         problems=PROFILES["default"], treatable=CHOICES.keys(), epochs=epochs, seed=patient.seed
     )
-    plain = Training(known, data, terms)
+    plain = TrainingLoop(known, data, terms)
     report = plain.advance(epochs)
     plain.close()
     record: Record = {"name": patient.name, "problem": patient.problem, "seed": patient.seed}
@@ -54,9 +54,11 @@ def each_remedy(patient: Patient) -> Record:
     return record
 
 
-def one(recipe: Recipe, data: Data, terms: Terms, made: Ready, start: Any, twin: Record) -> Record:
+def one(
+    recipe: Recipe, data: Data, terms: RunSettings, made: Ready, start: Any, twin: Record
+) -> Record:
     """Train with one remedy; return the score, and whether it has worked."""
-    training = Training(recipe, data, terms, start)
+    training = TrainingLoop(recipe, data, terms, start)
     report = training.advance(terms.epochs)
     training.close()
     model = training.live.model

@@ -10,7 +10,7 @@ from benchmarks.detection.judge_runs import ACCEPTED
 from benchmarks.repair.sick_runs import Patient, Ready, ready
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import Strategy, repair
-from sickbay.repairs.training import Terms, Training
+from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 
 NEAR = 0.02  # of the healthy twin's score
 Record = dict[str, Any]
@@ -38,9 +38,11 @@ def treat(patient: Patient, strategies: tuple[Strategy, ...]) -> Record:
 def alone(made: Ready, patient: Patient) -> Record:
     """Train without looking; return the score and the seconds."""
     data = data_of(made, patient)
-    terms = Terms(problems=(), treatable=(), epochs=made.recipe.epochs or 1, seed=patient.seed)
+    terms = RunSettings(
+        problems=(), treatable=(), epochs=made.recipe.epochs or 1, seed=patient.seed
+    )
     start = perf_counter()
-    training = Training(made.recipe, data, terms)
+    training = TrainingLoop(made.recipe, data, terms)
     report = training.advance(terms.epochs)
     training.close()
     model = training.live.model

@@ -12,8 +12,8 @@ from pathlib import Path
 from sickbay import problems, remedies
 from sickbay.checkups.statements import EVERY
 from sickbay.plugins import classes_in
-from sickbay.problems.base import Problem
 from sickbay.problems.profiles import profiles_of
+from sickbay.problems.shared.base import Problem
 from sickbay.remedies.base import Remedy
 
 DOCS = Path(__file__).parents[1]

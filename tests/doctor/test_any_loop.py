@@ -158,7 +158,7 @@ PARTS: dict[str, str] = {
     "gradient tables": "sickbay.probe.gradients.StepGradients.tables",
     "weights": "sickbay.probe.weights.Weights.take",
     "updates": "sickbay.probe.weights.Weights.updated",
-    "activations": "sickbay.probe.activations.Activations.hear",
+    "activations": "sickbay.probe.activations.Activations.add",
     "activation tables": "sickbay.probe.activations.StepActivations.table",
     "weight tables": "sickbay.probe.weights.StepWeights.table",
     "releasing": "sickbay.probe.activations.Activations.release",

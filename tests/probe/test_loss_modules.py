@@ -20,14 +20,14 @@ LABELS = torch.arange(6) % 4
 
 @dataclass(eq=False)
 class Ear:
-    """Remembers what it hears."""
+    """Remembers what losses have compared."""
 
     heard_of: list[tuple[str, Tensor, Tensor]] = field(default_factory=list)
 
     values: list[Any] = field(default_factory=list)
     guard: Guard = field(default_factory=lambda: Guard(print))
 
-    def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
+    def on_loss(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         self.heard_of.append((loss, outputs, targets))
         self.values.append(value)
 
@@ -89,8 +89,8 @@ def test_binary_cross_entropy_is_heard(ear: Ear) -> None:
 
 
 def test_every_name_is_a_loss_of_torch() -> None:
-    for name in loss_modules.NAMES:
-        assert issubclass(getattr(nn, name), _Loss)
+    for kind in loss_modules.NAMES:
+        assert issubclass(kind, _Loss)
 
 
 def test_the_result_is_that_of_the_loss(ear: Ear) -> None:

@@ -36,7 +36,7 @@ def listed(*between: nn.Module) -> Listed:
 
 def strays(model: nn.Module, loss: Tensor, *others: nn.Module) -> int:
     own = {id(each) for module in (model, *others) for each in module.parameters()}
-    return loss_graph.strays(loss.grad_fn, own)
+    return loss_graph.count_strays(loss.grad_fn, own)
 
 
 def frozen() -> nn.Module:

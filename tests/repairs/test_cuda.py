@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.demo.circles import circles
+from sickbay.demo.flawed_models import circles
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.repairs.data import Data
-from sickbay.repairs.training import placed
+from sickbay.repairs.training_loop import RunSettings, live_copy
 from tests.repairs.loops import step
 
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -46,10 +46,11 @@ def fit(model: nn.Module, **more: Any) -> sickbay.Outcome:
 def test_a_loss_goes_where_the_model_goes() -> None:
     model, loss = nn.Linear(2, 2), nn.CrossEntropyLoss(weight=torch.ones(2))
     recipe = sickbay.Recipe(model, loss, torch.optim.SGD(model.parameters(), lr=0.1))
-    placed(recipe, "meta")
-    assert model.weight.device.type == "meta"
-    assert loss.weight is not None
-    assert loss.weight.device.type == "meta"
+    live: Any = live_copy(
+        recipe, RunSettings(problems=(), treatable=(), epochs=1, device="meta"), None
+    )
+    assert live.model.weight.device.type == "meta"
+    assert live.loss.weight.device.type == "meta"
 
 
 @on_a_gpu

@@ -1,14 +1,16 @@
-"""Attempts in processes of their own."""
+"""Runs in processes of their own."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,51 +20,65 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 import sickbay
-from sickbay.repairs.processes import Processes
-from sickbay.repairs.trainee import Trainee
+from sickbay.repairs.run import Run, Update
 from tests.repairs.test_fit import fit, sick
-from tests.repairs.unsteady import Circles, Mortal, Poison, healthy, job, pairs
+from tests.repairs.unsteady import Circles, Mortal, Poison, executor, healthy, pairs, recipe_for
 
 
-@pytest.fixture
-def crew() -> Iterator[Any]:
-    started: list[Trainee] = []
+@contextmanager
+def training(models: Sequence[nn.Module], data: Any = None) -> Iterator[Any]:
+    """Train models in processes for four epochs; yield their runs and the epochs told of."""
+    where = executor(data)
+    runs = [Run(number, recipe_for(model)) for number, model in enumerate(models)]
+    epochs: list[list[float]] = [[] for _ in runs]
 
-    class Noted(Processes):
-        def start(self, *args: Any) -> Trainee:
-            started.append(super().start(*args))
-            return started[-1]
+    def on_epoch(run: Run, update: Update) -> None:
+        run.take(update)
+        epochs[run.number].append(update.progress.epochs)
 
-    yield Noted(2)
-    for each in started:
-        each.close()
+    try:
+        for run in runs:
+            where.start(run, None, None)
+        where.advance(runs, 4, True, on_epoch)
+        yield runs, epochs
+    finally:
+        for run in runs:
+            where.close(run)
 
 
-def test_one_that_dies_ends_only_its_attempt(crew: Processes) -> None:
-    heard: list[float] = []
-    itself = crew.start(job(Mortal(*healthy())), lambda report: heard.append(report.epochs))
-    killed = crew.start(job(Mortal(*healthy(), by=signal.SIGKILL)), lambda _: None)
-    sound = crew.start(job(healthy()), lambda _: None)
-    reports = crew.advance([itself, killed, sound], 4)
-    assert [each.failed for each in reports] == [
-        "its worker process ended by itself (exit code 3).",
-        "its worker process was ended by SIGKILL, as it happens when memory runs out.",
-        "",
-    ]
-    assert [each.epochs for each in reports] == [1, 1, 4]
-    assert heard == [1]
-    begun, best = healthy().state_dict(), itself.weights()[0]  # of the epoch that it has lived
+def test_a_process_that_dies_fails_only_its_run() -> None:
+    models = Mortal(*healthy()), Mortal(*healthy(), by=signal.SIGKILL), healthy()
+    with training(models) as (runs, epochs):
+        assert [run.progress.failed for run in runs] == [
+            "its worker process exited by itself (exit code 3).",
+            "its worker process was killed by SIGKILL, as happens when memory runs out.",
+            "",
+        ]
+        assert epochs == [[1, 1], [1, 1], [1, 2, 3, 4]]
+    begun, best = healthy().state_dict(), runs[0].best  # of the epoch before it died
     assert not torch.equal(best["0.weight"], begun["0.weight"])
-    assert torch.equal(best["0.weight"], killed.weights()[0]["0.weight"])
-    assert itself.report().failed  # it stays so, whatever it is asked for
-    itself.advance(1)
-    assert itself.report() == reports[0]
+    assert torch.equal(best["0.weight"], runs[1].best["0.weight"])
+
+
+def test_a_process_that_dies_between_two_heats_fails_its_run() -> None:
+    where, run = executor(), Run(0, recipe_for(healthy()))
+    try:
+        where.start(run, None, None)
+        where.advance([run], 1, True, Run.take)
+        (process,) = multiprocessing.active_children()
+        process.kill()
+        process.join()
+        where.advance([run], 1, True, Run.take)
+    finally:
+        where.close(run)
+    assert run.progress.epochs == 1
+    assert run.progress.failed.startswith("its worker process was killed by SIGKILL")
 
 
 def test_a_repair_goes_on_without_one_that_has_died() -> None:
     outcome = fit(sick(), workers=2, remedies=[Poison(), "insert_normalisation"])
     died = next(each for each in outcome.attempts if each.remedy.startswith("poison"))
-    assert died.result == "failed: its worker process ended by itself (exit code 3)."
+    assert died.result == "failed: its worker process exited by itself (exit code 3)."
     assert outcome.solved
     assert outcome.score > 0.95
 
@@ -71,18 +87,17 @@ def test_a_plain_training_whose_process_dies_is_no_success() -> None:
     with pytest.raises(sickbay.SickbayError) as error:
         fit(Mortal(*healthy(), by=signal.SIGSEGV), workers=2)
     assert str(error.value) == (
-        "The model as given could not be trained: its worker process was ended by SIGSEGV."
+        "The model as given could not be trained: its worker process was killed by SIGSEGV."
     )
 
 
 @pytest.mark.parametrize(
     "more", [{}, {"persistent_workers": True, "collate_fn": pairs}], ids=("plain", "persistent")
 )
-def test_a_loader_may_have_workers_of_its_own(crew: Processes, more: dict[str, Any]) -> None:
+def test_a_loader_may_have_workers_of_its_own(more: dict[str, Any]) -> None:
     given: DataLoader[Any] = DataLoader(Circles(), 64, shuffle=True, num_workers=1, **more)
-    trainee = crew.start(job(healthy(), given), lambda _: None)
-    report = crew.advance([trainee], 1)[0]
-    assert (report.failed, report.epochs) == ("", 1)
+    with training([healthy()], given) as (runs, _):
+        assert (runs[0].progress.failed, runs[0].progress.epochs) == ("", 4)
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])

@@ -19,8 +19,8 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.data import Dataset
 
 import sickbay
-from sickbay.demo.circles import circles
-from sickbay.repairs import attempt_files, journal
+from sickbay.demo.flawed_models import circles
+from sickbay.repairs import journal, run_files
 from tests.repairs.loops import recipe_of, step
 from tests.repairs.samples import refused
 from tests.repairs.test_fit import fit, healthy, sick
@@ -147,7 +147,7 @@ def run(path: Path, **more: Any) -> sickbay.Outcome:
 def test_another_run_is_not_taken_up(more: dict[str, Any], part: str, tmp_path: Path) -> None:
     run(tmp_path / "run")
     told = refused(lambda: run(tmp_path / "run", resume=True, **more))
-    assert "holds a run with another model, data or settings" in told
+    assert "holds a repair with another model, data or settings" in told
     assert repr(part) in told
 
 
@@ -321,7 +321,7 @@ def test_a_damaged_record(spoil: Callable[[Path], object], tmp_path: Path) -> No
 )
 def test_a_damaged_fingerprint(spoil: Callable[[Path], object], tmp_path: Path) -> None:
     run(tmp_path / "run")
-    file = tmp_path / "run" / journal.MARK
+    file = tmp_path / "run" / journal.FINGERPRINT
     spoil(file)
     told = refused(lambda: run(tmp_path / "run", resume=True))
     assert told.startswith(f"{str(file)!r} cannot be read: ")
@@ -345,7 +345,7 @@ def test_a_folder_of_something_else_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_text("")
     told = refused(lambda: run(tmp_path, resume=True))
     assert told == (
-        f"{str(tmp_path)!r} holds no run that can be resumed, but other files, such as 'photo.jpg'."
+        f"{str(tmp_path)!r} holds no repair to resume, but other files, such as 'photo.jpg'."
     )
 
 
@@ -381,9 +381,9 @@ def test_an_interrupted_first_attempt_is_kept_and_resumed(
     interrupted_after(3 * 8 + 4)  # of 8 batches an epoch
     with pytest.raises(KeyboardInterrupt):
         fit(of(healthy()), chart=path, progress=True)
-    assert "attempt 0 was left after 3 epochs" in capsys.readouterr().err
+    assert "attempt 0 was interrupted after 3 epochs" in capsys.readouterr().err
     assert sickbay.Chart.open(path / "attempt-0").history().step > 0
-    kept = attempt_files.load(path / "attempt-0.pt")
+    kept = run_files.load(path / "attempt-0.pt")
     assert (kept.over, kept.epochs) == (False, 3)
     healthy().load_state_dict(kept.best)
     interrupted_after(10**9)
@@ -404,7 +404,7 @@ def test_an_interrupted_repair_comes_to_the_same(
     interrupted_after(first + 60)
     with pytest.raises(KeyboardInterrupt):
         fit(of(sick()), chart=tmp_path / "run")
-    assert attempt_files.load(tmp_path / "run" / "attempt-0.pt").over
+    assert run_files.load(tmp_path / "run" / "attempt-0.pt").over
     interrupted_after(10**9)
     resumed = fit(of(sick()), chart=tmp_path / "run", resume=True)
     assert resumed.as_json() | {"chart": None} == whole.as_json()
@@ -416,15 +416,15 @@ def test_the_best_weights_are_kept_on_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[float] = []
-    real = attempt_files.save
+    real = run_files.save
 
-    def save(path: Path, record: attempt_files.Record) -> None:
+    def save(path: Path, record: run_files.Record) -> None:
         seen.append(record.epochs if not record.over else -1)
         real(path, record)
 
     monkeypatch.setattr(journal, "SECONDS", 0.0)
     monkeypatch.setattr(journal, "SHARE", 1e9)
-    monkeypatch.setattr(attempt_files, "save", save)
+    monkeypatch.setattr(run_files, "save", save)
     run(tmp_path / "run", epochs=3)
     assert seen == [1, 2, 3, -1]
 
@@ -453,6 +453,6 @@ def test_what_cannot_be_written_ends_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(attempt_files, "save", full)
+    monkeypatch.setattr(run_files, "save", full)
     run(tmp_path / "run", progress=True)
     assert "attempt 0 cannot be resumed later: [Errno 28] No space left" in capsys.readouterr().err

@@ -12,10 +12,10 @@ from torch import nn
 import sickbay
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
-from sickbay.repairs.training import COOL, Terms, Training
+from sickbay.repairs.training_loop import COOLDOWN_FACTOR, RunSettings, TrainingLoop
 
 
-def patient(cooldown: int = 0, epochs: int = 3) -> Training:
+def patient(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
     torch.manual_seed(0)
     model = nn.Linear(2, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
@@ -24,16 +24,16 @@ def patient(cooldown: int = 0, epochs: int = 3) -> Training:
     data = Data.of(
         (x[:300], (x[:300, 0] > 0).long()), (x[300:], (x[300:, 0] > 0).long()), batch_size=32
     )
-    return Training(recipe, data, Terms(problems=(), treatable=(), epochs=epochs))
+    return TrainingLoop(recipe, data, RunSettings(problems=(), treatable=(), epochs=epochs))
 
 
-def kept_after(training: Training, *accuracies: float) -> float:
+def kept_after(training: TrainingLoop, *accuracies: float) -> float:
     """Return what the bias was at the epoch whose weights are kept; it is the accuracy then."""
     (_, bias) = training.live.model.parameters()
     for each in accuracies:
         with torch.no_grad():
             bias.fill_(each)
-        training._keep({"val_accuracy": each})
+        training._keep_best({"val_accuracy": each})
     return float(training.best["bias"][0])
 
 
@@ -51,7 +51,7 @@ def test_of_epochs_that_cannot_be_told_apart_the_last_is_kept(
 ) -> None:
     training = patient()
     assert kept_after(training, *accuracies) == pytest.approx(kept)
-    assert training.report().score == kept
+    assert training.progress().score == kept
 
 
 def test_after_the_planned_epochs_it_cools_down() -> None:
@@ -60,8 +60,8 @@ def test_after_the_planned_epochs_it_cools_down() -> None:
     while not training.over:
         training.advance(1)
         rates.append(training.live.optimizer.param_groups[0]["lr"])
-    assert rates == pytest.approx([0.5] * 3 + [0.5 * COOL] * 2)
-    assert training.report().epochs == 5
+    assert rates == pytest.approx([0.5] * 3 + [0.5 * COOLDOWN_FACTOR] * 2)
+    assert training.progress().epochs == 5
 
 
 def test_a_cure_cools_down_and_says_so() -> None:

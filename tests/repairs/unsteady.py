@@ -11,12 +11,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 import sickbay
-from sickbay.demo.circles import circles
-from sickbay.demo.sick_models import layers
+from sickbay.demo.flawed_models import circles, layers
 from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
-from sickbay.repairs.trainee import Job
-from sickbay.repairs.training import Terms
+from sickbay.repairs.process_executor import ProcessExecutor
+from sickbay.repairs.training_loop import RunSettings
 
 
 class Mortal(nn.Sequential):
@@ -83,15 +82,18 @@ def healthy() -> nn.Sequential:
     return layers(2, 32, 32, 1, gain=2.4)
 
 
-def job(model: nn.Module, data: Any = None, epochs: int = 4) -> Job:
+def executor(data: Any = None) -> ProcessExecutor:
+    samples = Data.of(data or circles(512), circles(256, seed=1), batch_size=64)
+    return ProcessExecutor(samples, RunSettings(problems=(), treatable=(), epochs=4), size=2)
+
+
+def recipe_for(model: nn.Module) -> sickbay.Recipe:
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    recipe = sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, batch_size=64, epochs=epochs)
-    given = Data.of(data or circles(512), circles(256, seed=1), batch_size=64)
-    return Job(recipe, given, Terms(problems=(), treatable=(), epochs=epochs))
+    return sickbay.Recipe(model, nn.BCEWithLogitsLoss(), optimizer, batch_size=64, epochs=4)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
     os.environ["MAIN"] = str(os.getpid())
     given: DataLoader[Any] = DataLoader(Slow(), 64, num_workers=1)
-    sickbay.repair(job(healthy()).recipe, given, validation=circles(256), workers=2)
+    sickbay.repair(recipe_for(healthy()), given, validation=circles(256), workers=2)

@@ -10,7 +10,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import NonFinite, PassiveLoss, Problem
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import BackgroundJudge, Readings
 from sickbay.vitals import Setup, Vitals
 from tests.tuning.listening import Broken, Comparing, Listening

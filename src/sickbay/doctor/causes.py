@@ -9,7 +9,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.base import Source
+from sickbay.problems.shared.base import Source
 from sickbay.vitals import KINDS, Vitals
 
 # Judgements without a problem before it counts as gone, doubled each time it was reported.

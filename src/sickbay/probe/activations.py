@@ -1,47 +1,49 @@
-"""Reading what layers put out, by forward hooks that are only there when a reading is due."""
+"""Measure what layers put out, by forward hooks that exist only while a reading is due."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.conv import _ConvNd
 
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor, is_transformed
-from sickbay.probe.layer_order import Layers, computes
+from sickbay.probe.layer_order import Layers, computes, has_parameters
 from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
-SMALL = 65_536  # outputs up to this size are kept aside and measured together, which is cheaper
-MANY = 256  # copies that are kept at the most
-SAMPLE = 512  # values of an output that are measured on a GPU, or in a compiled graph
-RECTIFIERS = (nn.ReLU, nn.ReLU6, nn.Threshold)  # what can be silent on purpose
-LASTING = 3  # readings in a row a unit must be silent in
-
-CHANNELS_SECOND = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
+SMALL = 65_536  # outputs up to this size are copied and measured together, which is cheaper
+MANY = 256  # copies kept before they are measured
+SAMPLE = 512  # values of an output measured on a GPU or in a compiled graph
+RECTIFIERS = (nn.ReLU, nn.ReLU6, nn.Threshold)  # layers whose units may be silent
+CHANNELS_SECOND = (_ConvNd, _NormBase, nn.GroupNorm)
+LASTING = 3  # a unit counts as lastingly dead after this many silent readings in a row
+DEAD = [COLUMN["dead_units"], COLUMN["lasting_dead"]]
 
 
 @dataclass(eq=False)
 class StepActivations:
-    """What layers put out in one step: a row for each call; some of it may come later."""
+    """The activations of one step: a row for each call of a layer, some to be filled in later."""
 
     rows: list[tuple[str, Numbers]] = field(default_factory=list)
-    silent: list[tuple[Numbers, Numbers]] = field(default_factory=list)  # shares, and their row
-    sampled: tuple[list[str], Numbers, Numbers] | None = None  # what compiled graphs have left
+    dead_shares: list[tuple[Numbers, Numbers]] = field(default_factory=list)  # and their row
+    sampled: tuple[list[str], Numbers, Numbers] | None = None  # names, rows and counts, from graphs
 
     def table(self, step: int, order: Iterable[str]) -> Table | None:
-        """Return the table of the step, None if nothing was heard."""
-        for shares, row in self.silent:
-            row[[COLUMN["dead_units"], COLUMN["lasting_dead"]]] = shares
+        """Return the table of the step, None if no layer was called."""
+        for shares, row in self.dead_shares:
+            row[DEAD] = shares
         rows: dict[str, list[Numbers]] = {}
-        for name, row in (*self.rows, *self._of_graphs()):
+        for name, row in (*self.rows, *self._from_graphs()):
             rows.setdefault(name, []).append(row)
         names = tuple(name for name in order if name in rows)
         if not names:
@@ -51,136 +53,140 @@ class StepActivations:
 
     @property
     def compiled(self) -> bool | None:
-        """Whether compiled graphs have left anything, as far as that was looked for."""
+        """Whether compiled graphs wrote any samples; None if nobody looked."""
         return None if self.sampled is None else bool(self.sampled[2].any())
 
-    def _of_graphs(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield the rows of the samples that were filled; what is missing to full ones is NaN."""
+    def _from_graphs(self) -> Iterator[tuple[str, Numbers]]:
         for name, row, filled in zip(*self.sampled, strict=True) if self.sampled else ():
             if filled:
-                row[COLUMN["nonfinite"]] -= SAMPLE - filled
+                row[COLUMN["nonfinite"]] -= SAMPLE - filled  # short samples are padded with NaN
                 yield name, row
 
 
+class _Output(NamedTuple):
+    """An output to be measured, together with others."""
+
+    layer: str
+    tensor: Tensor
+    unit_dim: int
+    dead_shares: Numbers | None = None  # measured already if the tensor is only a sample
+
+
 class Activations:
-    """Takes the activations of a step."""
+    """Measures the activations of a step."""
 
     kind: Kind = "activation"
 
     def __init__(self, layers: Layers, guard: Guard, clock: Clock, meter: Meter) -> None:
         self.layers, self.guard, self._clock, self._meter = layers, guard, clock, meter
-        self._hooks = Handles()
-        self._listeners: dict[nn.Module, _Listener] = {}
-        self._taken = StepActivations()
-        self._kept: list[tuple[str, Tensor, int]] = []
+        self._handles = Handles()
+        self._hooks: dict[nn.Module, _LayerHook] = {}
+        self._step = StepActivations()
+        self._kept: list[_Output] = []
         self._calls: Counter[str] = Counter()
-        # How many readings each unit was zero in, in a row, by layer and its call in the step.
+        # How many readings in a row each unit was zero, by layer and its call in the step.
         self._silent_for: dict[tuple[str, int], Tensor] = {}
-        self._channels_second: bool | None = None  # not known before the first layer with weights
-        # Whether a graph holds our hooks, and would be compiled anew without them; None: unknown.
+        self._channels_second: bool | None = None  # unknown before the first layer with weights
+        # Whether a graph was compiled with our hooks and would be recompiled without; None: unknown
         self.compiled: bool | None = None
-        self._shares: dict[int, Numbers] = {}  # of silent units, by the place of what is kept
         self.due = False
 
     @property
     def listens(self) -> bool:
-        """Whether layers are to be heard; scripted ones alone cannot be."""
-        return self.due and bool(self._hooks)
+        """Whether any layer is hooked for this step; scripted layers cannot be."""
+        return self.due and bool(self._handles)
 
     def arm(self, due: bool) -> None:
-        """Hook every layer, or unhook them all."""
+        """Hook every layer if a reading is due, else remove the hooks."""
         self._forget()
         self.due = due and "activation" not in self.guard.off
         if not self.due and self.compiled is False:
-            self._hooks.remove()
-        elif self.due and not self._hooks:
-            known, self._listeners = self._listeners, {}
+            self._handles.remove()
+        elif self.due and not self._handles:
+            known, self._hooks = self._hooks, {}
             for name, module in self.layers.modules.items():
                 if computes(module) and can_be_hooked(module):
-                    listener = known.get(module) or _Listener(self, module)
-                    listener.name = name
-                    self._listeners[module] = listener
-                    self._hooks.add(module.register_forward_hook(listener))
+                    hook = self._hooks[module] = known.get(module) or _LayerHook(self, module)
+                    hook.layer = name
+                    self._handles.add(module.register_forward_hook(hook))
 
     def release(self) -> StepActivations:
-        """Return what was heard, and begin anew."""
+        """Return the activations of the step, and start over."""
         self._measure_kept()
-        if self.due and self._hooks and (self.compiled is not False or not self._taken.rows):
-            self._take_samples(list(self._listeners.values()))
-        taken = self._taken
+        if self.listens and (self.compiled is not False or not self._step.rows):
+            self._take_samples(list(self._hooks.values()))
+        step = self._step
         self._forget()
-        return taken
+        return step
 
     def close(self) -> None:
         self.compiled = False
         self.arm(False)
-        self._listeners.clear()
+        self._hooks.clear()
 
-    def hear(self, name: str, module: nn.Module, output: Any) -> None:
-        """Measure one output, or keep a copy of it for later."""
+    def add(self, layer: str, module: nn.Module, output: Any) -> None:
+        """Measure one output, or keep a copy for later."""
         with self._clock.timing("activation"):
             tensor = first_tensor(output)
             if tensor is None or not self.due or not self._in_training() or self._meter.blocked:
                 return
             tensor, unit_dim = tensor.detach(), self._unit_dim(module, tensor)
             if self._meter.late:
-                self._sample(name, module, tensor, unit_dim)
+                self._keep_sample(layer, module, tensor, unit_dim)
             elif tensor.numel() <= SMALL:  # a copy, since the next layer may work in place
-                self._kept.append((name, tensor.clone(), unit_dim))
+                self._kept.append(_Output(layer, tensor.clone(), unit_dim))
             else:
-                self._add(name, tensor, unit_dim, self._meter.measure("activation", [tensor])[0])
+                self._measure([_Output(layer, tensor, unit_dim)])
             if len(self._kept) >= MANY:
                 self._measure_kept()
 
-    def _sample(self, name: str, module: nn.Module, tensor: Tensor, unit_dim: int) -> None:
-        """Keep a sample of an output on a device, and which units were silent in all of it."""
-        self._kept.append((name, sampled(tensor).clone(), 0))
+    def _keep_sample(self, layer: str, module: nn.Module, tensor: Tensor, unit_dim: int) -> None:
+        """Keep a sample of an output on a device, and the shares of dead units in all of it."""
+        shares = None
         if unit_dim and isinstance(module, RECTIFIERS):
             silent = all_zero(tensor, unit_dim)
-            shares = torch.stack([silent.float().mean(), self._lasting(name, silent)])
-            self._shares[len(self._kept) - 1] = self._meter.numbers(shares)
+            both = torch.stack([silent.float().mean(), self._lasting(layer, silent)])
+            shares = self._meter.numbers(both)
+        self._kept.append(_Output(layer, sampled(tensor).clone(), 0, shares))
 
     def _measure_kept(self) -> None:
         kept, self._kept = self._kept, []
-        rows = self._meter.measure("activation", [tensor for _, tensor, _ in kept])
-        for place, ((name, tensor, unit_dim), row) in enumerate(zip(kept, rows, strict=True)):
-            self._add(name, tensor, unit_dim, row)
-            if place in self._shares:
-                self._taken.silent.append((self._shares[place], row))
-        self._shares.clear()
+        self._measure(kept)
 
-    def _take_samples(self, listeners: list[_Listener]) -> None:
-        """Measure what compiled graphs have left, and mark it as taken."""
-        values = self._meter.measure("sample", [each.buffer for each in listeners])
-        there = listeners[0].filled.device
-        counts = [each.filled.to(there, non_blocking=True) for each in listeners]
+    def _measure(self, outputs: list[_Output]) -> None:
+        rows = self._meter.measure("activation", [each.tensor for each in outputs])
+        for (layer, tensor, unit_dim, shares), row in zip(outputs, rows, strict=True):
+            if unit_dim:
+                # A unit can only be dead if there are as many zeros as it has values.
+                some = row[COLUMN["zeros"]] * tensor.shape[unit_dim] >= 1
+                silent = all_zero(tensor, unit_dim) if some else torch.zeros(1, dtype=torch.bool)
+                row[DEAD] = float(silent.float().mean()), float(self._lasting(layer, silent))
+            elif shares is not None:
+                self._step.dead_shares.append((shares, row))
+            self._step.rows.append((layer, row))
+
+    def _take_samples(self, hooks: list[_LayerHook]) -> None:
+        """Measure the samples that compiled graphs have written, and mark them as read."""
+        rows = self._meter.measure("sample", [hook.buffer for hook in hooks])
+        device = hooks[0].filled.device
+        counts = [hook.filled.to(device, non_blocking=True) for hook in hooks]
         filled = self._meter.numbers(torch.stack(counts))
-        self._taken.sampled = [each.name for each in listeners], values, filled
-        torch._foreach_zero_([each.filled for each in listeners])
+        self._step.sampled = [hook.layer for hook in hooks], rows, filled
+        torch._foreach_zero_([hook.filled for hook in hooks])
 
     def _forget(self) -> None:
-        self._taken = StepActivations()
+        self._step = StepActivations()
         self._kept.clear()
-        self._shares.clear()
         self._calls.clear()
 
     def _in_training(self) -> bool:
-        in_backward = torch._C._current_graph_task_id() != -1  # checkpointing computes it again
+        in_backward = torch._C._current_graph_task_id() != -1  # checkpointing recomputes layers
         return self.layers.model.training and torch.is_grad_enabled() and not in_backward
 
-    def _add(self, name: str, tensor: Tensor, unit_dim: int, row: Numbers) -> None:
-        if unit_dim:
-            # Else there is not even one unit's worth of zeros.
-            some = row[COLUMN["zeros"]] * tensor.shape[unit_dim] >= 1
-            silent = all_zero(tensor, unit_dim) if some else torch.zeros(1, dtype=torch.bool)
-            row[COLUMN["dead_units"]] = float(silent.float().mean())
-            row[COLUMN["lasting_dead"]] = float(self._lasting(name, silent))
-        self._taken.rows.append((name, row))
-
-    def _lasting(self, name: str, silent: Tensor) -> Tensor:
-        """Return the share of units that have been silent for some readings."""
-        key = name, self._calls[name]
-        self._calls[name] += 1
+    def _lasting(self, layer: str, silent: Tensor) -> Tensor:
+        """Return the share of units that have been silent for several readings in a row."""
+        key = layer, self._calls[layer]
+        self._calls[layer] += 1
         before = self._silent_for.get(key)
         streak = silent.int()
         if before is not None and before.shape == streak.shape:
@@ -190,40 +196,38 @@ class Activations:
 
     def _unit_dim(self, module: nn.Module, tensor: Tensor) -> int:
         """Return the dimension of the units: channels of images, features of sequences."""
-        if next(module.parameters(recurse=False), None) is not None:
-            self._channels_second = type(module).__name__.startswith(CHANNELS_SECOND)
+        if has_parameters(module):
+            self._channels_second = isinstance(module, CHANNELS_SECOND)
         if tensor.ndim < 2:
             return 0
         second = tensor.ndim > 3 if self._channels_second is None else self._channels_second
         return 1 if tensor.ndim == 2 or second else -1
 
 
-class _Listener(Hook):
+class _LayerHook(Hook):
     """The forward hook of one layer.
 
-    In a compiled graph nothing but tensor operations may happen: there it copies a strided sample
-    of the output into a buffer of its own, which becomes part of the graph.
+    A compiled graph may hold tensor operations only. There the hook copies a strided sample of the
+    output into a buffer of its own, which becomes part of the graph.
     """
 
     def __init__(self, owner: Activations, module: nn.Module) -> None:
-        super().__init__(owner.guard, "activation", self._hear)
-        parameter = next(module.parameters(), None)
-        if parameter is None:
-            parameter = next(owner.layers.model.parameters())
-        device = parameter.device
+        super().__init__(owner.guard, "activation", self._on_output)
+        parameters = next(module.parameters(), None), next(owner.layers.model.parameters())
+        device = next(each.device for each in parameters if each is not None)
         self.owner = owner
-        self.name = ""
+        self.layer = ""
         self.buffer = torch.full((SAMPLE,), torch.nan, device=device)
         self.filled = torch.zeros((), dtype=torch.float32, device=device)
-        for each in (self.buffer, self.filled):  # so that CUDA graphs may write to them
-            each._dynamo_static_input_type = "guarded"  # type: ignore[attr-defined]
+        for tensor in (self.buffer, self.filled):  # lets CUDA graphs write to them
+            tensor._dynamo_static_input_type = "guarded"  # type: ignore[attr-defined]
 
-    def _hear(self, module: nn.Module, _inputs: Any, output: Any) -> None:
+    def _on_output(self, module: nn.Module, _inputs: Any, output: Any) -> None:
         if not is_transformed():
-            self.owner.hear(self.name, module, output)
+            self.owner.add(self.layer, module, output)
 
     def compiled(self, _module: nn.Module, _inputs: Any, output: Any) -> None:
-        if self.owner.due:  # so there are two graphs, one that listens and one that does not
+        if self.owner.due:  # so there are two graphs: one copies samples and one does not
             self._copy_sample(output)
 
     def _copy_sample(self, output: Any) -> None:
@@ -239,8 +243,8 @@ class _Listener(Hook):
 
 
 def sampled(tensor: Tensor) -> Tensor:
-    """Return some values of a tensor, evenly spread."""
-    if tensor.ndim == 4 and not tensor.is_contiguous():  # channels last would be copied else
+    """Return evenly spread values of a tensor."""
+    if tensor.ndim == 4 and not tensor.is_contiguous():  # avoids a copy of channels-last tensors
         tensor = tensor.permute(0, 2, 3, 1)
     values = tensor.reshape(-1)
     stride = max(1, values.numel() // SAMPLE) | 1  # odd, to meet every column

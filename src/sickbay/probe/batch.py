@@ -1,4 +1,4 @@
-"""Reading the batch: what goes into the model, what comes out, and what that is compared with."""
+"""Measure the batch: the model's inputs, its outputs, and the targets they are compared with."""
 
 from __future__ import annotations
 
@@ -16,14 +16,7 @@ from sickbay import tasks
 from sickbay.probe import loss_graph, loss_modules
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
-from sickbay.probe.hooks import (
-    Handles,
-    Hook,
-    can_be_hooked,
-    first_tensor,
-    is_transformed,
-    weakly,
-)
+from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.locate_nan import LARGE, NanLocator, excerpt
 from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
@@ -31,13 +24,13 @@ from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure
 from sickbay.vitals import Kind, Numbers, Setup, Table
 
-SAMPLE = 64  # samples of a batch that the task is told from
-PAIRS = 16  # outputs with their targets that are kept of one step, at the most
-ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these stretch what does not fit
+SAMPLE = 64  # samples of a batch from which the task is inferred
+PAIRS = 16  # pairs of outputs and targets kept of one step at most
+ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these broadcast their arguments
 
 
 class Batch:
-    """Takes the table of the batch of a step, and finds out what the task is."""
+    """Measures the batch of a step, and infers the task from it."""
 
     kind: Kind = "batch"
 
@@ -52,33 +45,33 @@ class Batch:
     ) -> None:
         self._model, self._optimized, self._nan_locator = model, optimized, nan_locator
         self.guard, self._clock, self._meter = guard, clock, meter
-        self._searched = False
-        self._deaf = False  # no output was seen at a whole step: the model is compiled
+        self._searched = False  # for strays
+        self._no_output = False  # a whole step showed no output, so the model is compiled
         self._output: Tensor | None = None
         self._shape: tuple[int, ...] = ()
-        self._made_by: Any = None  # the node behind the output
-        self._gradient: Tensor | None = None  # of the loss, with respect to the output
-        self._handle: RemovableHandle | None = None
+        self._output_node: Any = None
+        self._gradient: Tensor | None = None  # of the loss with respect to the output
+        self._gradient_hook: RemovableHandle | None = None
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
-        self.facts = Setup()  # what was learnt about the task
+        self.facts = Setup()  # what is known about the task
         self.scalars: dict[str, float] = {}
         self.due = False
-        # It stays: a model that is compiled with a hook would be compiled anew without it.
-        self._hooks = Handles()
+        # Kept between readings: a compiled model would be compiled again without its hook.
+        self._hook: RemovableHandle | None = None
         if can_be_hooked(model):
-            self._hooks.add(model.register_forward_hook(Hook(guard, self.kind, self._leave)))
+            self._hook = model.register_forward_hook(Hook(guard, self.kind, self._on_forward))
         loss_modules.listen(self)
 
     def arm(self, due: bool) -> None:
-        """Be ready for the next step, or for none."""
+        """Prepare for a step whose batch is due, or is not."""
         self._forget()
         self.due = due and "batch" not in self.guard.off
         if self._nan_locator is not None:
             self._nan_locator.wanted = self.due
 
-    def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
-        """Note what a loss module has compared."""
+    def on_loss(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
+        """Keep what a loss module has compared."""
         if not self.due or len(self._pairs) >= PAIRS or self._meter.blocked or is_transformed():
             return
         if not outputs.is_floating_point() or not self._is_ours(outputs):
@@ -89,7 +82,7 @@ class Batch:
             self._pairs.append(Pair.of(outputs, targets, loss, output, value))
 
     def given(self, loss: Any, outputs: Any, targets: Any) -> None:
-        """Note what the user has handed over."""
+        """Keep what the user passed to `doctor.step`."""
         if isinstance(loss, Tensor) and loss.grad_fn is not None:
             self._loss = loss
         if isinstance(outputs, Tensor):
@@ -99,13 +92,11 @@ class Batch:
                 self._pairs = [Pair.of(outputs, targets, output=output)]
 
     def release(self) -> Seen:
-        """Return what was seen, and begin anew."""
-        inputs = self._nan_locator.inputs() if self._nan_locator is not None else []
-        traced = (
-            loss_graph.Origin() if self._loss is None else loss_graph.origin(self._loss.grad_fn)
-        )
-        activation, _, source = loss_graph.activation(self._made_by)
-        self._deaf = self._output is None
+        """Return what was seen, and start over."""
+        loss, inputs = self._loss, [] if self._nan_locator is None else self._nan_locator.inputs()
+        traced = loss_graph.Origin() if loss is None else loss_graph.origin(loss.grad_fn)
+        activation, _, source = loss_graph.activation(self._output_node)
+        self._no_output = self._output is None
         seen = Seen(
             inputs=first_tensor(inputs),
             tokens=any(each.ndim > 1 and not each.is_floating_point() for each in inputs),
@@ -114,8 +105,8 @@ class Batch:
             activation=activation,
             gradient=self._gradient,
             pairs=list(self._pairs),
-            loss=None if self._loss is None else self._loss.detach(),
-            traced=replace(traced, source=None),  # the graph must not be kept
+            loss=None if loss is None else loss.detach(),
+            traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
             strays=self._strays(),
         )
@@ -123,7 +114,7 @@ class Batch:
         return seen.on_cpu(self._meter) if self._meter.late else seen
 
     def table(self, seen: Seen, step: int) -> Table | None:
-        """Learn from what was seen; return its table, None if it was nothing."""
+        """Update what is known about the task; return the table, None if nothing was seen."""
         pairs = seen.pairs or recovered(seen)
         self._learn(seen, pairs)
         found = _measured(
@@ -132,21 +123,20 @@ class Batch:
             target=[pair.targets for pair in pairs],
         )
         outputs = pairs[-1].outputs if pairs else seen.output
-        differing = nan if outputs is None else spread(outputs)
-        self.scalars = {} if isnan(differing) else {"output_spread": differing}
+        difference = nan if outputs is None else spread(outputs)
+        self.scalars = {} if isnan(difference) else {"output_spread": difference}
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
     def close(self) -> None:
         loss_modules.forget(self)
-        self._hooks.remove()
+        if self._hook is not None:
+            self._hook.remove()
         self.arm(False)
 
-    def _leave(self, model: nn.Module, _args: Any, output: Any) -> None:
+    def _on_forward(self, model: nn.Module, _args: Any, output: Any) -> None:
         wanted = self.due and model.training and not self._meter.blocked
-        if wanted and torch.is_grad_enabled() and not is_transformed():
-            self._note_output(output)
-
-    def _note_output(self, output: Any) -> None:
+        if not wanted or not torch.is_grad_enabled() or is_transformed():
+            return
         tensor = first_tensor(output)
         if tensor is None:
             return
@@ -155,25 +145,24 @@ class Batch:
         if tensor.grad_fn is not None and tensor.numel() <= LARGE:
             self._unhook()
             keep = weakly(self.guard, self.kind, self._keep_gradient)
-            self._handle = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
+            self._gradient_hook = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
 
     def _keep(self, outputs: Tensor) -> None:
         self._output, self._shape = excerpt(outputs), tuple(outputs.shape)
-        self._made_by = outputs.grad_fn
+        self._output_node = outputs.grad_fn
 
     def _keep_gradient(self, gradient: Tensor) -> None:
         self._gradient = gradient.detach()
 
     def _is_ours(self, outputs: Tensor) -> bool:
-        """Tell whether these come from the model, rather than from one that it feeds."""
+        """Tell whether these are the model's own outputs, not those of a model that it feeds."""
         if self._output is None:
-            return self._deaf
-        if self._output.data_ptr() == outputs.data_ptr():
-            return True
-        return loss_graph.leads_to(outputs.grad_fn, self._made_by)
+            return self._no_output
+        same = self._output.data_ptr() == outputs.data_ptr()
+        return same or loss_graph.leads_to(outputs.grad_fn, self._output_node)
 
     def _learn(self, seen: Seen, pairs: Sequence[Pair]) -> None:
-        """Put together what is known about the task."""
+        """Add what this batch shows about the task."""
         traced = seen.traced
         pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
         loss, output, stretched, bare = traced.loss, traced.output, traced.stretched, traced.bare
@@ -199,35 +188,35 @@ class Batch:
         )
 
     def _strays(self) -> int:
-        """Look for layers that the model uses but does not hold: once, it is a long way."""
+        """Count the layers that the model uses but does not register; only once, as it is slow."""
         if self._loss is None or self._searched:
             return 0
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
-        return loss_graph.strays(self._loss.grad_fn, own)
+        return loss_graph.count_strays(self._loss.grad_fn, own)
 
     def _add(self, **facts: Any) -> None:
-        """Keep what is new; a task may turn out to be another than one batch made believe."""
+        """Keep what is new. A later batch may correct the task, and show more labels."""
         known = vars(self.facts)
-        later = {name: value for name, value in facts.items() if value and not known[name]}
+        new = {name: value for name, value in facts.items() if value and not known[name]}
         if facts["task"] in ("multilabel", "regression"):
-            later["task"] = facts["task"]
-        later["labels"] = max(known["labels"], facts["labels"])
-        self.facts = replace(self.facts, **later)
+            new["task"] = facts["task"]
+        new["labels"] = max(known["labels"], facts["labels"])
+        self.facts = replace(self.facts, **new)
 
     def _unhook(self) -> None:
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
+        if self._gradient_hook is not None:
+            self._gradient_hook.remove()
+            self._gradient_hook = None
 
     def _forget(self) -> None:
         self._unhook()
-        self._output = self._loss = self._gradient = self._made_by = None
+        self._output = self._loss = self._gradient = self._output_node = None
         self._pairs.clear()
 
 
 def spread(outputs: Tensor) -> float:
-    """Return how much outputs differ from sample to sample, over their size; NaN for a single one.
+    """Return how much outputs differ between samples, relative to their size; NaN for one sample.
 
     >>> spread(torch.tensor([[2.0, 1.0], [2.0, 1.0]]))
     0.0
@@ -240,14 +229,16 @@ def spread(outputs: Tensor) -> float:
 
 
 def _measured(**named: Sequence[Tensor | None]) -> dict[str, Numbers]:
-    """Return a row for each name that has values; all are measured together, which is cheaper."""
-    there = {
-        name: [each for each in tensors if each is not None and each.numel()]
+    """Return a row for each name that has values, measured together because that is cheaper."""
+    found = [
+        (name, tensor)
         for name, tensors in named.items()
-    }
-    rows = measure([each for tensors in there.values() for each in tensors])
-    parts = np.split(rows, np.cumsum([len(tensors) for tensors in there.values()])[:-1])
-    return {name: merge(part) for name, part in zip(there, parts, strict=True) if len(part)}
+        for tensor in tensors
+        if tensor is not None and tensor.numel()
+    ]
+    rows = measure([tensor for _, tensor in found])
+    names = np.array([name for name, _ in found])
+    return {name: merge(rows[names == name]) for name in named if name in names}
 
 
 def _some(targets: Tensor) -> Any:

@@ -1,7 +1,7 @@
-"""Leaving our hooks out of whatever is copied or pickled.
+"""Keep our hooks out of copied and pickled models.
 
-While anybody watches, `nn.Module` has a `__getstate__` of ours. It returns what the one before it
-returns, without our hooks: so `torch.save` writes the file that it writes without us.
+While anyone watches, `nn.Module` has our `__getstate__`, which drops our hooks from the state.
+So `torch.save` writes the same file as without us.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FLAGS = (
     "_forward_pre_hooks_with_kwargs",
 )
 
-_watchers: WeakSet[Any] = WeakSet()  # weak, so that a forgotten one can go
-_before: Any = None  # what was there; None: what Python has itself
+_watchers: WeakSet[Any] = WeakSet()
+_before: Any = None  # the `__getstate__` before ours; None for Python's own
 
 
 def keep_clean(watcher: object) -> None:
-    """Keep copies clean as long as `watcher` watches."""
+    """Keep copies clean until `forget(watcher)`."""
     global _before
     _watchers.add(watcher)
     now = vars(nn.Module).get("__getstate__")
@@ -37,7 +37,7 @@ def keep_clean(watcher: object) -> None:
 
 
 def forget(watcher: object) -> None:
-    """Stop that; with the last watcher gone the class is as it was."""
+    """Stop keeping copies clean; the last watcher restores the class."""
     _watchers.discard(watcher)
     if _watchers or vars(nn.Module).get("__getstate__") is not _state:
         return
@@ -49,7 +49,7 @@ def forget(watcher: object) -> None:
 
 def _state(self: nn.Module) -> Any:
     usual = (_before or getattr(object, "__getstate__", vars))(self)  # Python 3.10 has none
-    with suppress(Exception):  # a copy with hooks that do nothing is better than none
+    with suppress(Exception):  # a copy with idle hooks is better than none
         return _clean(usual)
     return usual
 

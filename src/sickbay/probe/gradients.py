@@ -1,4 +1,4 @@
-"""Reading gradients: as backward leaves them, and as the optimizer is about to use them."""
+"""Measure gradients: as backward leaves them, and as the optimizer is about to use them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Statistics of some gradients, and what shows whether these were changed since."""
+    """Statistics of some gradients, with the tensors and their versions to notice changes."""
 
     names: tuple[str, ...]
     values: Numbers
@@ -30,7 +30,7 @@ class Rows:
     versions: list[int]
 
     def still_hold(self, names: tuple[str, ...], grads: list[Tensor]) -> bool:
-        """Tell whether these are the same tensors, and nobody has written to them."""
+        """Tell whether these are the same tensors, unchanged."""
         return (
             self.names == names
             and all(map(is_, self.grads, grads))
@@ -43,7 +43,7 @@ class StepGradients:
     """The gradients of one step."""
 
     raw: Rows | None = None  # as backward left them
-    final: dict[int, Rows] = field(default_factory=dict)  # as they were used, by who did
+    final: dict[int, Rows] = field(default_factory=dict)  # as used, by the id of the optimizer
     changed: bool = False
     started_clean: bool | None = None  # whether any backward of the step began from zero
 
@@ -52,17 +52,17 @@ class StepGradients:
         return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self.final.values())
 
     def uncleared(self) -> dict[str, float]:
-        """Return whether every backward of the step was added to gradients of the step before."""
+        """Return whether every backward of the step added to the gradients of an earlier step."""
         return {} if self.started_clean is None else {"uncleared": float(not self.started_clean)}
 
     def tables(self, step: int, scaler: bool, order: Iterable[str]) -> list[Table]:
-        """Return the tables of the step: as used, and as backward left them if that differs.
+        """Return the gradients as used, and as backward left them if that differs.
 
-        Under a gradient scaler what backward left is multiplied by its scale, and not returned.
+        A gradient scaler multiplies what backward leaves by its scale; those are not returned.
         """
         used = [rows for rows in self.final.values() if rows.names]
         if self.raw is not None and self.raw.names and self.raw not in used:
-            used.append(self.raw)  # for what no optimizer has used; it comes last, so it yields
+            used.append(self.raw)  # last: it counts only for gradients that no optimizer used
         tables = [joined("gradient", step, used, order)] if used else []
         if self.changed and self.raw is not None and not scaler:
             tables.append(joined("raw_gradient", step, [self.raw], order))
@@ -70,10 +70,10 @@ class StepGradients:
 
 
 class Gradients:
-    """Takes the tables of gradients of a step.
+    """Measures the gradients of a step when backward ends.
 
-    The reading is taken when backward ends. If the gradients were changed since (clipped,
-    unscaled) another is taken just before the optimizer uses them, and the first is kept as raw.
+    If they change afterwards (are clipped or unscaled), they are measured again just before the
+    optimizer uses them, and the first measurement is kept as raw.
     """
 
     kind: Kind = "gradient"
@@ -81,23 +81,23 @@ class Gradients:
     def __init__(self, layers: Layers, guard: Guard, clock: Clock, meter: Meter) -> None:
         self._layers, self._guard, self._clock, self._meter = layers, guard, clock, meter
         self._handles: list[RemovableHandle] = []
-        self._sentinel: nn.Parameter | None = None  # whose gradient tells that backward runs
+        self._sentinel: nn.Parameter | None = None  # its gradient shows that backward runs
         self._queued = False
-        self._taken = StepGradients()
-        # A late meter reads what backward left only where it is known to be changed before use.
-        self._left: tuple[list[Tensor], list[int]] = ([], [])  # by backward, and their versions
+        self._step = StepGradients()
+        # A late meter measures raw gradients only in loops that are known to change them.
+        self._unmeasured: tuple[list[Tensor], list[int]] = ([], [])  # gradients and versions
         self._changes = not meter.late
         self.held: Mapping[str, nn.Parameter] = {}  # the parameters that an optimizer holds
         self.due = False
 
     def arm(self, due: bool) -> None:
-        """Be ready for the next backward, or for none."""
+        """Hook the next backward if a reading is due, else remove the hooks."""
         self.release()
         self.due = due and "gradient" not in self._guard.off
         if not self.due:
             self._unhook()
         elif not self._handles:
-            # One parameter is enough, and each that was ever hooked costs something from then on.
+            # One parameter is enough, and every hooked parameter costs time from then on.
             if self._sentinel is None:
                 self._sentinel = list((self.held or self._layers.parameters).values())[-1]
             self._handles = [
@@ -116,38 +116,37 @@ class Gradients:
         scale: Tensor | float,
         unscaled: bool,
     ) -> None:
-        """Take the gradients of these parameters as they are now, just before they are used.
+        """Measure the gradients of these parameters just before they are used.
 
-        `unscaled` says that a gradient scaler was at work, which raises no version.
+        `unscaled` says that a gradient scaler may have changed them, which shows in no version.
         """
-        taken = self._taken
-        raw = taken.raw
+        step, raw = self._step, self._step.raw
         names, grads = present(parameters)
         if not names:
             return
-        if raw is None and self.due:  # backward was not heard: take a better sentinel next time
+        if raw is None and self.due:  # backward went unnoticed: use another sentinel next time
             self._unhook()
             self._sentinel = parameters[names[0]]
         if raw is not None and not unscaled and raw.still_hold(names, grads):
-            taken.final[user] = raw
+            step.final[user] = raw
             return
         if not self._changes:
-            left, versions = self._left
-            self._changes = [grad._version for grad in left] != versions
-        taken.changed = raw is not None
-        taken.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
+            unmeasured, versions = self._unmeasured
+            self._changes = [grad._version for grad in unmeasured] != versions
+        step.changed = raw is not None
+        step.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
 
     def is_finite(self) -> bool:
-        """Tell whether all values taken so far are finite."""
-        return self._taken.is_finite()
+        """Tell whether all gradients used so far are finite."""
+        return self._step.is_finite()
 
     def release(self) -> StepGradients:
-        """Return what was taken, and begin anew."""
-        taken, self._taken, self._queued = self._taken, StepGradients(), False
-        self._left = [], []
-        if taken.raw is not None:  # else what is under way would keep the gradients alive
-            taken.raw.grads.clear()
-        return taken
+        """Return the gradients of the step, and start over."""
+        step, self._step, self._queued = self._step, StepGradients(), False
+        self._unmeasured = [], []
+        if step.raw is not None:  # a reading that waits for a device must not keep them alive
+            step.raw.grads.clear()
+        return step
 
     def close(self) -> None:
         self.arm(False)
@@ -156,16 +155,15 @@ class Gradients:
         if self._handles and self._sentinel is not None:
             while self._handles:
                 self._handles.pop().remove()
-            if not self._sentinel._post_accumulate_grad_hooks:
-                # Torch would go on calling an empty list.
+            if not self._sentinel._post_accumulate_grad_hooks:  # torch would keep calling those
                 self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 
     def _arriving(self, _grad: Tensor) -> None:
         before = None if self._sentinel is None else self._sentinel.grad
         if before is not None and self._meter.late:
-            return  # to know it the device would have to be waited for
+            return  # looking would mean waiting for the device
         clean = before is None or before.is_sparse or not before.any()
-        self._taken.started_clean = clean or bool(self._taken.started_clean)
+        self._step.started_clean = clean or bool(self._step.started_clean)
 
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
@@ -184,13 +182,13 @@ class Gradients:
         names, grads = present(self._layers.parameters)
         versions = [grad._version for grad in grads]
         if self._changes:
-            self._taken.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
+            self._step.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
         else:
-            self._left = grads, versions
+            self._unmeasured = grads, versions
 
 
 def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -> Table:
-    """Return one table of several parts; where two have a row of a name, the first."""
+    """Return one table of several parts; the first one that has a name counts."""
     if len(parts) == 1:
         return Table(kind, step, parts[0].names, parts[0].values)
     rows: dict[str, Numbers] = {}
@@ -203,12 +201,12 @@ def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -
 
 def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], list[Tensor]]:
     """Return the names and gradients of those parameters that have one."""
-    there = [(name, grad) for name, each in parameters.items() if (grad := each.grad) is not None]
-    return tuple([name for name, _ in there]), [grad for _, grad in there]
+    grads = {name: grad for name, each in parameters.items() if (grad := each.grad) is not None}
+    return tuple(grads), list(grads.values())
 
 
 def table_norm(table: Table, held: Collection[str]) -> float:
-    """Return the norm over the rows that an optimizer holds, NaN if any value is not finite."""
+    """Return the norm of the rows that an optimizer holds, NaN if any value is not finite."""
     pairs = zip(table.names, table.column("norm").tolist(), strict=True)
     squares = [norm * norm for name, norm in pairs if not held or name in held]
     return sqrt(sum(squares)) if table.is_finite else nan

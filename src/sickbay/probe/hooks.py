@@ -1,4 +1,4 @@
-"""Module hooks that leave the model free to be copied and pickled, and what they are given."""
+"""Hooks that do not keep a model from being copied and pickled, and help with their arguments."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -16,13 +16,12 @@ NO_SCRIPT = "torch.jit.script cannot compile a model that is watched; call docto
 
 
 class Hook:
-    """A hook that a copied or pickled model carries along as one that does nothing.
+    """A module hook that does nothing in copied, pickled and exported models.
 
-    It turns into a function of the standard library, so the copy needs no sickbay to be loaded.
-    In an exported graph it leaves nothing.
+    A copy holds a function of the standard library instead, and loads without sickbay.
     """
 
-    __name__ = "sickbay_hook"  # torch asks every hook for one
+    __name__ = "sickbay_hook"  # required by torch
 
     def __init__(self, guard: Guard, part: str, call: Callable[..., None]) -> None:
         self._guard, self._part, self._call = guard, part, call
@@ -34,10 +33,10 @@ class Hook:
             self.compiled(*args)
 
     def compiled(self, *args: Any) -> None:
-        """Become part of a compiled graph; nothing but tensor operations may happen here."""
+        """Run as part of a compiled graph, where only tensor operations are possible."""
 
     @property
-    def __globals__(self) -> Any:  # what torch.jit.script asks for next
+    def __globals__(self) -> Any:  # torch.jit.script reads this
         raise SickbayError(NO_SCRIPT)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,20 +44,20 @@ class Hook:
 
 
 def is_exporting() -> bool:
-    """Tell whether a graph is made for `torch.export`; not known before torch 2.7.
+    """Tell whether `torch.export` is tracing; False before torch 2.7, which cannot tell.
 
-    Not by `torch.compiler.is_exporting`: in some versions it is true of any graph that is compiled.
+    `torch.compiler.is_exporting` does not help: in some versions it is True while compiling.
     """
     return getattr(torch.compiler, "_is_exporting_flag", False)
 
 
 def can_be_hooked(module: nn.Module) -> bool:
-    """Tell whether a module takes forward hooks; scripted ones take none."""
+    """Tell whether a module accepts forward hooks; scripted modules do not."""
     return not isinstance(module, torch.jit.ScriptModule)
 
 
 class Handles:
-    """Hooks that are removed together."""
+    """Handles of hooks that are removed together."""
 
     def __init__(self) -> None:
         self._handles: list[RemovableHandle] = []
@@ -75,28 +74,28 @@ class Handles:
 
 
 def weakly(guard: Guard, part: str, method: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a hook for a tensor that does not keep its owner alive.
+    """Return a tensor hook that does not keep the owner of its method alive.
 
-    Torch holds such hooks where the garbage collector cannot see them, so an owner that holds the
-    tensor in turn would never go.
+    Torch keeps tensor hooks where the garbage collector cannot see them, so an owner that holds
+    the tensor would never be freed.
     """
-    owner, keeper = WeakMethod(method), ref(guard)
+    weak_method, weak_guard = WeakMethod(method), ref(guard)
 
     def call(value: Any) -> None:
-        alive, there = owner(), keeper()
-        if alive is not None and there is not None:
-            there.run(part, alive, value)
+        alive, keeper = weak_method(), weak_guard()
+        if alive is not None and keeper is not None:
+            keeper.run(part, alive, value)
 
     return call
 
 
 def is_transformed() -> bool:
-    """Tell whether this runs inside `torch.func` or a trace, where tensors hold no numbers."""
+    """Tell whether this runs inside `torch.func` or a trace, where tensors have no values."""
     return torch._C._is_tracing() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def first_tensor(output: Any) -> Tensor | None:
-    """Return the first floating-point tensor in what a layer put out."""
+    """Return the first floating-point tensor in a nested output."""
     if isinstance(output, Tensor):
         return output if output.is_floating_point() else None
     if isinstance(output, dict):

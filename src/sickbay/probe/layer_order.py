@@ -1,4 +1,4 @@
-"""What a model is made of: its layers and parameters, in the order the data flows through them."""
+"""The layers and parameters of a model, in the order that the data flows through them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sickbay.probe.hooks import Handles, Hook, can_be_hooked
 class Layers:
     """The modules and trainable parameters of a model by name, in forward order.
 
-    The order is learnt from the first forward pass in training; until then, and where it cannot be
-    seen (a compiled model), it is the order of registration.
+    The first forward pass in training shows the order. Until then, and in a compiled model, it is
+    the order of registration.
     """
 
     def __init__(self, model: nn.Module, guard: Guard) -> None:
@@ -26,11 +26,11 @@ class Layers:
         self._guard = guard
         self._calls: dict[nn.Module, int] = {}
         self._hooks = Handles()
-        self.settled = False  # whether the order was learnt
+        self._is_learnt = False
         self.refresh()
 
     def refresh(self) -> bool:
-        """Look at the model again; return whether it has changed, then the order is learnt anew."""
+        """Look at the model again. If it has changed, return True and learn its order again."""
         changed = self._sort()
         if changed:
             self._hooks.remove()
@@ -38,15 +38,15 @@ class Layers:
             for module in filter(can_be_hooked, self.modules.values()):
                 self._hooks.add(module.register_forward_pre_hook(hook))
             self._calls.clear()
-            self.settled = False
+            self._is_learnt = False
         return changed
 
     def learn_order(self) -> bool:
-        """Take over the order of the first forward pass; return whether that happened now."""
-        if self.settled or not self._calls:
+        """Adopt the order of the first forward pass; return True if it is new."""
+        if self._is_learnt or not self._calls:
             return False
         self._hooks.remove()
-        self.settled = True
+        self._is_learnt = True
         self._sort()
         return True
 
@@ -55,61 +55,45 @@ class Layers:
         return {
             name: type(module).__name__
             for name, module in self.modules.items()
-            if computes(module) or any(True for _ in module.parameters(recurse=False))
+            if computes(module) or has_parameters(module)
         }
 
     def uncalled(self) -> tuple[str, ...]:
-        """Return the modules with parameters of their own that the first forward did not call."""
-        if not self.settled:
-            return ()
+        """Return the modules with parameters that the first forward pass did not call."""
         return tuple(
             name
             for name, module in self.modules.items()
-            if module not in self._calls and any(True for _ in module.parameters(recurse=False))
+            if self._is_learnt and module not in self._calls and has_parameters(module)
         )
 
     def close(self) -> None:
         self._hooks.remove()
 
     def _sort(self) -> bool:
-        """List modules and parameters in forward order; return whether these are new lists."""
-        modules, parameters = list(self.modules.items()), list(self.parameters.values())
-        registered = dict(self.model.named_modules())
-        places = self._places(registered)
-        self.modules = {
-            name: registered[name] for name in sorted(registered, key=places.__getitem__)
-        }
-        self.parameters = {
-            f"{name}.{key}" if name else key: parameter
-            for name, module in self.modules.items()
-            for key, parameter in module.named_parameters(recurse=False)
-            if parameter.requires_grad
-        }
-        seen: set[nn.Parameter] = set()  # a shared parameter belongs to the first that uses it
-        for name, parameter in list(self.parameters.items()):
-            if parameter in seen:
-                del self.parameters[name]
-            seen.add(parameter)
-        return modules != list(self.modules.items()) or not (
-            len(parameters) == len(self.parameters)
-            and all(map(lambda a, b: a is b, parameters, self.parameters.values()))
-        )
+        """List modules and parameters in forward order; return whether the lists have changed."""
+        before = list(self.modules.items()), list(map(id, self.parameters.values()))
+        places: dict[str, int] = {}  # a module that is never called follows the one before it
+        place = 0
+        for name, module in self.model.named_modules():
+            places[name] = place = self._calls.get(module, place)
+        modules = dict(self.model.named_modules())
+        self.modules = {name: modules[name] for name in sorted(modules, key=places.__getitem__)}
+        names: dict[nn.Parameter, str] = {}  # a shared parameter belongs to its first user
+        for name, module in self.modules.items():
+            for key, parameter in module.named_parameters(recurse=False):
+                if parameter.requires_grad:
+                    names.setdefault(parameter, f"{name}.{key}" if name else key)
+        self.parameters = {name: parameter for parameter, name in names.items()}
+        return before != (list(self.modules.items()), list(map(id, self.parameters.values())))
 
     def _called(self, module: nn.Module, _inputs: Any) -> None:
         if self.model.training and torch.is_grad_enabled():
             self._calls.setdefault(module, len(self._calls))
 
-    def _places(self, registered: dict[str, nn.Module]) -> dict[str, tuple[int, int]]:
-        """Return a sort key for each module: when it was first called, then its registration.
 
-        One that was never called (its parent uses its weights) stands by the one before it.
-        """
-        places: dict[str, tuple[int, int]] = {}
-        place = 0
-        for index, (name, module) in enumerate(registered.items()):
-            place = self._calls.get(module, place)
-            places[name] = place, index
-        return places
+def has_parameters(module: nn.Module) -> bool:
+    """Tell whether a module has parameters of its own."""
+    return next(module.parameters(recurse=False), None) is not None
 
 
 def computes(module: nn.Module) -> bool:
@@ -118,7 +102,7 @@ def computes(module: nn.Module) -> bool:
 
 
 def acts_by_mode(module: nn.Module) -> bool:
-    """Tell whether a module computes something else in training than in evaluation."""
+    """Tell whether a module computes something different in training and in evaluation."""
     if isinstance(module, nn.modules.dropout._DropoutNd):
         return module.p > 0
     return isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats

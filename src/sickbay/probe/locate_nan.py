@@ -1,4 +1,4 @@
-"""Finding where a NaN began: the batch is run once more, through a copy of the model."""
+"""Find the layer where a NaN began, by running the batch again through a copy of the model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,27 +24,27 @@ from sickbay.probe.statistics import measure
 from sickbay.vitals import Kind, Numbers, Table
 
 HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-LARGE = 65_536  # values of a tensor above which only the first samples are kept
+LARGE = 65_536  # of tensors with more values than this, only the first samples are kept
 
 
 class NanLocator:
-    """Keeps the newest training batch at hand, and can say what it makes of each layer.
+    """Keeps the newest training batch, and finds the first layer that makes a NaN of it.
 
-    When a gradient is NaN the forward pass is over, and reading every layer at every step just in
-    case would cost too much. So the batch is run again: on a copy without hooks, because a forward
-    pass may change buffers and hooks may keep count, and with all random states put back. Where
-    others would notice all the same, it is not run.
+    By the time a gradient is NaN, the forward pass is over, and measuring every layer at every step
+    would cost too much. So the batch runs again: on a copy without hooks, because a forward pass
+    may change buffers and hooks may count calls, and with isolated random numbers. It does not run
+    where others would notice the second pass all the same.
     """
 
     kind: Kind = "activation"
-    due = False  # it is never planned
+    due = False  # never planned
 
     def __init__(self, layers: Layers, guard: Guard, meter: Meter) -> None:
         self._layers, self._guard, self._meter = layers, guard, meter
-        self.wanted = True  # a late meter cannot run a batch again: it only keeps some samples
+        self.wanted = True  # with a late meter, which keeps samples but runs nothing again
         self._inputs: tuple[Any, Any] | None = None
         self._rows: dict[str, Numbers] = {}
-        self._in_batch = False  # what is not finite came with the batch
+        self._in_batch = False  # the batch itself was not finite
         self._device = next(layers.model.parameters()).device.type
         self._autocast = torch.autocast(self._device, enabled=False)
         self._hooks = Handles()
@@ -57,7 +58,7 @@ class NanLocator:
         return [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
 
     def take(self) -> None:
-        """Measure the activations up to the first layer that puts out something not finite."""
+        """Measure the activations up to the first layer whose output is not finite."""
         self._rows, self._in_batch = {}, False
         if self._inputs is None:
             return
@@ -72,18 +73,29 @@ class NanLocator:
         original = self._layers.model
         model = copy.deepcopy(original)
         if not set(model.modules()).isdisjoint(original.modules()):
-            return  # what copies as itself would keep the listeners
+            return  # a module that copies as itself would keep our hooks
         for name, module in model.named_modules():
-            drop_hooks(module)
+            for kind in HOOKS:
+                vars(module)[kind] = OrderedDict()  # the original may share its dicts
             if computes(module) and can_be_hooked(module):
-                module.register_forward_hook(_Listener(name, self._rows))
-        states = IsolatedRandom(), buffers_kept(original)
-        with states[0], states[1], torch.no_grad(), self._autocast, suppress(_Found):
+                module.register_forward_hook(partial(self._measure, name))
+        kept = IsolatedRandom(), restored_buffers(original)
+        with kept[0], kept[1], torch.no_grad(), self._autocast, suppress(_Found):
             model(*args, **kwargs)
-            self._rows = {}  # this time all was finite: that proves nothing
+            self._rows = {}  # everything was finite this time, which proves nothing
+
+    def _measure(self, name: str, _module: nn.Module, _inputs: Any, output: Any) -> None:
+        tensor = first_tensor(output)
+        if tensor is None:
+            return
+        is_finite = bool(torch.isfinite(tensor).all())
+        if not is_finite or name not in self._rows:
+            self._rows[name] = measure([tensor])[0]
+        if not is_finite:
+            raise _Found
 
     def collect(self, step: int) -> Table | None:
-        """Return what was taken as the table of the step, None if nothing was."""
+        """Return the table of the step, None if nothing was found."""
         if not self._rows:
             return None
         rows, self._rows = self._rows, {}
@@ -94,24 +106,21 @@ class NanLocator:
         self._hooks.remove()
         self._inputs = None
 
-    def _keep_some(self, args: Any, kwargs: Any) -> None:
-        values = (*args, *kwargs.values())
-        tensors = [each for each in values if isinstance(each, Tensor) and not each.is_sparse]
-        self._inputs = tuple(first_samples(tensors)), {}
-
     def _keep(self, model: nn.Module, args: Any, kwargs: Any) -> None:
         if not model.training or not torch.is_grad_enabled():
             return
         if not self._meter.late:
             self._inputs = args, kwargs
         elif self.wanted and not self._meter.blocked:
-            self._keep_some(args, kwargs)
+            values = (*args, *kwargs.values())
+            tensors = [each for each in values if isinstance(each, Tensor) and not each.is_sparse]
+            self._inputs = tuple(first_samples(tensors)), {}
         if torch.is_autocast_enabled(self._device):
             self._autocast = torch.autocast(self._device, torch.get_autocast_dtype(self._device))
 
 
 def excerpt(tensor: Tensor) -> Tensor:
-    """Return the values of a tensor; of a large one a copy of the first samples."""
+    """Return a tensor, or a copy of the first samples if it is large."""
     tensor = tensor.detach()
     if tensor.numel() <= LARGE or not tensor.ndim:
         return tensor
@@ -119,51 +128,30 @@ def excerpt(tensor: Tensor) -> Tensor:
 
 
 def first_samples(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return copies of the first samples of tensors, of all the same number where they match."""
+    """Copy the same number of first samples of all tensors that have as many as the first one."""
     batch = len(tensors[0]) if tensors and tensors[0].ndim else 0
-    fitting = [each for each in tensors if each.ndim and len(each) == batch]
-    most = max((each.numel() for each in fitting), default=0)
+    fits = [bool(each.ndim) and len(each) == batch for each in tensors]
+    most = max((each.numel() for each, fit in zip(tensors, fits, strict=True) if fit), default=0)
     rows = batch if most <= LARGE else max(2, LARGE * batch // most)
     return [
-        each.detach()[:rows].clone() if each.ndim and len(each) == batch else each.detach()
-        for each in tensors
+        each.detach()[:rows].clone() if fit else each.detach()
+        for each, fit in zip(tensors, fits, strict=True)
     ]
 
 
-class _Found(Exception):  # noqa: N818 - no error: it ends the replay
+class _Found(Exception):  # noqa: N818 - not an error: it ends the second pass
     """The layer was found."""
 
 
-class _Listener:
-    def __init__(self, name: str, rows: dict[str, Numbers]) -> None:
-        self.name, self.rows = name, rows
-
-    def __call__(self, _module: nn.Module, _inputs: Any, output: Any) -> None:
-        tensor = first_tensor(output)
-        if tensor is None:
-            return
-        is_finite = bool(torch.isfinite(tensor).all())
-        if not is_finite or self.name not in self.rows:
-            self.rows[self.name] = measure([tensor])[0]
-        if not is_finite:
-            raise _Found
-
-
 def would_be_noticed() -> bool:
-    """Tell whether a second pass would be seen: by other processes, or hooks of every module."""
+    """Tell whether other processes or global module hooks would notice a second pass."""
     kinds = ("_global_forward_pre_hooks", "_global_forward_hooks")
     return is_one_of_several() or any(getattr(nn.modules.module, kind, None) for kind in kinds)
 
 
-def drop_hooks(module: nn.Module) -> None:
-    """Take every hook from a module that is a copy; its original may hold the same dicts."""
-    for kind in HOOKS:
-        vars(module)[kind] = OrderedDict()
-
-
 @contextmanager
-def buffers_kept(model: nn.Module) -> Iterator[None]:
-    """Put the buffers of a model back afterwards: a copy may share them with its original."""
+def restored_buffers(model: nn.Module) -> Iterator[None]:
+    """Restore the buffers of a model afterwards, since a copy may share them with its original."""
     before = [(each, each._version, each.detach().clone()) for each in model.buffers()]
     try:
         yield

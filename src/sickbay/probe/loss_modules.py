@@ -1,7 +1,6 @@
-"""Hearing what loss modules are fed: they belong to no model, so they cannot be hooked one by one.
+"""Listen to torch's loss modules, which belong to no model and so cannot be hooked one by one.
 
-`torch.nn.modules.loss._Loss` gets a `__call__` of its own while anybody listens. Other modules are
-not touched by that.
+While anyone listens, `torch.nn.modules.loss._Loss` has a `__call__` of its own.
 """
 
 from __future__ import annotations
@@ -15,28 +14,27 @@ from torch.nn.modules.loss import _Loss
 
 from sickbay.probe.method_patch import Guarded, Patch
 
-NAMES = {
-    "CrossEntropyLoss": "cross_entropy",
-    "NLLLoss": "nll",
-    "BCELoss": "bce",
-    "BCEWithLogitsLoss": "bce_logits",
-    "MSELoss": "mse",
-    "L1Loss": "l1",
-    "SmoothL1Loss": "smooth_l1",
-    "HuberLoss": "huber",
-    "KLDivLoss": "kl_div",
-    "PoissonNLLLoss": "poisson_nll",
-    "SoftMarginLoss": "soft_margin",
-    "MultiMarginLoss": "multi_margin",
-    "HingeEmbeddingLoss": "hinge_embedding",
+NAMES: dict[type, str] = {
+    nn.CrossEntropyLoss: "cross_entropy",
+    nn.NLLLoss: "nll",
+    nn.BCELoss: "bce",
+    nn.BCEWithLogitsLoss: "bce_logits",
+    nn.MSELoss: "mse",
+    nn.L1Loss: "l1",
+    nn.SmoothL1Loss: "smooth_l1",
+    nn.HuberLoss: "huber",
+    nn.KLDivLoss: "kl_div",
+    nn.PoissonNLLLoss: "poisson_nll",
+    nn.SoftMarginLoss: "soft_margin",
+    nn.MultiMarginLoss: "multi_margin",
+    nn.HingeEmbeddingLoss: "hinge_embedding",
 }
 
 
 class Listener(Guarded, Protocol):
-    """Whoever wants to hear of losses."""
+    """Receives what loss modules compare."""
 
-    def heard(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
-        """Take note that a loss has compared these, and what came out."""
+    def on_loss(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None: ...
 
 
 def _called(listener: Listener, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
@@ -44,11 +42,11 @@ def _called(listener: Listener, loss: nn.Module, fed: Sequence[Any], value: Any)
         return
     outputs, targets = fed[:2]
     if isinstance(outputs, Tensor) and isinstance(targets, Tensor):
-        listener.heard(NAMES.get(type(loss).__name__, ""), outputs, targets, value)
+        listener.on_loss(NAMES.get(type(loss), ""), outputs, targets, value)
 
 
 def _call(self: _Loss, *args: Any, **kwargs: Any) -> Any:
-    if torch.compiler.is_compiling() and _patch.alone:  # a graph goes through as if this were not
+    if torch.compiler.is_compiling() and _patch.alone:  # invisible to a graph
         return super(_Loss, self).__call__(*args, **kwargs)
     return _patch.call(self, args, kwargs)
 

@@ -1,4 +1,4 @@
-"""Wrapping a method of torch's while somebody listens, beside whoever else has wrapped it."""
+"""Wrap a method of torch while someone listens, alongside the wrappers of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Call: TypeAlias = Callable[..., Any]
 
 
 class Guarded(Protocol):
-    """A listener; its guard runs what it is told."""
+    """A listener, whose guard runs the callbacks."""
 
     guard: Guard
 
@@ -23,13 +23,12 @@ Listener = TypeVar("Listener", bound=Guarded)
 
 
 class Patch(Generic[Listener]):
-    """A method whose calls listeners are told of, one by one.
+    """A method that reports its calls to listeners while there are any.
 
-    That is by `before(listener, instance, args)` and `after(listener, instance, args, value)`, run
-    as a part of ours. `wrapper` takes the method's place and hands its calls to `call`. It has no
-    closure, or a graph that was compiled through it would be compiled anew without it. What
-    somebody else has put in that place is called as before, and stays when this is taken off. What
-    they wrap around it later stays too.
+    The callbacks are `before(listener, instance, args)` and `after(listener, instance, args,
+    value)`. `wrapper` replaces the method and passes its calls to `call`. It must have no closure,
+    or a graph compiled through it would be compiled again without it. Wrappers that others put
+    below or above ours keep working, also after ours is removed.
 
     >>> class Greeter:
     ...     def greet(self, name):
@@ -58,26 +57,24 @@ class Patch(Generic[Listener]):
         after: Call,
         before: Call | None = None,
     ) -> None:
-        # Weakly, so that a forgotten one can go. As all here, it is replaced and not changed: other
-        # threads may be in a call.
+        # Tuples are replaced, never changed: other threads may be in a call.
         self._listeners: tuple[ref[Listener], ...] = ()
         self.alone = True  # nobody else has wrapped the method
         self._owner, self._name, self._wrapper, self._part = owner, name, wrapper, part
         self._before, self._after = before, after
-        # What the wrapper stands for, once for each place it has in the chain of wrappers; None is
-        # what is inherited.
+        # What the wrapper calls at each of its places in the chain; None is the inherited method.
         self._inner: tuple[Call | None, ...] = ()
-        self._plain = vars(owner).get(name)  # for whoever has kept the wrapper
+        self._plain = vars(owner).get(name)  # for those who kept the wrapper
         self._depths: dict[tuple[int, int], int] = {}  # of calls, by thread and instance
         self._lock = RLock()
 
     @property
     def listeners(self) -> list[Listener]:
-        """Those that are told."""
+        """The listeners that are alive."""
         return [alive for each in self._listeners if (alive := each()) is not None]
 
     def listen(self, listener: Listener) -> None:
-        """Tell `listener` of every call; while anybody listens the method is wrapped."""
+        """Report every call to `listener`, and wrap the method if it is not."""
         with self._lock:
             self._set([*self.listeners, listener])
             now = vars(self._owner).get(self._name)
@@ -87,9 +84,9 @@ class Patch(Generic[Listener]):
             self.alone = self._inner == (None,)
 
     def forget(self, listener: Listener) -> None:
-        """Stop telling; with the last listener gone the method is as it was.
+        """Stop reporting to `listener`. After the last one, restore the method.
 
-        Unless somebody has wrapped it since: then the wrapper stays, and only passes on.
+        If somebody has wrapped it since, our wrapper stays and only passes calls on.
         """
         with self._lock:
             self._set(each for each in self.listeners if each is not listener)
@@ -104,9 +101,9 @@ class Patch(Generic[Listener]):
             self._inner = tuple(rest)
 
     def call(self, instance: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Call what the wrapper stands for, and tell of it."""
+        """Call the wrapped method, and report the call."""
         key = get_ident(), id(instance)
-        depth = self._depths.get(key, 0)  # the wrapper may stand below another one that calls it
+        depth = self._depths.get(key, 0)  # the wrapper may be in the chain twice
         bound = self._bound(instance, depth)
         self._depths[key] = depth + 1
         try:
@@ -134,10 +131,10 @@ class Patch(Generic[Listener]):
             listener.guard.run(self._part, how, listener, *what)
 
     def _bound(self, instance: Any, depth: int) -> Call:
-        """Return the method that this call stands for."""
+        """Return the wrapped method."""
         chain = self._inner or (self._plain,)
         inner = chain[max(len(chain) - 1 - depth, 0)]
-        if inner is None:  # by `super`, so that a class beside this one has its turn
+        if inner is None:  # `super` respects multiple inheritance
             found: Call = getattr(super(self._owner, instance), self._name)
             return found
         bind = getattr(inner, "__get__", None)

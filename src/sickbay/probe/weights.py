@@ -1,4 +1,4 @@
-"""Reading weights, and how far a step of the optimizer moves them."""
+"""Measure weights, and how far a step of the optimizer moves them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
 @dataclass(eq=False)
 class StepWeights:
-    """The weights of one step, before the update, and how far that has moved them."""
+    """The weights of one step before the update, and how far it moves them."""
 
     names: list[str] = field(default_factory=list)
     values: list[Numbers] = field(default_factory=list)
     moved: list[Numbers] = field(default_factory=list)
 
     def update_ratio(self) -> float:
-        """Return the norm of the whole update over the norm of all weights, NaN if unknown."""
+        """Return the norm of the update relative to that of all weights, NaN if unknown."""
         if not self.moved:
             return nan
-        _, away, length = np.concatenate(self.moved).sum(0).tolist()
-        return sqrt(away / length) if length else nan
+        _, distance, length = np.concatenate(self.moved).sum(0).tolist()
+        return sqrt(distance / length) if length else nan
 
     def table(self, step: int, order: Iterable[str]) -> Table | None:
-        """Return the table of the step, None if nothing was taken."""
+        """Return the table of the step, None if nothing was measured."""
         if not self.values:
             return None
         values = np.concatenate(self.values)
@@ -43,38 +43,38 @@ class StepWeights:
 
 
 class Weights:
-    """Takes the weights of a step: before the update, and how far that moves them."""
+    """Measures the weights of a step before the update, and how far it moves them."""
 
     kind: Kind = "weight"
 
     def __init__(self, guard: Guard, meter: Meter) -> None:
         self._guard, self._meter = guard, meter
-        self._taken = StepWeights()
+        self._step = StepWeights()
         self._held: Held | None = None
         self.due = False
 
     def arm(self, due: bool) -> None:
-        """Be ready for the next step, or for none."""
+        """Prepare for a step whose weights are due, or are not."""
         self.release()
         self.due = due and "weight" not in self._guard.off
 
     def take(self, parameters: Mapping[str, nn.Parameter]) -> None:
-        """Measure these weights as they are now, just before they are updated."""
+        """Measure these weights just before they are updated."""
         weights = [parameter.detach() for parameter in parameters.values()]
         self._held = self._meter.hold("weight", weights)
-        self._taken.names += parameters
-        self._taken.values.append(self._held.values)
+        self._step.names += parameters
+        self._step.values.append(self._held.values)
 
     def updated(self) -> None:
-        """Measure how far the weights taken last have moved since."""
+        """Measure how far the weights measured last have moved since."""
         if self._held is not None:
-            self._taken.moved.append(self._held.moved())
+            self._step.moved.append(self._held.moved())
             self._held = None
 
     def release(self) -> StepWeights:
-        """Return what was taken, and begin anew."""
-        taken, self._taken, self._held = self._taken, StepWeights(), None
-        return taken
+        """Return the weights of the step, and start over."""
+        step, self._step, self._held = self._step, StepWeights(), None
+        return step
 
     def close(self) -> None:
         self.arm(False)

@@ -1,46 +1,47 @@
-"""The way of the paper: one solution after the other, each from the original initial weights."""
+"""The strategy of the AutoTrainer paper: one solution at a time, from the initial weights."""
 
 from __future__ import annotations
 
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.search import Node, Search
+from sickbay.repairs.run import Run
+from sickbay.repairs.search import Search
 
 
 def autotrainer(search: Search) -> Outcome:
-    """Train; at a problem apply its first solution and train again, until none is left.
+    """Train. At a problem, apply its first solution and train again, until nothing is found.
 
-    The same problem again: the solution has failed, and the next one is tried from the state before
-    it. Another one: the first is solved, and the new one is treated from here.
+    If the same problem returns, the solution has failed, and the next one is tried in its place.
+    If another problem appears, the first one is solved, and the new one is treated from there.
     """
-    node = search.begin()
-    base, treated, waiting = node, "", list[tuple[Remedy, Recipe]]()
-    while (finding := node.report.finding) is not None and search.spent < search.budget:
-        search.journal.found(finding)
-        search.finish(node, finding.problem)
+    run = search.begin()
+    base, treated, waiting = run, "", list[tuple[Remedy, Recipe]]()
+    while (finding := run.progress.finding) is not None and search.spent < search.budget:
+        search.journal.show(finding)
+        search.finish(run)
         if finding.problem != treated:
-            base, treated = node, finding.problem
+            base, treated = run, finding.problem
             waiting = search.prescribe(base, finding)
-        node = next_one(search, base, node, waiting)
-        if node.report.finding is finding:  # no solution is left
-            search.to_the_end()
+        following = next_run(search, base, waiting)
+        if following is None:
+            search.train_to_the_end()
             return search.failed()
-    if node.report.healthy:
-        search.finish(node, "healthy")
-        return search.cured(node, solved=True)
-    search.finish(node, search.ill(node))
+        run = following
+    if run.progress.healthy:
+        search.finish(run, "healthy")
+        return search.cured(run, solved=True)
+    search.finish(run)
     return search.failed()
 
 
-def next_one(search: Search, base: Node, last: Node, waiting: list[tuple[Remedy, Recipe]]) -> Node:
-    """Train with the next solution; return the last attempt if there is none."""
-    finding = base.report.finding
-    while waiting and finding is not None:
+def next_run(search: Search, base: Run, waiting: list[tuple[Remedy, Recipe]]) -> Run | None:
+    """Train with the next solution that does not fail. Return None if none is left."""
+    while waiting:
         remedy, recipe = waiting.pop(0)
-        node = search.start(recipe, base, finding, remedy)
-        search.advance([node], search.whole(node))
-        if not node.report.failed:
-            return node
-        search.finish(node, f"failed: {node.report.failed}")
-    return last
+        run = search.start(recipe, base, base.progress.finding, remedy)
+        search.advance([run], search.epochs_of(run))
+        if not run.progress.failed:
+            return run
+        search.finish(run, f"failed: {run.progress.failed}")
+    return None

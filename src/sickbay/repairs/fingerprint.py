@@ -23,7 +23,7 @@ from sickbay.recipe import Recipe
 from sickbay.repairs.batch_sources import Rows, Source
 from sickbay.repairs.data import Data
 from sickbay.repairs.digest import Digest
-from sickbay.repairs.training import Terms
+from sickbay.repairs.training_loop import RunSettings
 
 TAKEN = 256  # samples of a dataset, or batches of 32, that stand for all
 BATCHES = 8  # of a DataLoader that goes its own way
@@ -33,7 +33,9 @@ LONGEST = 10_000  # bytes of the file of a fingerprint
 Fingerprint = Mapping[str, str]
 
 
-def fingerprint(recipe: Recipe, data: Data | None, terms: Terms, **settings: Any) -> Fingerprint:
+def fingerprint(
+    recipe: Recipe, data: Data | None, terms: RunSettings, **settings: Any
+) -> Fingerprint:
     """Return what tells a run from others, a hash for every part of it.
 
     Tensors are hashed whole up to a size (see `digest`). Of a dataset 256 samples, evenly spread,
@@ -62,9 +64,10 @@ def check(file: Path, mark: Fingerprint) -> None:
         raise safe_files.read_error(file, "it is no fingerprint of a run")
     changed = [part for part in {**mark, **kept} if kept.get(part) != mark.get(part)]
     if changed:
+        names = ", ".join(map(repr, changed))[:200]
         raise UsageError(
-            f"{str(file.parent)!r} holds a run with another model, data or settings; it cannot be "
-            f"resumed with these. Different: {', '.join(map(repr, changed))[:200]}.{_hint(changed)}"
+            f"{str(file.parent)!r} holds a repair with another model, data or settings; it cannot "
+            f"be resumed with these. Different: {names}.{_hint(changed)}"
         )
 
 

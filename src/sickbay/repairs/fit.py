@@ -1,4 +1,4 @@
-"""Train a model; where something is wrong, repair it and train again."""
+"""Train a model. If something goes wrong, repair it and train again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import torch
 from torch import nn
@@ -34,20 +35,42 @@ from sickbay.remedies import Remedy
 from sickbay.remedies.choices import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.data import Data
+from sickbay.repairs.executor import Executor
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.own_loop import OwnCrew, Train, check_train
-from sickbay.repairs.picklable import check_sendable
+from sickbay.repairs.picklable import check_picklable
 from sickbay.repairs.preflight import check_fit, check_loss
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
-from sickbay.repairs.training import Terms
-from sickbay.repairs.workers import Workers, check_workers, crew_of
+from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.user_loop import Train, UserLoopExecutor, check_train
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Strategy = Literal["race", "autotrainer"]
+Workers: TypeAlias = int | Literal["ray"] | None
 STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
-MOST = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, where no budget is given
+BUDGET = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, unless one is given
+
+
+class RepairOptions(TypedDict, total=False):
+    """The arguments that `fit` and `repair` share. `fit` explains them."""
+
+    validation: Any
+    target: float | None
+    device: str | torch.device | None
+    remedies: Sequence[str | Remedy] | None
+    budget: float | None
+    profile: str | None
+    strategy: Strategy
+    workers: Workers
+    chart: str | os.PathLike[str] | None
+    resume: bool
+    seed: int
+    progress: bool
+    console: Console | None
 
 
 def fit(
@@ -56,77 +79,51 @@ def fit(
     *,
     loss: Loss,
     optimizer: Optimizer | Callable[..., Optimizer],
-    validation: Any = None,
     batch_size: int = 32,
     epochs: int = 50,
-    target: float | None = None,
-    device: str | torch.device | None = None,
-    remedies: Sequence[str | Remedy] | None = None,
-    budget: float | None = None,
-    profile: str | None = None,
-    strategy: Strategy = "race",
-    workers: Workers = None,
-    chart: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    seed: int = 0,
-    progress: bool = True,
-    console: Console | None = None,
+    **options: Unpack[RepairOptions],
 ) -> Outcome:
-    """Train a model; where something is wrong, repair it and train again.
+    """Train a model. If something goes wrong, repair it and train again.
 
-    The model given is not touched; the trained one is `Outcome.model`.
+    The model given is not touched. The trained one is `Outcome.model`.
 
     Args:
-        model: The model, with the weights to begin from.
+        model: The model, with its initial weights.
         data: Training samples: a pair of tensors or arrays, a Dataset, or a DataLoader, whose
             order, sampler, batch size and collation are kept.
         loss: A module, or a function of outputs and targets.
-        optimizer: The optimizer of the model, or a function that makes one of parameters.
-        validation: Held-out samples; without them a tenth of the data is held out, if there are 50
-            samples or more.
-        batch_size: Samples in a batch; a DataLoader has its own.
+        optimizer: The model's optimizer, or a function that makes one from parameters.
+        batch_size: Samples in a batch. A DataLoader has its own.
         epochs: Epochs of one training.
-        target: The score at which training is done. It is the accuracy where there is one, for
-            numbers the share of the variance that is explained, else minus the loss.
-        device: Where to train; the device of the model if not given.
-        remedies: Remedies that may be used, names or objects; all if not given. "autotrainer" takes
-            them in this order, "race" by their odds.
-        budget: Epochs that all attempts together may take; 2.5 trainings if not given.
-        profile: The problems to look for: "default", or that of the strategy.
-        strategy: "race" (short heats, the best goes on), or "autotrainer" (as in the paper).
-        workers: Processes that heats run in, or "ray".
-        chart: A folder to record every attempt in.
-        resume: Whether to go on with the run in that folder.
-        seed: Of the order of the data and of dropout; your own random numbers are left alone.
-        progress: Whether to show a bar and what happens.
-        console: Where to.
+        **options: Any of these:
+
+            validation: Held-out samples. Without them, a tenth of the data is held out if there
+                are at least 50 samples.
+            target: The score at which training is done: accuracy for classes, the share of
+                explained variance for numbers, else minus the loss.
+            device: Where to train. Defaults to the model's device.
+            remedies: Remedies to choose from, as names or objects. Defaults to all.
+                "autotrainer" tries them in this order, "race" by their odds.
+            budget: Epochs that all attempts together may take. Defaults to 2.5 trainings.
+            profile: The problems to look for: "default", or that of the strategy.
+            strategy: "race" (short heats, the best goes on) or "autotrainer" (as in the paper).
+            workers: The number of processes to train in, or "ray".
+            chart: A folder to record every attempt in.
+            resume: Whether to resume the repair in that folder.
+            seed: For the order of the data and for dropout. Your random state is left alone.
+            progress: Whether to print a progress bar and what happens.
+            console: Where to print.
 
     Raises:
-        UsageError: If something given cannot be used; nothing has been done then.
+        UsageError: If an argument is invalid. Nothing has been trained or written then.
     """
     check_model(model, trainable=True)
     check_loss(loss)
-    made = optimizer if isinstance(optimizer, Optimizer) else _made(optimizer, model)
-    recipe = Recipe(
-        model, loss, made, batch_size=batch_size, epochs=check_int("epochs", epochs, least=1)
-    )
-    return repair(
-        recipe,
-        data,
-        validation=validation,
-        target=target,
-        device=device,
-        remedies=remedies,
-        budget=budget,
-        profile=profile,
-        strategy=strategy,
-        workers=workers,
-        chart=chart,
-        resume=resume,
-        seed=seed,
-        progress=progress,
-        console=console,
-    )
+    if not isinstance(optimizer, Optimizer):
+        optimizer = _make_optimizer(optimizer, model)
+    epochs = check_int("epochs", epochs, least=1)
+    recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
+    return repair(recipe, data, **options)
 
 
 def repair(
@@ -149,36 +146,40 @@ def repair(
     console: Console | None = None,
     learn: bool = True,
 ) -> Outcome:
-    """Do what `fit` does, from a recipe, and where `train` is given in the user's own loop.
+    """Do what `fit` does, but start from a recipe, or use a training loop of your own.
 
-    `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and tells the doctor of
-    each step and epoch, as any watched loop does. It is begun anew with every repaired recipe, and
-    left by an exception where something is found, so it should not swallow what it does not know.
-    Each time it finds torch, numpy and random seeded with `seed`; its data is its own affair, so
-    `data`, `validation` and `workers` are not for it. `learn` says whether what works is added to
-    the odds. The other arguments are those of `fit`.
+    `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and calls the doctor
+    after each step and epoch, like any watched loop. It is called again with every repaired
+    recipe. A finding leaves it by an exception, so it should not catch exceptions it does not
+    know. Each call starts with torch, numpy and random seeded with `seed`. Such a loop has its
+    own data, so `data`, `validation` and `workers` do not apply. `learn` adds the remedies that
+    worked to your odds. `fit` explains the other arguments.
     """
     workers = _check_call(recipe, strategy, train, data, validation, workers)
-    path = _check_said(chart, resume, progress, console, learn)
+    path = _check_output(chart, resume, progress, console, learn)
     recipe = replace(recipe, epochs=50 if recipe.epochs is None else recipe.epochs)
     choices = choose_remedies(remedies)
-    terms = _terms(recipe, choices, strategy, profile, target=target, device=device, seed=seed)
-    limit = MOST[strategy] * terms.epochs
+    settings = _settings(recipe, choices, strategy, profile, target, device, seed)
+    limit = BUDGET[strategy] * settings.epochs
     if budget is not None:
         limit = check_float("budget", budget, above=0)
-    samples = None if train is not None else _taken(recipe, data, validation, terms)
-    recipe = (recipe if samples is None else informed(recipe, samples)).on(terms.device)
-    _check_sendable(workers, recipe, samples, terms)
-    settings = {"strategy": strategy, "budget": limit, "remedies": _keys(choices), "train": train}
-    mark = partial(fingerprint, recipe, samples, terms, **settings)
-    journal = Journal(path, resume, mark, terms.epochs if progress else None, console)
+    samples = None
+    if train is None:
+        samples = _load_data(recipe, data, validation, settings)
+        recipe = with_data(recipe, samples)
+    recipe = recipe.on(settings.device)
+    executor = _executor(recipe, samples, settings, train, workers)
+    keys = {problem: [each.key for each in some] for problem, some in choices.items()}
+    more = {"strategy": strategy, "budget": limit, "remedies": keys, "train": train}
+    mark = partial(fingerprint, recipe, samples, settings, **more)
+    journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
-    crew = crew_of(workers) if train is None else OwnCrew(train)
-    with journal, Search(recipe, samples, terms, crew, journal, choices, limit) as search:
+    fixed = samples is not None and samples.fixed_batches
+    with journal, Search(recipe, settings, executor, journal, choices, limit, fixed) as search:
         outcome = STRATEGIES[strategy](search)
     if learn:
-        search.note()
+        search.save_counts()
     journal.close(outcome)
     return outcome
 
@@ -186,13 +187,13 @@ def repair(
 def _check_call(
     recipe: Recipe, strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
 ) -> Workers:
-    """Return `workers`, or say what cannot be used, or does not go together."""
+    """Check arguments that exclude each other. Return `workers`, None for this process."""
     if not isinstance(recipe, Recipe):
         raise bad_argument("recipe", "a sickbay.Recipe", recipe)
     check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
-    workers = check_workers(workers)
+    workers = _check_workers(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
     check_model(recipe.model, trainable=True)
@@ -201,77 +202,67 @@ def _check_call(
     return workers
 
 
-def _check_said(
+def _check_workers(workers: Workers) -> Workers:
+    if workers is None or (isinstance(workers, str) and workers == "ray"):
+        return workers
+    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
+        raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
+    return None if workers == 1 else int(workers)
+
+
+def _check_output(
     chart: object, resume: object, progress: object, console: object, learn: object
 ) -> Path | None:
-    """Return the folder to record in, or say what of how it is told of cannot be used."""
-    flags = {"resume": resume, "progress": progress, "learn": learn}
-    for name, value in flags.items():
+    """Check the arguments about output. Return the folder to record in."""
+    for name, value in {"resume": resume, "progress": progress, "learn": learn}.items():
         check_bool(name, value)
     if console is not None and not isinstance(console, Console):
         raise bad_argument("console", "a rich.console.Console or None", console)
     if chart is None and resume:
-        raise UsageError("resume=True needs the folder of the run to resume as chart=.")
+        raise UsageError("resume=True needs the folder of the repair to resume as chart=.")
     return None if chart is None else check_path("chart", chart)
 
 
-def _terms(
+def _settings(
     recipe: Recipe,
     choices: Mapping[str, Sequence[Remedy]],
     strategy: Strategy,
     profile: str | None,
-    *,
     target: float | None,
     device: str | torch.device | None,
     seed: int,
-) -> Terms:
-    """Return what holds for every attempt."""
+) -> RunSettings:
     if profile is None:
         profile = "autotrainer" if strategy == "autotrainer" else "default"
+    if device is None:
+        device = next(recipe.model.parameters()).device
     assert recipe.epochs is not None
-    return Terms(
+    return RunSettings(
         problems=choose_problems(check_choice("profile", profile, PROFILES)),
-        treatable={name for name, given in choices.items() if given},
+        treatable={problem for problem, remedies in choices.items() if remedies},
         epochs=recipe.epochs,
         target=None if target is None else check_float("target", target, infinite=True),
-        device=str(_place(recipe, device)),
+        device=str(check_device("device", device)),
         seed=check_seed(seed),
         check_every=3 if strategy == "autotrainer" else None,
     )
 
 
-def _place(recipe: Recipe, device: str | torch.device | None) -> torch.device:
-    """Return where to train."""
-    own = next(recipe.model.parameters()).device
-    return check_device("device", own if device is None else device)
-
-
-def _keys(choices: Mapping[str, Sequence[Remedy]]) -> dict[str, list[str]]:
-    return {problem: [each.key for each in given] for problem, given in choices.items()}
-
-
-def _check_sendable(workers: Workers, recipe: Recipe, samples: Data | None, terms: Terms) -> None:
-    """Say so if something cannot be sent to worker processes, where there are to be some."""
-    if isinstance(workers, int):
-        parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
-        check_sendable(**parts, data=samples, problems=terms.problems)
-
-
-def _taken(recipe: Recipe, data: Any, validation: Any, terms: Terms) -> Data:
-    """Return the data as given, or say why the recipe cannot be trained on it."""
+def _load_data(recipe: Recipe, data: Any, validation: Any, settings: RunSettings) -> Data:
+    """Return the data. Raise `UsageError` if the recipe cannot be trained on it."""
     samples = Data.of(
         data,
         validation,
         batch_size=recipe.batch_size,
-        seed=terms.seed,
-        device=terms.device,
+        seed=settings.seed,
+        device=settings.device,
         dtype=next(recipe.model.parameters()).dtype,
     )
-    check_fit(recipe.model, samples, recipe.loss, recipe.optimizer, terms.target)
+    check_fit(recipe.model, samples, recipe.loss, recipe.optimizer, settings.target)
     return samples
 
 
-def informed(recipe: Recipe, samples: Data) -> Recipe:
+def with_data(recipe: Recipe, samples: Data) -> Recipe:
     """Return a recipe that knows its data, and has the batch size of a DataLoader."""
     size = samples.batch_size or recipe.batch_size
     return replace(
@@ -283,8 +274,31 @@ def informed(recipe: Recipe, samples: Data) -> Recipe:
     )
 
 
-def _made(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
-    """Return the optimizer that a function makes."""
+def _executor(
+    recipe: Recipe,
+    samples: Data | None,
+    settings: RunSettings,
+    train: Train | None,
+    workers: Workers,
+) -> Executor:
+    """Return what trains the runs."""
+    if samples is None:
+        assert train is not None
+        return UserLoopExecutor(train, settings)
+    if workers is None:
+        return Executor(samples, settings)
+    if workers == "ray":
+        from sickbay.repairs.ray_executor import RayExecutor
+
+        return RayExecutor(samples, settings)
+    from sickbay.repairs.process_executor import ProcessExecutor
+
+    parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
+    check_picklable(**parts, data=samples, problems=settings.problems)
+    return ProcessExecutor(samples, settings, workers)
+
+
+def _make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
     if not callable(factory):
         given = type(factory).__name__
         raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")

@@ -23,4 +23,4 @@ def loss_name(loss: object) -> str:
     ('cross_entropy', 'nll', '')
     """
     name = getattr(loss.func if isinstance(loss, partial) else loss, "__name__", "")
-    return NAMES.get(type(loss).__name__) or FUNCTIONS.get(name, "")
+    return NAMES.get(type(loss)) or FUNCTIONS.get(name, "")

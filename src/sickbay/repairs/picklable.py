@@ -1,4 +1,4 @@
-"""Whether things can be sent to another process: known before anything is trained."""
+"""Check before training that everything can be sent to worker processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import multiprocessing
 import pickle
 import re
 import sys
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,17 @@ from sickbay.errors import UsageError
 from sickbay.printable import error_message
 
 
-def check_sendable(**parts: Any) -> None:
-    """Say so if one of these cannot be sent to a process that is started for it."""
+def check_picklable(**parts: Any) -> None:
+    """Raise `UsageError` if one of these cannot be sent to a new process."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise UsageError(
-            "workers= runs this script again in each worker process: put what is not to be run "
-            "there under `if __name__ == '__main__':`, or use workers=1."
+            "workers= runs this script again in each worker process: put what must not run there "
+            "under `if __name__ == '__main__':`, or use workers=1."
         )
     for name, part in parts.items():
         try:
-            Trial().dump(part)
-        except Exception as error:  # what pickling runs is the user's code
+            DryPickler(SimpleNamespace(write=lambda _: None)).dump(part)
+        except Exception as error:  # pickling runs the user's code
             reason = re.sub(" at 0x[0-9a-f]+", "", error_message(error).rstrip("."))
             raise UsageError(
                 f"{name} cannot be sent to worker processes ({reason}); "
@@ -34,31 +34,19 @@ def check_sendable(**parts: Any) -> None:
             ) from error
 
 
-class Trial(pickle.Pickler):
-    """Pickles without a result; passes over what is large and can always be sent.
-
-    >>> Trial().dump({"x": 1.0})
-    """
-
-    def __init__(self) -> None:
-        super().__init__(Nowhere())
+class DryPickler(pickle.Pickler):
+    """Pickles to find out whether it works. Skips what is large and can always be pickled."""
 
     def persistent_id(self, value: Any) -> Any:
-        """Return something for what is passed over; None is what is pickled."""
-        if isinstance(value, type | FunctionType) and _only_here(value):
+        """Return an id for values to skip, None for the others."""
+        if isinstance(value, type | FunctionType) and _has_no_file(value):
             raise pickle.PicklingError(f"{value.__name__} is defined in no file")
         if isinstance(value, np.ndarray):
             return None if value.dtype.hasobject else "array"
         shared = type(value).__module__.startswith("multiprocessing.")
-        return "sent" if shared or isinstance(value, Tensor) else None
+        return "skipped" if shared or isinstance(value, Tensor) else None
 
 
-class Nowhere:
-    """A file that keeps nothing."""
-
-    def write(self, _: bytes) -> None: ...
-
-
-def _only_here(value: type | FunctionType) -> bool:
+def _has_no_file(value: type | FunctionType) -> bool:
     """Tell whether this was typed into a session, where another process cannot find it."""
     return value.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__")

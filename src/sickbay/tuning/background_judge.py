@@ -13,7 +13,7 @@ from sickbay.history import History
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, LearningCurve
+from sickbay.problems.trials.comparison import ComparedProblem, LearningCurve
 from sickbay.tuning.judge import End, Judge
 from sickbay.vitals import Setup, Vitals
 

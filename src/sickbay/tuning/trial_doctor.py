@@ -13,7 +13,7 @@ from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.intake import as_numbers
 from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
-from sickbay.problems.compared import LearningCurve
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import BackgroundJudge
 from sickbay.tuning.judge import End
 

@@ -11,7 +11,7 @@ from optuna import TrialPruned
 from sickbay.doctor.watch_arguments import Watched
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.problems.never_learnt import FIRST
+from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.judge import End
 from sickbay.tuning.optuna.study_notes import TrialNotes
 from sickbay.tuning.trial_doctor import TrialDoctor

@@ -1,0 +1,168 @@
+"""One run of a repair: one training of one recipe, and how far it has come."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, TypeAlias
+
+from torch import Tensor
+
+from sickbay.findings import Finding
+from sickbay.recipe import Recipe
+from sickbay.remedies import Remedy
+from sickbay.repairs.outcome import Attempt
+from sickbay.repairs.scoring import key
+from sickbay.vitals import Setup
+
+GAIN, FALL = 0.02, 0.95  # a run learns if its score rises by GAIN or its loss falls below FALL
+WORST = -0.99  # share of variance below which a regression has learnt nothing, whatever its loss
+
+Weights: TypeAlias = dict[str, Any]  # a state dict: tensors, and extra state of modules
+
+
+class RemoteError(Exception):
+    """An exception from another process. Its text is the traceback from there."""
+
+    @classmethod
+    def wrap(cls, error: Exception | None) -> RemoteError | None:
+        """Return an exception in a form that can be pickled."""
+        if error is None or isinstance(error, RemoteError):
+            return error
+        return cls("\n\n" + "".join(traceback.format_exception(error)))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        epochs: Epochs trained, including the fraction of one that was stopped halfway.
+        score: The score of the best weights. Higher is better.
+        start: Metrics before the first step.
+        scores: Metrics after each epoch.
+        finding: The finding that stopped the run.
+        findings: All findings.
+        setup: What is known about model and task.
+        failed: The error that training raised, in one sentence.
+        example: The inputs of one batch, if they were not known before.
+        error: The error that training raised.
+    """
+
+    epochs: float = 0.0
+    score: float = -inf
+    start: dict[str, float] = field(default_factory=dict)
+    scores: list[dict[str, float]] = field(default_factory=list)
+    finding: Finding | None = None
+    findings: list[Finding] = field(default_factory=list)
+    setup: Setup = field(default_factory=Setup)
+    failed: str = ""
+    example: tuple[Tensor, ...] = ()
+    error: Exception | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to another process. Tracebacks cannot be pickled."""
+        return {**vars(self), "error": RemoteError.wrap(self.error)}
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing stopped the run."""
+        return self.finding is None and not self.failed
+
+    @property
+    def gain(self) -> float:
+        """How much the score has risen since the start."""
+        return self.score - key(self.start) if self.start else inf
+
+    @property
+    def learns(self) -> bool:
+        """Whether score or loss are better than at the start."""
+        if not self.scores:  # a user's loop that reports no epochs has no start metrics either
+            return not self.start and self.score > -inf
+        loss, now = self.start.get("val_loss", inf), self.scores[-1].get("val_loss", inf)
+        useless = self.scores[-1].get("val_score", 0.0) <= WORST
+        return self.gain > GAIN or (now < FALL * loss and not useless)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What changed in one epoch. Weights that are None have not changed."""
+
+    progress: Progress
+    best: Weights | None = None
+    healthy: Weights | None = None
+    over: bool = False  # whether there is nothing more to train
+
+
+@dataclass(eq=False)
+class Run:
+    """One training of one recipe. Runs form a tree: each changes the recipe of its parent.
+
+    Attributes:
+        number: Its place in the search, from 0: the recipe as given.
+        recipe: What is trained. Finished runs that are no longer needed have none.
+        parent: The run whose recipe it changes.
+        finding: The finding that it should cure.
+        remedy: What changed the recipe.
+        progress: How far it has come.
+        heats: Its progress after each heat.
+        best: The best weights so far.
+        healthy: The weights after the last epoch without a finding.
+        result: How it ended: `healthy`, a problem's name, `slower`, or why it failed.
+        recorded: Its heats in an earlier session, if it finished there.
+    """
+
+    number: int
+    recipe: Recipe
+    parent: Run | None = None
+    finding: Finding | None = None
+    remedy: Remedy | None = None
+    progress: Progress = field(default_factory=Progress)
+    heats: list[Progress] = field(default_factory=list)
+    best: Weights = field(default_factory=dict)
+    healthy: Weights = field(default_factory=dict)
+    result: str = ""
+    recorded: Sequence[Progress] = ()
+
+    def __post_init__(self) -> None:
+        self.best = self.healthy = self.recipe.model.state_dict()
+
+    @property
+    def problem(self) -> str:
+        """The problem that it should cure."""
+        return self.finding.problem if self.finding else ""
+
+    @property
+    def name(self) -> str:
+        """What it changes, for people."""
+        return self.remedy.words if self.remedy else "as given"
+
+    @property
+    def attempt(self) -> Attempt:
+        """Its summary in `Outcome.attempts`."""
+        return Attempt(
+            self.number,
+            self.parent.number if self.parent else None,
+            self.problem,
+            self.remedy.key if self.remedy else "",
+            self.name,
+            self.progress.epochs,
+            self.progress.score,
+            self.result,
+        )
+
+    def take(self, update: Update) -> None:
+        """Take over what one epoch changed."""
+        self.progress = update.progress
+        if update.best is not None:
+            self.best = self.healthy = update.best
+        if update.healthy is not None:
+            self.healthy = update.healthy
+
+    def release(self) -> None:
+        """Free the weights and the recipe, so that no run can start from them."""
+        self.best, self.healthy = {}, {}
+        if "recipe" in vars(self):
+            del self.recipe

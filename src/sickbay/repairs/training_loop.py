@@ -1,0 +1,238 @@
+"""The training loop of a run. It is watched by a doctor and stops at findings."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.doctor import Doctor, watch
+from sickbay.findings import Finding
+from sickbay.isolated_random import IsolatedRandom
+from sickbay.printable import error_message
+from sickbay.problems import Problem
+from sickbay.recipe import Loss, Recipe
+from sickbay.regimen import Regimen
+from sickbay.remedies import Fitted
+from sickbay.repairs.data import Data
+from sickbay.repairs.run import Progress, Update, Weights
+from sickbay.repairs.run_files import fits
+from sickbay.repairs.scoring import doubt, evaluate, key
+
+ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
+SETBACK = 0.05  # a run whose score is this far below its best tolerates no problem
+COOLDOWN_FACTOR = 0.1  # of the learning rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """What all runs of a repair have in common."""
+
+    problems: Sequence[Problem]
+    treatable: Collection[str]  # the problems that stop a run
+    epochs: int
+    target: float | None = None
+    device: str = "cpu"
+    seed: int = 0
+    check_every: int | None = None  # epochs between two checks; None checks every step
+
+    def reached(self, score: float) -> bool:
+        """Tell whether a score reaches the target."""
+        return self.target is not None and score >= self.target
+
+    def stops(self, finding: Finding, near_best: bool) -> bool:
+        """Tell whether a finding stops a run whose score is, or is not, near its best."""
+        tolerated = {each.name() for each in self.problems if each.tolerated_at_best}
+        if near_best and finding.problem in tolerated:
+            return False
+        return finding.problem in self.treatable
+
+
+class TrainingLoop:
+    """Trains a copy of a recipe epoch by epoch.
+
+    It starts from the weights in `start` if they fit the model.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: Data,
+        settings: RunSettings,
+        start: Weights | None = None,
+        chart: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.recipe, self.settings = recipe, settings
+        self.live = live_copy(recipe, settings, start)
+        self.data = data.without_bad_samples() if recipe.clean_data else data
+        self._chart = chart
+        self._epochs = settings.epochs + recipe.cooldown
+        self._epoch, self._fraction = 0, 0.0
+        self._start: dict[str, float] = {}
+        self._scores: list[dict[str, float]] = []
+        self._pending: list[Finding] = []  # treatable findings, until they stop the run
+        self._finding: Finding | None = None
+        self._failed = ""
+        self._error: Exception | None = None
+        self.best_score = self._peak = -torch.inf
+        self.best = copy.deepcopy(self.live.model.state_dict())
+        self.healthy = self.best  # the weights after the last epoch without a finding
+        self._regimen = Regimen(self.live)
+        self._doctor: Doctor | None = None
+        self._random = IsolatedRandom(settings.seed)
+        self._scheduler = plateau_scheduler(self.live)
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to train."""
+        stopped = self._finding is not None or bool(self._failed)
+        return stopped or self.settings.reached(self._peak) or self._epoch >= self._epochs
+
+    def advance(self, epochs: int, stop_at_findings: bool = True) -> Progress:
+        """Train up to so many more epochs."""
+        end = min(self._epoch + epochs, self._epochs)
+        if not stop_at_findings:
+            self._finding = None
+            self._pending.clear()
+        with torch.enable_grad(), self._random:
+            while self._epoch < end and not self.over:
+                try:
+                    self._train_epoch(stop_at_findings)
+                except Exception as error:  # the other runs go on
+                    self._failed, self._error = error_message(error), error
+        return self.progress()
+
+    def update(self, stop_at_findings: bool = True) -> Update:
+        """Train one more epoch and return what it changed."""
+        progress = self.advance(1, stop_at_findings)
+        return Update(progress, self.best, self.healthy, self.over)
+
+    def progress(self) -> Progress:
+        """Return how far it has come."""
+        doctor = self._doctor
+        return Progress(
+            epochs=self._epoch + self._fraction,
+            score=self.best_score,
+            start=self._start,
+            scores=list(self._scores),
+            finding=self._finding,
+            findings=list(doctor.findings) if doctor else [],
+            setup=doctor.history.setup if doctor else self.recipe.setup,
+            failed=self._failed,
+            error=self._error,
+        )
+
+    def close(self) -> None:
+        """Remove all hooks and close the chart."""
+        self._regimen.close()
+        if self._doctor is not None:
+            self._doctor.close()
+
+    def _train_epoch(self, stop_at_findings: bool) -> None:
+        doctor = self._doctor or self._begin()
+        if self.recipe.cooldown and self._epoch == self.settings.epochs:
+            for group in self.live.optimizer.param_groups:
+                group["lr"] *= COOLDOWN_FACTOR
+        model = self.live.model
+        model.train()
+        size = self.recipe.batch_size
+        steps = max(1, ceil((self.data.size or 0) / size))
+        for step, (inputs, targets) in enumerate(self.data.batches(size, self._epoch)):
+            findings = self._step(doctor, inputs, targets)
+            self._fraction = min((step + 1) / steps, 1.0)
+            if stop_at_findings and self._stops(findings, within_epoch=True):
+                return
+        self._fraction = 0.0
+        self._epoch += 1
+        scores = evaluate(model, self.live.loss, self.data)
+        self._scores.append(scores)
+        self._keep_best(scores)
+        if self._scheduler is not None:
+            self._scheduler.step(-scores["val_loss"])
+        findings = doctor.epoch(**scores)
+        if not (stop_at_findings and self._stops(findings)):
+            self.healthy = copy.deepcopy(model.state_dict())
+
+    def _begin(self) -> Doctor:
+        self._start = evaluate(self.live.model, self.live.loss, self.data)
+        self._doctor = doctor_for(self.live, self.settings, self._chart)
+        return self._doctor
+
+    def _step(self, doctor: Doctor, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Finding]:
+        live = self.live
+        live.optimizer.zero_grad()
+        outputs = live.model(*inputs)
+        loss = live.loss(outputs, targets)
+        loss.backward()  # type: ignore[no-untyped-call]
+        live.optimizer.step()
+        return doctor.step(loss, **compared(live.loss, outputs, targets))
+
+    def _stops(self, findings: Sequence[Finding], within_epoch: bool = False) -> bool:
+        """Note the first treatable finding, and tell whether it stops the run now."""
+        near_best = bool(self._scores) and key(self._scores[-1]) >= self.best_score - SETBACK
+        self._pending += [each for each in findings if self.settings.stops(each, near_best)]
+        every = self.settings.check_every
+        if not self._pending or (every is not None and (within_epoch or self._epoch % every)):
+            return False
+        self._finding = self._pending[0]
+        return True
+
+    def _keep_best(self, scores: Mapping[str, float]) -> None:
+        """Keep the weights of the best epoch, or the last one that is as good within chance."""
+        score = key(scores)
+        if score > self._peak or score > self._peak - doubt(scores, self.data.validation.size):
+            self._peak = max(self._peak, score)
+            self.best_score = score
+            self.best = copy.deepcopy(self.live.model.state_dict())
+
+
+def is_read(step: int) -> bool:
+    """Tell whether a step is read. These are always the same, so runs can be repeated."""
+    return step < ALL_READ or step % THEN_EVERY == 0
+
+
+def doctor_for(live: Recipe, settings: RunSettings, chart: str | os.PathLike[str] | None) -> Doctor:
+    """Watch a recipe in training."""
+    return watch(
+        live.model,
+        live.optimizer,
+        problems=settings.problems,
+        every=is_read,
+        epochs=settings.epochs,
+        chart=chart,
+        on_finding="silent",
+    )
+
+
+def compared(loss: Loss, outputs: Any, targets: Tensor) -> dict[str, Tensor]:
+    """Return what the loss compares sample by sample. Without it, the doctor looks for it."""
+    if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
+        return {}
+    fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
+    return {"outputs": outputs, "targets": fitted}
+
+
+def plateau_scheduler(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:
+    """Return what halves the learning rate when the score stops rising, if the recipe asks."""
+    if not recipe.patience:
+        return None
+    return torch.optim.lr_scheduler.ReduceLROnPlateau(
+        recipe.optimizer, "max", factor=0.5, patience=recipe.patience, threshold_mode="abs"
+    )
+
+
+def live_copy(recipe: Recipe, settings: RunSettings, start: Weights | None) -> Recipe:
+    """Return a copy to train, on its device and with the weights in `start` if they fit."""
+    live = recipe.copy()
+    if start is not None and fits(live.model.state_dict(), start):
+        live.model.load_state_dict(start)
+    for part in (live.model, live.loss):
+        if isinstance(part, nn.Module):
+            part.to(settings.device)
+    return live
