@@ -36,7 +36,7 @@ def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
     found = calibrate([thirds()], [HighLoss(limit=8)])
     assert told(found) == ["high_loss.limit=5.33"]
     assert (found.before.saved, found.held_out.saved, found.after.saved) == (0, 0.25, 0.25)
-    assert (found.after.lost_of_ten, found.after.ten, found.after.tenth) == (0, 10, 6)
+    assert (found.after.lost_of_ten, found.after.ten, found.after.best_ten_per_cent) == (0, 10, 6)
     assert any(each.lost_of_ten for each in found.tried)
 
 
@@ -52,7 +52,7 @@ def test_a_single_search_is_cut_into_five() -> None:
 
 def test_a_profile_that_loses_good_trials_is_made_safe() -> None:
     found = calibrate([thirds()], [HighLoss(limit=2.5)])
-    assert (found.before.lost_of_ten, found.before.lost_of_tenth) == (10, 6)
+    assert (found.before.lost_of_ten, found.before.lost_of_best_ten_per_cent) == (10, 6)
     assert told(found) == ["high_loss.limit=5.62"]
     assert found.after.is_safe
 
@@ -138,7 +138,12 @@ def test_a_tally_counts_every_search_the_same() -> None:
     assert effects.tally(effect, np.array([True, True, False])).saved == 10 / 200
     assert effects.tally(effect, np.array([False, True, True])).saved == (0 + 9 / 10) / 2
     tally = effects.tally(effect, everything)
-    assert (tally.lost_of_ten, tally.ten, tally.lost_of_tenth, tally.tenth) == (2, 3, 1, 2)
+    assert (
+        tally.lost_of_ten,
+        tally.ten,
+        tally.lost_of_best_ten_per_cent,
+        tally.best_ten_per_cent,
+    ) == (2, 3, 1, 2)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain, count
 from math import inf
 from typing import Any
@@ -64,15 +64,15 @@ class Calibration:
                 {
                     "left_out": fold.name,
                     "trials": fold.trials,
-                    "before": fold.before.to_json(),
-                    "after": fold.after.to_json(),
+                    "before": asdict(fold.before),
+                    "after": asdict(fold.after),
                     "settings": changes(self.profile, fold.problems),
                 }
                 for fold in self.folds
             ],
-            "before": self.before.to_json(),
-            "held_out": self.held_out.to_json(),
-            "after": self.after.to_json(),
+            "before": asdict(self.before),
+            "held_out": asdict(self.held_out),
+            "after": asdict(self.after),
             "settings": changes(self.profile, self.problems),
         }
 
