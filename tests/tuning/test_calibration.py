@@ -9,7 +9,6 @@ from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import curves_after, judge_search
 from sickbay.tuning.setting_effects import Effect, SettingEffects, Tally, judge_alone
-from sickbay.tuning.threshold_settings import changes
 from tests.tuning.made_up import (
     Always,
     FewOthers,
@@ -27,7 +26,7 @@ def untracked(_what: str, _total: int) -> Callable[[], object]:
 
 
 def told(calibration: Calibration) -> list[str]:
-    return changes(calibration.profile, calibration.problems)
+    return calibration.settings
 
 
 def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
@@ -42,7 +41,7 @@ def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
 
 def test_a_single_search_is_cut_into_five() -> None:
     found = calibrate([thirds()], [HighLoss(limit=8)])
-    assert [(fold.name, fold.trials) for fold in found.folds] == [
+    assert [(fold.left_out, fold.trials) for fold in found.folds] == [
         (f"part {number}", 12) for number in range(1, 6)
     ]
     assert [fold.before.saved for fold in found.folds] == [0] * 5
@@ -98,9 +97,14 @@ def test_each_of_several_searches_is_left_out() -> None:
     ]
     found = calibrate([thirds(), search(*harder)], [HighLoss(limit=8)])
     easy, hard = found.folds
-    assert (easy.name, easy.trials, hard.name, hard.trials) == ("1: made up", 60, "2: made up", 60)
+    assert (easy.left_out, easy.trials, hard.left_out, hard.trials) == (
+        "1: made up",
+        60,
+        "2: made up",
+        60,
+    )
     # Calibrated by the easy one alone, good trials of the hard one are lost; and not the other way.
-    assert changes(found.profile, hard.problems) == ["high_loss.limit=5.33"]
+    assert hard.settings == ["high_loss.limit=5.33"]
     assert hard.after.lost_of_ten == 10
     assert easy.after == easy.before
     assert told(found) == []
