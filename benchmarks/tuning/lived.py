@@ -15,10 +15,10 @@ from rich.console import Console
 
 from benchmarks.detection.report import Sheet, machine, page_head, percent, plain
 from benchmarks.tuning.live import EPOCHS, QUICK, Lived, Order, foretold, search
+from benchmarks.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.run import worked
 from benchmarks.tuning.tasks import TASKS
-from sickbay.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 
 Results: TypeAlias = Mapping[tuple[str, bool], Sequence[Lived]]  # by task, and whether tuned
 COST = 0.01

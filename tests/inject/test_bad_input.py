@@ -9,7 +9,7 @@ import torch
 from torch.optim import SGD
 
 from sickbay import UsageError, inject
-from sickbay.inject.spec import FAULTS
+from sickbay.inject.fault_text import FAULTS
 from tests.inject.loops import hooks_of
 from tests.models import mlp
 

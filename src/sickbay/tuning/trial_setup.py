@@ -14,6 +14,12 @@ from sickbay.problems import Problem
 from sickbay.tuning.charted_trials import note
 
 
+def check_metric(metric: object) -> None:
+    """Raise `UsageError` unless `metric` can be a keyword argument of `epoch`."""
+    if not isinstance(metric, str) or not metric.isidentifier():
+        raise arguments.bad_argument("metric", "a keyword of epoch(), as in 'val_loss'", metric)
+
+
 def pass_over(_: Finding) -> None:
     """Print nothing: the framework says that a trial was ended, and why."""
 

@@ -13,7 +13,7 @@ from sickbay.doctor.watch_model import Admitted
 from sickbay.findings import Finding
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
-from sickbay.tuning.ray.courses_actor import Exchange
+from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.trial_doctor import TrialDoctor
 
 ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged without the others."
@@ -22,7 +22,9 @@ ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged 
 class RayDoctor(TrialDoctor):
     """The doctor of a trial of Ray Tune; made by `watch`."""
 
-    def __init__(self, admitted: Admitted, metric: str, maximize: bool, exchange: Exchange) -> None:
+    def __init__(
+        self, admitted: Admitted, metric: str, maximize: bool, exchange: CurveExchange
+    ) -> None:
         super().__init__(admitted, metric, maximize, exchange.others)
         self._exchange = exchange
         self._checkpoint: Any = None
