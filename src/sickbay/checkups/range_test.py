@@ -16,7 +16,7 @@ from sickbay.checkups.batch import Batch
 from sickbay.checkups.case import Case
 from sickbay.checkups.short_training import training
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.recipe import moved
+from sickbay.recipe import optimizer_for
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTH = 0.6  # share of the loss before that is kept in the next one
@@ -98,6 +98,6 @@ def _optimizer(case: Case, model: torch.nn.Module) -> torch.optim.Optimizer:
     if isinstance(given, torch.optim.LBFGS):
         raise Inapplicable("LBFGS finds its steps itself")
     try:
-        return moved(given, case.model, model)
+        return optimizer_for(model, case.model, given)
     except Exception:
         raise Inapplicable(f"{type(given).__name__} cannot be made anew") from None
