@@ -1,6 +1,6 @@
 """Draw the terminal of `sickbay demo` as docs/pictures/demo.svg.
 
-python docs/tools/picture.py
+python -m tools.draw_demo
 
 The command really runs, in colour. Progress bars and the paths of temporary files are left out.
 """
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-FILE = Path(__file__).parents[1] / "pictures" / "demo.svg"
+FILE = Path(__file__).parents[1] / "docs" / "pictures" / "demo.svg"
 WIDTH = 110
 REDRAWN = re.compile(r"^.*\r(?:\x1b\[2K)?")  # what a progress bar has overwritten
 CURSOR = re.compile(r"\x1b\[\??\d*[A-HJ-lhK]")
