@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types contracts docs unit bench clean
+.PHONY: demo test lint types contracts docs unit exports bench clean
 
 demo: .venv/ready
 	$(BIN)/sickbay demo
@@ -25,6 +25,12 @@ docs: .venv/ready-dev
 
 unit: .venv/ready-bench
 	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
+
+# Run it after you have added a problem, a remedy or a checkup test, or changed its docstring: it
+# writes the imports that type checkers need and the tables in the documentation.
+exports: .venv/ready
+	$(BIN)/python -m tools.write_exports
+	$(BIN)/python -m tools.write_tables
 
 bench: .venv/ready-rivals
 	$(BIN)/python -m benchmarks.overhead

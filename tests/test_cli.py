@@ -1,16 +1,20 @@
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 import sickbay
-from sickbay import demo
+from sickbay import plugins
 from sickbay.cli import DEMOS, main
-from sickbay.problems.profiles import EVERY
+from sickbay.demo import command
+from sickbay.demo.flawed_models import FLAWED_MODELS
+from sickbay.problems.by_name import EVERY
 
 
 def test_the_demo_finds_and_repairs_the_vanishing_gradient(
@@ -19,10 +23,10 @@ def test_the_demo_finds_and_repairs_the_vanishing_gradient(
     assert main(["demo", "--epochs", "12", "--chart", str(tmp_path / "run")]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "vanishing gradient 0 +" in printed
-    assert "as it was, 1.00 repaired" in printed or "as it was, 0.99 repaired" in printed
+    assert re.search(r"as it was, (1.00|0.99) after the repair\.", printed)
     assert "+ model = sickbay.surgery." in printed
     assert f"recorded in {tmp_path / 'run'}" in printed
-    assert f"What came of it: {tmp_path / 'run' / 'outcome.json'}" in printed
+    assert f"The outcome is in {tmp_path / 'run' / 'outcome.json'}" in printed
     assert json.loads((tmp_path / "run" / "outcome.json").read_text())["solved"]
 
 
@@ -35,7 +39,7 @@ def test_the_demo_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_help_names_every_demo() -> None:
-    assert list(DEMOS) == list(demo.PATIENTS)
+    assert list(DEMOS) == list(FLAWED_MODELS)
 
 
 def test_problems_lists_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +53,38 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
     assert main(["explain", name]) == 0
     printed = capsys.readouterr().out
     assert all(part in printed for part in ("Why it matters", "How it is judged", "What to try"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("layer_imbalance", "that is too much.\n        10000\n"),  # in no profile
+        ("non_finite", "How it is judged"),  # has no thresholds
+        ("dying_relu", "\n        default 0.9\n"),
+        ("dying_relu", "The rule of the profile autotrainer:"),
+        ("oscillating_accuracy", "\n        autotrainer True\n"),
+        ("abnormal_data", "\n        autotrainer mean\n"),
+    ],
+)
+def test_explain_shows_every_threshold(
+    name: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", name]) == 0
+    printed = capsys.readouterr().out
+    assert expected in printed
+    assert "\n        \n" not in printed
+
+
+def test_problems_of_other_packages_are_listed_and_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = "tests.problems.test_by_name:TooQuiet"
+    point = EntryPoint("quiet", value, "sickbay.problems")
+    monkeypatch.setattr(plugins, "_declared", {"sickbay.problems": (point,)}.get)
+    assert main(["problems"]) == 0
+    assert "too_quiet" in capsys.readouterr().out
+    assert main(["explain", "too_quiet"]) == 0
+    assert "Nothing at all is found.\n\nWhat to try:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -144,7 +180,7 @@ def test_a_bug_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(demo, "run", fail)
+    monkeypatch.setattr(command, "repair_flawed_model", fail)
     with pytest.raises(ZeroDivisionError):
         main(["demo"])
 
@@ -155,7 +191,7 @@ def test_an_interrupt_is_said_in_one_line(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "run", interrupt)
+    monkeypatch.setattr(command, "repair_flawed_model", interrupt)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "sickbay: interrupted.\n"
 

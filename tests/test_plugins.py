@@ -28,7 +28,9 @@ def test_another_package_brings_one(monkeypatch: pytest.MonkeyPatch) -> None:
     ("value", "why"),
     [
         pytest.param("no_such_package:Mine", "ModuleNotFoundError", id="missing"),
-        pytest.param("sickbay.problems.base:Problem", "not a concrete subclass", id="abstract"),
+        pytest.param(
+            "sickbay.problems.shared.base:Problem", "not a concrete subclass", id="abstract"
+        ),
         pytest.param("sickbay.findings:Finding", "not a concrete subclass", id="another-kind"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from sickbay.errors import SickbayError, UsageError
 from sickbay.problems import VanishingGradient
-from sickbay.thresholds import Tunable, threshold
+from sickbay.thresholds import Tunable, choice, is_number, parse, settings, switch, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,3 +117,30 @@ def test_thresholds_stay_as_made() -> None:
 def test_the_name_is_the_class_in_snake_case() -> None:
     assert VanishingGradient.name() == VanishingGradient().name() == "vanishing_gradient"
     assert Tunable.name() == "tunable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(Tunable):
+    loud: bool = switch(False, "Say more.")
+    colour: str = choice("red", "Which one.", ("red", "blue"))
+    size: int = threshold(3, "How large.", least=1)
+
+
+@pytest.mark.parametrize("value", [1, 0, 7, "yes", None])
+def test_a_switch_is_on_or_off(value: Any) -> None:
+    with pytest.raises(UsageError, match=f"loud must be True or False, got {value!r}"):
+        Mixed(loud=value)
+    assert Mixed(loud=True).loud is True
+
+
+def test_only_numbers_can_be_varied() -> None:
+    assert [each.name for each in settings(Mixed) if is_number(each)] == ["size"]
+
+
+def test_settings_are_read_from_text() -> None:
+    loud, colour, size = settings(Mixed)
+    assert [parse("x", loud, word) for word in ("true", "False")] == [True, False]
+    assert parse("x", colour, "blue") == "blue"
+    assert parse("x", size, "12") == 12
+    with pytest.raises(UsageError, match="x must be true or false, got 'on'"):
+        parse("x", loud, "on")

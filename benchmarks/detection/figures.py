@@ -15,7 +15,7 @@ Row = dict[str, Any]
 Names = Mapping[str, Sequence[str]]  # the problems of each profile
 
 EIGHT = (
-    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
+    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
 # Faults of gradients, activations, data, outputs and losses: they show at once.

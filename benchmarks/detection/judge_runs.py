@@ -25,8 +25,8 @@ ACCEPTED: Mapping[str, frozenset[str]] = {
         "exploding_gradient": "non_finite learning_rate_too_high",
         "dying_relu": "dead_units learning_rate_too_high",  # some are killed by the rate
         "dead_units": "dying_relu",
-        "oscillating_loss": "learning_rate_too_high",
-        "learning_rate_too_high": "oscillating_loss exploding_gradient non_finite loss_spike",
+        "oscillating_accuracy": "learning_rate_too_high",
+        "learning_rate_too_high": "oscillating_accuracy exploding_gradient non_finite loss_spike",
         "slow_convergence": "learning_rate_too_low",
         "learning_rate_too_low": "slow_convergence",
         "improper_output": "double_activation",
@@ -50,7 +50,7 @@ PAPERS: Mapping[str, Mapping[str, str]] = {
         "exploding_gradient": "amplified_gradient abnormal_gradient",
         "dying_relu": "low_activation",
         "slow_convergence": "passive_loss no_more_gain",
-        "oscillating_loss": "unexpected_loss",
+        "oscillating_accuracy": "unexpected_loss",
     },
     "training_doctor": {
         "vanishing_gradient": "small_gradient",
@@ -60,7 +60,7 @@ PAPERS: Mapping[str, Mapping[str, str]] = {
         "non_finite": "large_gradient loss_explosion",
         "loss_spike": "loss_explosion",
         "slow_convergence": "plateau",
-        "oscillating_loss": "unstable_gradient loss_explosion",
+        "oscillating_accuracy": "unstable_gradient loss_explosion",
         "abnormal_data": "large_gradient loss_explosion",
     },
 }

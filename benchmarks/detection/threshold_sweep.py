@@ -25,8 +25,8 @@ from sickbay.errors import UsageError, unknown_name
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.base import Source
 from sickbay.problems.profiles import PROFILES
+from sickbay.problems.shared.base import Source
 
 FACTORS = (1 / 30, 1 / 10, 1 / 4, 1 / 2, 1, 2, 4, 10, 30)
 COLUMNS = 6  # panels side by side

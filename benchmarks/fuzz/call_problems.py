@@ -16,7 +16,7 @@ from benchmarks.fuzz.case import Case
 from sickbay import remedies
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.problems.profiles import EVERY
+from sickbay.problems.by_name import EVERY
 from sickbay.remedies import Remedy
 from sickbay.vitals import Setup, Table, Vitals
 

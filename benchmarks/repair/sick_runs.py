@@ -22,13 +22,13 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 
 EIGHT = (
-    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
+    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
 # What the paper reports: repaired of detected, by problem.
 PUBLISHED = {
     "vanishing_gradient": (49, 53), "exploding_gradient": (50, 54), "dying_relu": (24, 24),
-    "slow_convergence": (167, 167), "oscillating_loss": (30, 30), "improper_output": (66, 66),
+    "slow_convergence": (167, 167), "oscillating_accuracy": (30, 30), "improper_output": (66, 66),
     "improper_loss": (65, 65), "abnormal_data": (47, 47),
 }  # fmt: skip
 LONGER = 3  # times the steps of the zoo: a repair is about whole trainings

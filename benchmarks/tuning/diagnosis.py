@@ -12,7 +12,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, LearningCurve
+from sickbay.problems.trials.comparison import ComparedProblem, LearningCurve
 from sickbay.tuning.judge import Judge
 
 

@@ -1,4 +1,7 @@
-"""The command line: `sickbay demo`, `checkup`, `problems`, `explain NAME` and `replay STUDY`."""
+"""The command line: `sickbay demo`, `checkup`, `problems`, `explain NAME` and `replay STUDY`.
+
+Commands that need torch are imported only when they run, so that the others start fast.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from errno import ENOSPC, EPIPE
 from inspect import getdoc
 from io import TextIOWrapper
@@ -18,32 +20,35 @@ from sickbay import __version__
 from sickbay.arguments import check_choice, check_int
 from sickbay.errors import SickbayError
 from sickbay.printable import one_line
-from sickbay.problems.profiles import EVERY, PROFILES, profiles_of
+from sickbay.problems import Problem
+from sickbay.problems.by_name import EVERY, RENAMED, find, installed
+from sickbay.problems.profiles import PROFILES, profiles_of
+from sickbay.thresholds import is_number, settings
 
-UNREAD = 141  # as of a program that SIGPIPE has ended
-EPOCHS = 1_000_000  # of a demo at the most
+BROKEN_PIPE = 141  # the exit code of a program that SIGPIPE ends
+MOST_EPOCHS = 1_000_000  # of a demo
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
-DEMOS = (  # the names of `demo.PATIENTS`, which load torch
-    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_loss",
+DEMOS = (  # the names of `demo.flawed_models`, which needs torch; a test compares them
+    "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code.
+    """Run a command and return its exit code.
 
-    That is 0 if it is done, 2 for wrong arguments, 130 if it was interrupted, 141 if nobody reads
-    what it prints any more. A checkup returns 1 if a test has failed that must not.
+    The exit code is 0 on success, 1 if a checkup fails, 2 for wrong arguments, 130 after an
+    interrupt, and 141 if the reader of the output has gone away.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # not every terminal has all signs
+        if isinstance(stream, TextIOWrapper):  # the terminal may lack some characters
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _obeyed(_parser().parse_args(arguments))
+        code = _run(_parser().parse_args(arguments))
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
-    except SystemExit as error:  # as rich ends a program whose reader is gone
+    except SystemExit as error:  # how rich ends a program whose reader has gone away
         if not isinstance(error.__context__, BrokenPipeError):
             raise
     except OSError as error:
@@ -53,11 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno == ENOSPC:
             print(f"sickbay: {error.strerror}.", file=sys.stderr)
             return 2
-    return UNREAD
+    return BROKEN_PIPE
 
 
-def _obeyed(options: argparse.Namespace) -> int:
-    """Run the command; say in one line what was wrong."""
+def _run(options: argparse.Namespace) -> int:
+    """Run the chosen command. Print errors of the user in one line."""
     try:
         return options.command(options) or 0
     except SickbayError as error:
@@ -69,7 +74,7 @@ def _obeyed(options: argparse.Namespace) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still to be printed go nowhere: Python would try again at its end."""
+    """Discard pending output, which Python would try to write again when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -82,16 +87,34 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="sickbay", description="Watch a neural network train and say what is wrong with it."
+        prog="sickbay", description="Watch neural networks train and find out what is wrong."
     )
     parser.add_argument("--version", action="version", version=f"sickbay {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="a sick network: found, repaired, retrained")
-    demo.add_argument("--epochs", type=int, default=30, help="epochs of a training (default: 30)")
-    demo.add_argument(
-        "--chart", metavar="DIR", help="record every attempt in this folder (a temporary one)"
+    _add_demo(commands.add_parser("demo", help="diagnose and repair a sick network"))
+    _add_checkup(commands.add_parser("checkup", help="examine a model before training"))
+    problems = commands.add_parser("problems", help="list all problems that sickbay can find")
+    problems.set_defaults(command=_problems)
+    explain = commands.add_parser("explain", help="explain a problem or a checkup test")
+    explain.add_argument(
+        "name",
+        metavar="NAME",
+        help=f"one of: {', '.join(sorted(EVERY))}; or a test from `checkup --list`",
     )
-    demo.add_argument("--json", action="store_true", help="print what came of it as JSON, only")
+    explain.set_defaults(command=_explain)
+    add_replay_options(
+        commands.add_parser("replay", help="judge the trials of a finished search again")
+    )
+    return parser
+
+
+def _add_demo(demo: argparse.ArgumentParser) -> None:
+    demo.description = "Train a sick network, find its problem, repair it and train it again."
+    demo.add_argument("--epochs", type=int, default=30, help="epochs per training (default: 30)")
+    demo.add_argument(
+        "--chart", metavar="DIR", help="record every attempt here (default: a temporary folder)"
+    )
+    demo.add_argument("--json", action="store_true", help="print only the result, as JSON")
     what = demo.add_mutually_exclusive_group()
     what.add_argument(
         "--problem", metavar="NAME", default=DEMOS[0], help=f"one of: {', '.join(DEMOS)}"
@@ -99,25 +122,13 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--inject",
         metavar="FAULT",
-        help="only watch a healthy network with a fault put in, as in nan_gradient@50",
+        help="watch a healthy network with a fault instead, such as nan_gradient@50",
     )
     demo.set_defaults(command=_demo)
-    _add_checkup(commands.add_parser("checkup", help="examine a model before its first step"))
-    problems = commands.add_parser("problems", help="list what can be found")
-    problems.set_defaults(command=_problems)
-    explain = commands.add_parser("explain", help="say all about one problem, or test of a checkup")
-    explain.add_argument(
-        "name",
-        metavar="NAME",
-        help=f"one of: {', '.join(sorted(EVERY))}; or what `checkup --list` names",
-    )
-    explain.set_defaults(command=_explain)
-    _add_replay(commands.add_parser("replay", help="what would have been ended in a search"))
-    return parser
 
 
 def _add_checkup(checkup: argparse.ArgumentParser) -> None:
-    checkup.description = "Examine a model before its first step. Exit code 1: a test has failed."
+    checkup.description = "Examine a model before training. The exit code is 1 if a test fails."
     checkup.add_argument(
         "factory",
         nargs="?",
@@ -127,14 +138,14 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.add_argument(
         "--batch",
         metavar="BATCH",
-        help="a function as above, or a shape: 8x3x32x32 for numbers, 8x128:65 for tokens below 65",
+        help="a function, or a shape: 8x3x32x32 for numbers, 8x128:65 for tokens below 65",
     )
-    checkup.add_argument("--loss", metavar="NAME", help="as in torch.nn:CrossEntropyLoss")
-    checkup.add_argument("--task", metavar="TASK", help="what is to be learnt, as in multiclass")
+    checkup.add_argument("--loss", metavar="NAME", help="for example torch.nn:CrossEntropyLoss")
+    checkup.add_argument("--task", metavar="TASK", help="what to learn, for example multiclass")
     checkup.add_argument(
-        "--tests", metavar="NAMES", help="only these, with commas between them; all: all there are"
+        "--tests", metavar="NAMES", help="run only these tests, separated by commas, or all"
     )
-    checkup.add_argument("--list", action="store_true", help="list the tests, and examine nothing")
+    checkup.add_argument("--list", action="store_true", help="list the tests and exit")
     form = checkup.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--sarif", action="store_true", help="print the failures as SARIF 2.1.0")
@@ -142,21 +153,22 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=("warning", "critical", "never"),
         default="critical",
-        help="least severity of a failure that makes the exit code 1 (default: critical)",
+        help="lowest severity that makes the exit code 1 (default: critical)",
     )
-    checkup.add_argument("--quiet", action="store_true", help="show no progress bar")
+    checkup.add_argument("--quiet", action="store_true", help="hide the progress bar")
     checkup.set_defaults(command=_checkup)
 
 
-def _add_replay(replay: argparse.ArgumentParser) -> None:
-    replay.description = "Judge the recorded trials of a search again, with the rules of a profile."
+def add_replay_options(replay: argparse.ArgumentParser) -> None:
+    """Add the arguments of `sickbay replay` to a parser."""
+    replay.description = "Judge the recorded trials of a search again, by the rules of a profile."
     replay.add_argument(
         "sources",
         nargs="+",
         metavar="STUDY",
-        help="a folder of charts, a pool file, an Optuna journal, or a storage as sqlite:///FILE",
+        help="a folder of charts, an Optuna journal, or an Optuna storage such as sqlite:///FILE",
     )
-    replay.add_argument("--study", metavar="NAME", help="which study of the storage")
+    replay.add_argument("--study", metavar="NAME", help="the study to read from the storage")
     replay.add_argument(
         "--profile", metavar="NAME", default="tuning", help=f"one of: {', '.join(PROFILES)}"
     )
@@ -166,78 +178,93 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME.THRESHOLD=VALUE",
-        help="change a threshold, or leave an indicator out with NAME=off; as often as needed",
+        help="change a threshold, or drop a problem with NAME=off; may be repeated",
     )
-    replay.add_argument("--metric", metavar="NAME", help="what trials are compared by")
+    replay.add_argument("--metric", metavar="NAME", help="the metric that ranks the trials")
     replay.add_argument("--direction", metavar="WAY", help="maximize or minimize")
-    replay.add_argument("--trials", action="store_true", help="list all trials of each indicator")
+    replay.add_argument("--trials", action="store_true", help="list the trials of every problem")
     replay.add_argument(
         "--calibrate",
         action="store_true",
-        help="search thresholds that save the most time and lose none of the ten best",
+        help="search for thresholds that save the most time and lose none of the ten best trials",
     )
-    replay.add_argument("--json", metavar="FILE", help="write all of it to this file")
-    replay.add_argument("--plot", metavar="FILE", help="draw it, as in saved.png")
+    replay.add_argument("--json", metavar="FILE", help="write all results to this file")
+    replay.add_argument("--plot", metavar="FILE", help="draw the results, for example as saved.png")
     replay.set_defaults(command=_replay)
 
 
 def _demo(options: argparse.Namespace) -> None:
-    check_int("--epochs", options.epochs, least=1, most=EPOCHS)
-    check_choice("demo", options.problem, DEMOS)
-    from sickbay.demo import command  # here: it loads torch; the other commands do not need it
+    check_int("--epochs", options.epochs, least=1, most=MOST_EPOCHS)
+    options.problem = check_choice("demo", RENAMED.get(options.problem, options.problem), DEMOS)
+    from sickbay.demo import command
 
     command.run(options)
+
+
+def _checkup(options: argparse.Namespace) -> int:
+    from sickbay.checkups import command
+
+    return command.run(options)
+
+
+def _replay(options: argparse.Namespace) -> None:
+    from sickbay.tuning import replay_command
+
+    replay_command.run(options)
 
 
 def _problems(_options: argparse.Namespace) -> None:
     from sickbay.console import Console, Table
 
     table = Table("problem", "what it is", "profiles", box=None, pad_edge=False)
-    for name, kind in sorted(EVERY.items()):
+    for name, kind in sorted(installed().items()):
         summary = (getdoc(kind) or "").partition("\n")[0]
         table.add_row(name, summary, ", ".join(profiles_of(name)))
     Console().print(table)
 
 
 def _explain(options: argparse.Namespace) -> None:
-    if options.name not in EVERY:
-        from sickbay.checkups import command  # here: it loads torch
+    if options.name not in {*EVERY, *RENAMED} and options.name not in installed():
+        from sickbay.checkups import command
 
         print(command.explained(options.name))
         return
-    kind = EVERY[options.name]
-    print(f"{options.name} ({kind.severity})\n\n{getdoc(kind)}\n\nWhat to try:\n    {kind.advice}")
-    _remedies(options.name)
-    tuned = {
+    kind = find(options.name)
+    name = kind.name()
+    print(f"{name} ({kind.severity})\n\n{getdoc(kind)}\n\nWhat to try:\n    {kind.advice}")
+    _print_remedies(name)
+    by_profile = {
         profile: problem
         for profile, problems in PROFILES.items()
         for problem in problems
-        if type(problem) is kind
+        if problem.name() == name
     }
-    if not fields(kind):  # type: ignore[arg-type]
-        return
-    print("\nThresholds:")
-    for limit in fields(kind):  # type: ignore[arg-type]
-        values = ", ".join(f"{name} {getattr(each, limit.name):g}" for name, each in tuned.items())
-        print(f"    {limit.name}  {limit.metadata['doc']}\n        {values}")
+    own = {profile: each for profile, each in by_profile.items() if type(each) is kind}
+    _print_thresholds(own or {"": kind()})
+    for profile, problem in by_profile.items():
+        if profile not in own:
+            print(f"\nThe rule of the profile {profile}:\n\n{getdoc(problem)}")
+            _print_thresholds({profile: problem})
 
 
-def _remedies(problem: str) -> None:
-    """Print how often each remedy has cured a problem; from the table alone, without torch."""
+def _print_remedies(problem: str) -> None:
+    """Print how often each remedy has cured a problem. This needs no torch."""
     counts = json.loads(ODDS.read_text())["counts"].get(problem, {})
     if counts:
-        print("\nRemedies, and in how many of the cases they were tried in each worked:")
-    for remedy, (worked, tried) in sorted(counts.items(), key=lambda item: -item[1][0]):
-        print(f"    {worked:3} of {tried:3}  {remedy}")
+        print("\nRemedies, with the number of cases that each has cured:")
+    for remedy, (cured, tried) in sorted(counts.items(), key=lambda item: -item[1][0]):
+        print(f"    {cured:3} of {tried:3}  {remedy}")
 
 
-def _checkup(options: argparse.Namespace) -> int:
-    from sickbay.checkups import command  # here: it loads torch
-
-    return command.run(options)
-
-
-def _replay(options: argparse.Namespace) -> None:
-    from sickbay.tuning import replay_command  # without torch
-
-    replay_command.run(options)
+def _print_thresholds(by_profile: Mapping[str, Problem]) -> None:
+    """Print the thresholds of a problem and their values in each profile."""
+    declared = settings(type(next(iter(by_profile.values()))))
+    if declared:
+        print("\nThresholds:")
+    for setting in declared:
+        form = "g" if is_number(setting) else ""
+        values = [
+            f"{profile} {getattr(problem, setting.name):{form}}".strip()
+            for profile, problem in by_profile.items()
+        ]
+        print(f"    {setting.name}  {setting.metadata['doc']}\n        {', '.join(values)}")

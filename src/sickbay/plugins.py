@@ -1,4 +1,4 @@
-"""Finds problems, remedies and statements: those in a folder, and those other packages bring."""
+"""Finding problems, remedies and statements: in a folder, and in other installed packages."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ Kind = TypeVar("Kind", bound=Tunable)
 def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
     """Return every concrete class of a kind defined in a package, by its name in snake case.
 
-    A new file in the folder is found by itself; nothing has to be listed.
+    A new file is found by itself; nothing has to be listed. Of two classes with the same name, the
+    one nearer to the top of the package counts.
     """
     found: dict[str, type[Kind]] = {}
-    for info in walk_packages(package.__path__, f"{package.__name__}."):
-        module = import_module(info.name)
+    modules = [info.name for info in walk_packages(package.__path__, f"{package.__name__}.")]
+    for name in sorted(modules, key=lambda name: -name.count(".")):
         found |= {
             each.name(): each
-            for each in vars(module).values()
-            if _is_concrete(each, kind) and each.__module__ == info.name
+            for each in vars(import_module(name)).values()
+            if _is_concrete(each, kind) and each.__module__ == name
         }
     return dict(sorted(found.items()))
 
@@ -35,7 +36,7 @@ def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
 def classes_from_packages(group: str, kind: type[Kind]) -> dict[str, type[Kind]]:
     """Return the classes of a kind that installed packages declare as entry points of a group.
 
-    A package that cannot be loaded is skipped with a warning; it must not stop anyone's training.
+    A class that cannot be loaded is skipped with a warning: it must not stop anyone's training.
     """
     found: dict[str, type[Kind]] = {}
     for point in _declared(group):
@@ -51,13 +52,13 @@ def classes_from_packages(group: str, kind: type[Kind]) -> dict[str, type[Kind]]
     return found
 
 
-@cache  # asking what is installed takes milliseconds
+@cache  # looking through all installed packages takes milliseconds
 def _declared(group: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=group))
 
 
 def _skip(point: EntryPoint, why: str) -> None:
-    message = f"sickbay skips {point.value} of the entry points {point.group}: {why}."
+    message = f"sickbay skips the entry point {point.value} of {point.group}: {why}."
     warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 

@@ -19,9 +19,8 @@ from sickbay.arguments import (
     check_int,
     short_repr,
 )
-from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
-from sickbay.model_arguments import check_module, check_optimizer
+from sickbay.model_arguments import check_device, check_module, check_optimizer
 from sickbay.printable import error_message
 from sickbay.vitals import Setup
 

@@ -17,7 +17,7 @@ from sickbay.doctor.causes import PATIENCE
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NonFinite, Problem
-from sickbay.problems.profiles import EVERY
+from sickbay.problems.by_name import EVERY
 from tests.benchmarks.made_up import High, Low, chart, run, say
 
 

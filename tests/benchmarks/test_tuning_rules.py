@@ -17,7 +17,7 @@ from benchmarks.tuning.search import Ending, Played
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NoMoreGain, PassiveLoss, Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
 from tests.benchmarks.made_up_pool import part, trial
 
 PAST = [Played(place, 2, 0.0) for place in range(5)]  # all to their ends

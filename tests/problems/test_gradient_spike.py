@@ -4,7 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import GradientSpike
-from sickbay.problems.norms import STEPS as EARLY
+from sickbay.problems.shared.recent_norms import STEPS as EARLY
 from sickbay.vitals import Vitals
 
 STEADY = [0.5, 1.0, 2.0, 1.0] * EARLY

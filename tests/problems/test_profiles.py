@@ -1,21 +1,12 @@
-from math import inf
 from typing import Any
 
 import pytest
 
 from sickbay.errors import UsageError
-from sickbay.problems import (
-    AbnormalData,
-    DyingRelu,
-    ExplodingGradient,
-    ImproperLoss,
-    ImproperOutput,
-    NonFinite,
-    OscillatingLoss,
-    SlowConvergence,
-    VanishingGradient,
-)
-from sickbay.problems.profiles import EVERY, PROFILES, choose
+from sickbay.problems import DyingRelu, ExplodingGradient, NonFinite
+from sickbay.problems.by_name import EVERY
+from sickbay.problems.profiles import PROFILES, choose
+from sickbay.problems.published import autotrainer
 
 BY_NAME = ", ".join(map(repr, sorted(PROFILES)))
 NAMES = ", ".join(map(repr, sorted(EVERY)))
@@ -37,18 +28,14 @@ def test_what_is_explained_exists() -> None:
 
 def test_the_autotrainer_profile_is_as_published() -> None:
     assert choose("autotrainer") == (
-        AbnormalData(limit=10, by_mean=1, checks=1, accuracy=0.7),
-        ImproperOutput(strict=1, accuracy=0.7),
-        ImproperLoss(strict=1, accuracy=0.7),
-        VanishingGradient(
-            checks=1, samples=1, loss_drop=0, ratio=1e-3, norm=1e-4, floor=0, spread=0, accuracy=0.7
-        ),
-        ExplodingGradient(
-            checks=1, samples=1, loss_drop=0, relative=inf, ratio=70, nonfinite=1, accuracy=0.7
-        ),
-        DyingRelu(checks=1, samples=1, loss_drop=0, share=0.7, accuracy=0.7),
-        OscillatingLoss(size=0.03, share=0.2, after=0.3),
-        SlowConvergence(change=0.01, accuracy=0.7, after=0.3),
+        autotrainer.AbnormalData(limit=10, measure="mean", checks=1, accuracy=0.7),
+        autotrainer.ImproperOutput(accuracy=0.7),
+        autotrainer.ImproperLoss(accuracy=0.7),
+        autotrainer.VanishingGradient(ratio=1e-3, norm=1e-4, accuracy=0.7),
+        autotrainer.ExplodingGradient(ratio=70, accuracy=0.7),
+        autotrainer.DyingRelu(share=0.7, accuracy=0.7),
+        autotrainer.OscillatingAccuracy(size=0.03, share=0.2, after=0.3, validation=True),
+        autotrainer.SlowConvergence(change=0.01, accuracy=0.7, after=0.3),
     )
 
 
@@ -65,14 +52,10 @@ def test_the_other_papers_have_their_rules() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("profile", "checks"),
-    [pytest.param("default", 3, id="default"), pytest.param("autotrainer", 1, id="autotrainer")],
-)
-def test_names_take_the_thresholds_of_the_profile(profile: str, checks: int) -> None:
-    (problem,) = choose(profile, ["dying_relu"])
-    assert isinstance(problem, DyingRelu)
-    assert problem.checks == checks
+def test_names_take_the_rules_and_thresholds_of_the_profile() -> None:
+    assert choose("default", ["dying_relu"]) == (DyingRelu(share=0.9),)
+    assert choose("autotrainer", ["dying_relu"]) == (autotrainer.DyingRelu(share=0.7),)
+    assert choose("bttackler", ["dying_relu"]) == (DyingRelu(),)
 
 
 def test_a_problem_the_profile_has_not_tuned_keeps_its_own_thresholds() -> None:

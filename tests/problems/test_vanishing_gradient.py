@@ -5,13 +5,12 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import VanishingGradient
-from sickbay.problems.profiles import choose
 from sickbay.vitals import Setup, Table, Vitals
 
 RATIO, NORM = 2.0**-10, 2.0**-13
 HEALTHY, SICK = [0.5, 0.5, 0.5], [2.0**-20, 0.1, 0.5]
 MORE = 1 + 1e-9
-problem = VanishingGradient(ratio=RATIO, norm=NORM, floor=0, spread=0, checks=2)
+problem = VanishingGradient(ratio=RATIO, norm=NORM, floor=0, checks=2)
 
 
 def history(
@@ -107,12 +106,6 @@ def test_metrics_by_epoch_are_enough(epochs: list[dict[str, float]], expected: b
     assert bool(problem.check(sick)) is expected
 
 
-def test_as_published_it_needs_an_accuracy() -> None:
-    (published,) = choose("autotrainer", ["vanishing_gradient"])
-    assert published.check(history([SICK])) is None
-    assert published.check(history([SICK], accuracy=[0.5])) is not None
-
-
 def test_biases_are_left_out() -> None:
     shapes = {"n.weight": (4,), "a.weight": (4, 4), "b.weight": (4, 4), "b.bias": (4,)}
     made = History(Setup(shapes=shapes), loss=[1.0])
@@ -152,7 +145,7 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
 def test_a_floor_below_which_the_last_layer_does_not_matter(
     norms: list[float], expected: bool
 ) -> None:
-    floored = VanishingGradient(ratio=RATIO, norm=NORM, floor=1e-8, spread=0, checks=1)
+    floored = VanishingGradient(ratio=RATIO, norm=NORM, floor=1e-8, checks=1)
     assert bool(floored.check(history([norms]))) is expected
 
 

@@ -1,30 +1,26 @@
 """What every remedy must honour."""
 
 from dataclasses import dataclass
-from inspect import getdoc, isabstract
-from pathlib import Path
+from importlib.metadata import EntryPoint
+from inspect import getdoc
 
 import pytest
 import torch
 from torch import nn
 
-from sickbay import remedies
+from sickbay import plugins, remedies
 from sickbay.errors import Declined, UsageError
 from sickbay.findings import Finding
-from sickbay.problems.profiles import EVERY as PROBLEMS
+from sickbay.plugins import classes_in
+from sickbay.problems.by_name import EVERY as PROBLEMS
 from sickbay.recipe import Recipe
 from sickbay.remedies import ClearGradients, Remedy
 from sickbay.remedies.choices import CHOICES, EVERY, choose, treats
 from sickbay.vitals import Setup
 
-KINDS = {
-    kind.name(): kind
-    for kind in vars(remedies).values()
-    if isinstance(kind, type) and issubclass(kind, Remedy) and not isabstract(kind)
-}
+KINDS = classes_in(remedies, Remedy)  # type: ignore[type-abstract]
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 every_remedy = pytest.mark.parametrize("remedy", EVERY.values(), ids=EVERY)
-SHARED = {"__init__", "advice", "base", "choices", "odds", "output_and_loss"}
 SECTIONS = ("Why it helps:", "Safety:", "Example:")
 
 
@@ -40,13 +36,6 @@ def recipe() -> Recipe:
         inputs=(torch.zeros(4), torch.ones(4)),
         targets=torch.tensor([[0.0], [1.0]]),
         setup=Setup(task="binary", loss="bce_logits", output="sigmoid", output_shape=(8, 1)),
-    )
-
-
-def test_every_file_is_listed() -> None:
-    files = {path.stem for path in Path(str(remedies.__file__)).parent.glob("*.py")}
-    assert files - {"__init__", "advice", "base", "choices", "odds", "output_and_loss"} == set(
-        KINDS
     )
 
 
@@ -78,18 +67,27 @@ class Mine(ClearGradients):
     """Do something of a user's own."""
 
 
-def test_a_remedy_treats_what_it_says() -> None:
-    class Told(Mine):
-        treats = ("plateau", "made_up")
+class Brought(Mine):
+    treats = ("plateau", "made_up")
 
-    assert treats(Told()) == ("plateau", "made_up")
-    chosen = choose([Told(), "warm_up"])
-    assert [each.name() for each in chosen["made_up"]] == ["told"]
+
+def test_a_remedy_treats_what_it_says() -> None:
+    assert treats(Brought()) == ("plateau", "made_up")
+    chosen = choose([Brought(), "warm_up"])
+    assert [each.name() for each in chosen["made_up"]] == ["brought"]
     assert [each.name() for each in chosen["loss_spike"]] == ["warm_up"]
 
 
 def test_a_remedy_that_says_nothing_treats_what_its_kind_does() -> None:
     assert treats(Mine()) == ("missing_zero_grad",)
+
+
+def test_a_remedy_of_another_package_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("mine", f"{__name__}:Brought", "sickbay.remedies")
+    monkeypatch.setattr(plugins, "_declared", {"sickbay.remedies": (point,)}.get)
+    assert [each.name() for each in choose(["brought"])["plateau"]] == ["brought"]
+    with pytest.raises(UsageError, match=r"no remedy 'brough'; did you mean 'brought'"):
+        choose(["brough"])
 
 
 def test_a_remedy_for_nothing_is_refused() -> None:

@@ -25,6 +25,12 @@ def test_own_repairs_add_to_what_is_shipped(home: Path) -> None:
     assert json.loads((home / "odds.json").read_text()) == {"sick": {"clip_norm limit=1.0": [1, 2]}}
 
 
+def test_counts_under_an_old_name_are_kept(home: Path) -> None:
+    home.mkdir()
+    (home / "odds.json").write_text('{"oscillating_loss": {"clip_norm limit=1.0": [1, 2]}}')
+    assert odds("oscillating_accuracy", ClipNorm()) == Odds(1, 2)
+
+
 def test_a_broken_table_counts_for_nothing(home: Path) -> None:
     home.mkdir()
     (home / "odds.json").write_text("{")

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 import sickbay
-from sickbay.demo.circles import circles
-from sickbay.demo.sick_models import layers
+from sickbay.demo.flawed_models import circles, layers
 from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import Executor

@@ -9,7 +9,7 @@ from typing import Any
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
 
 
 class Listening(Problem):

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 import sickbay
 from sickbay.problems import NonFinite
 from sickbay.tuning.optuna import DiagnosisPruner, watch
-from sickbay.tuning.optuna.study_notes import read
+from sickbay.tuning.optuna.study_notes import read_curve
 from tests.tuning.listening import Comparing
 from tests.tuning.loops import BATCHES, learn, network, train
 from tests.tuning.made_up import Rising
@@ -93,7 +93,7 @@ def test_nan_ends_a_trial_inside_its_epoch_and_reaches_no_storage(tmp_path: Path
     doctor.epoch(val_accuracy=0.5)
     next(model.parameters()).data.fill_(math.nan)
     doctor.step(learn(model, optimizer, *BATCHES[0]))
-    doctor._checker.wait()
+    doctor._background.wait()
     with pytest.raises(optuna.TrialPruned, match=r"^non finite .*at epoch 1, step 1: "):
         doctor.step(learn(model, optimizer, *BATCHES[0]))
     frozen = searched.trials[0]
@@ -203,7 +203,7 @@ def test_a_complete_trial_is_over_unless_it_was_sick(benign: bool) -> None:
     course = {"losses": [0.5], "values": [0.25]}
     attributes = {"sickbay:course": course, "sickbay:diagnosis": {"benign": benign}}
     trial = optuna.create_trial(value=0.25, user_attrs=attributes)
-    found = read(trial)
+    found = read_curve(trial)
     assert found is not None
     assert found.over == benign
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sickbay.problems import Problem
-from sickbay.tuning.replay import Judged, replay
+from sickbay.tuning.replay import Indicator, replay
 from tests.tuning.made_up import (
     Broken,
     HighLoss,
@@ -14,8 +14,8 @@ from tests.tuning.made_up import (
 )
 
 
-def ends(judged: Judged) -> list[tuple[str, int]]:
-    return [(each.trial, each.epoch) for each in judged.ended]
+def ends(indicator: Indicator) -> list[tuple[str, int]]:
+    return [(each.trial, each.epoch) for each in indicator.ended]
 
 
 def test_each_indicator_alone_and_all_together() -> None:
@@ -33,7 +33,10 @@ def test_each_indicator_alone_and_all_together() -> None:
     assert [each.saved for each in told.together.ended] == [7, 4]
     assert [each.finding.problem for each in told.together.ended] == ["high_loss", "rising"]
     assert (high.saved, told.together.saved) == (7 / 40, 11 / 40)
-    assert (rising.epoch, high.benign, rising.benign) == (2.5, 0, 2)
+    assert [[each.benign for each in judged.ended] for judged in told.alone] == [
+        [False],
+        [True] * 2,
+    ]
 
 
 def test_a_trial_is_judged_at_every_epoch_but_the_last_planned_one() -> None:
@@ -113,8 +116,8 @@ def test_which_good_ones_are_lost(losses: list[float], problem: Problem, lost: b
 def test_what_is_told_of_an_ended_trial() -> None:
     made = search(*TEN_GOOD, trial("it", [4, 6, 0.01, 3]))
     (ended,) = replay(made, [HighLoss()]).together.ended
-    assert (ended.index, ended.place, ended.epoch, ended.saved) == (10, 1, 2, 2)
-    assert (ended.reached, ended.kept, ended.benign) == (9.99, 6, False)
+    assert (ended.index, ended.rank, ended.epoch, ended.saved) == (10, 1, 2, 2)
+    assert (ended.value, ended.value_then, ended.benign) == (9.99, 6, False)
 
 
 def test_lost_of_the_best_ten_per_cent() -> None:
@@ -142,4 +145,4 @@ def test_every_trial_is_a_tick() -> None:
 def test_a_search_without_time() -> None:
     made = search(trial("a", [9, 9], seconds=[0, 0]))
     assert replay(made, [HighLoss()]).together.saved == 0
-    assert replay(search(), [HighLoss()]).together.epoch is None
+    assert replay(search(), [HighLoss()]).together.saved == 0

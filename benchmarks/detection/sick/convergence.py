@@ -80,7 +80,7 @@ TOO_LOW = [
     ill(plan("shakespeare", "transformer", 2, 32), lr=1e-7),
 ]
 CONVERGENCE: dict[str, list[Variant]] = {
-    "oscillating_loss": OSCILLATING,
+    "oscillating_accuracy": OSCILLATING,
     "slow_convergence": SLOW,
     "learning_rate_too_high": TOO_HIGH,
     "learning_rate_too_low": TOO_LOW,

@@ -1,45 +1,61 @@
-"""Problems: one file each. To add one, copy a file and its test, and list it here in one line."""
+"""Problems, one file each. To add one, write its file and its test, then run `make exports`."""
 
-from sickbay.problems.abnormal_data import AbnormalData as AbnormalData
-from sickbay.problems.abnormal_gradient import AbnormalGradient as AbnormalGradient
-from sickbay.problems.amplified_gradient import AmplifiedGradient as AmplifiedGradient
-from sickbay.problems.bad_targets import BadTargets as BadTargets
-from sickbay.problems.base import Problem as Problem
-from sickbay.problems.constant_prediction import ConstantPrediction as ConstantPrediction
-from sickbay.problems.dead_units import DeadUnits as DeadUnits
-from sickbay.problems.double_activation import DoubleActivation as DoubleActivation
-from sickbay.problems.dying_relu import DyingRelu as DyingRelu
-from sickbay.problems.exploding_gradient import ExplodingGradient as ExplodingGradient
-from sickbay.problems.frozen_by_accident import FrozenByAccident as FrozenByAccident
-from sickbay.problems.gradient_collapse import GradientCollapse as GradientCollapse
-from sickbay.problems.gradient_spike import GradientSpike as GradientSpike
-from sickbay.problems.improper_loss import ImproperLoss as ImproperLoss
-from sickbay.problems.improper_output import ImproperOutput as ImproperOutput
-from sickbay.problems.large_gradient import LargeGradient as LargeGradient
-from sickbay.problems.layer_imbalance import LayerImbalance as LayerImbalance
-from sickbay.problems.learning_rate_too_high import LearningRateTooHigh as LearningRateTooHigh
-from sickbay.problems.learning_rate_too_low import LearningRateTooLow as LearningRateTooLow
-from sickbay.problems.loss_explosion import LossExplosion as LossExplosion
-from sickbay.problems.loss_spike import LossSpike as LossSpike
-from sickbay.problems.low_activation import LowActivation as LowActivation
-from sickbay.problems.missing_zero_grad import MissingZeroGrad as MissingZeroGrad
-from sickbay.problems.never_learnt import NeverLearnt as NeverLearnt
-from sickbay.problems.no_more_gain import NoMoreGain as NoMoreGain
-from sickbay.problems.no_recent_gain import NoRecentGain as NoRecentGain
-from sickbay.problems.non_finite import NonFinite as NonFinite
-from sickbay.problems.oscillating_loss import OscillatingLoss as OscillatingLoss
-from sickbay.problems.out_of_reach import OutOfReach as OutOfReach
-from sickbay.problems.overfitting import Overfitting as Overfitting
-from sickbay.problems.passive_loss import PassiveLoss as PassiveLoss
-from sickbay.problems.plateau import Plateau as Plateau
-from sickbay.problems.reduced_gradient import ReducedGradient as ReducedGradient
-from sickbay.problems.saturated_activation import SaturatedActivation as SaturatedActivation
-from sickbay.problems.shape_broadcast import ShapeBroadcast as ShapeBroadcast
-from sickbay.problems.slow_convergence import SlowConvergence as SlowConvergence
-from sickbay.problems.small_gradient import SmallGradient as SmallGradient
-from sickbay.problems.unchanged_weights import UnchangedWeights as UnchangedWeights
-from sickbay.problems.unexpected_loss import UnexpectedLoss as UnexpectedLoss
-from sickbay.problems.unnormalised_input import UnnormalisedInput as UnnormalisedInput
-from sickbay.problems.unstable_gradient import UnstableGradient as UnstableGradient
-from sickbay.problems.vanishing_gradient import VanishingGradient as VanishingGradient
-from sickbay.problems.wrong_mode import WrongMode as WrongMode
+import warnings
+from typing import TYPE_CHECKING
+
+# Written by `make exports`.
+from .bad_targets import BadTargets as BadTargets
+from .constant_prediction import ConstantPrediction as ConstantPrediction
+from .dead_units import DeadUnits as DeadUnits
+from .double_activation import DoubleActivation as DoubleActivation
+from .dying_relu import DyingRelu as DyingRelu
+from .exploding_gradient import ExplodingGradient as ExplodingGradient
+from .frozen_by_accident import FrozenByAccident as FrozenByAccident
+from .gradient_collapse import GradientCollapse as GradientCollapse
+from .gradient_spike import GradientSpike as GradientSpike
+from .improper_loss import ImproperLoss as ImproperLoss
+from .improper_output import ImproperOutput as ImproperOutput
+from .layer_imbalance import LayerImbalance as LayerImbalance
+from .learning_rate_too_high import LearningRateTooHigh as LearningRateTooHigh
+from .learning_rate_too_low import LearningRateTooLow as LearningRateTooLow
+from .loss_spike import LossSpike as LossSpike
+from .missing_zero_grad import MissingZeroGrad as MissingZeroGrad
+from .non_finite import NonFinite as NonFinite
+from .overfitting import Overfitting as Overfitting
+from .published.autotrainer.abnormal_data import AbnormalData as AbnormalData
+from .published.autotrainer.oscillating_accuracy import OscillatingAccuracy as OscillatingAccuracy
+from .published.autotrainer.slow_convergence import SlowConvergence as SlowConvergence
+from .published.bttackler.abnormal_gradient import AbnormalGradient as AbnormalGradient
+from .published.bttackler.amplified_gradient import AmplifiedGradient as AmplifiedGradient
+from .published.bttackler.low_activation import LowActivation as LowActivation
+from .published.bttackler.no_more_gain import NoMoreGain as NoMoreGain
+from .published.bttackler.passive_loss import PassiveLoss as PassiveLoss
+from .published.bttackler.reduced_gradient import ReducedGradient as ReducedGradient
+from .published.bttackler.unexpected_loss import UnexpectedLoss as UnexpectedLoss
+from .published.training_doctor.large_gradient import LargeGradient as LargeGradient
+from .published.training_doctor.loss_explosion import LossExplosion as LossExplosion
+from .published.training_doctor.plateau import Plateau as Plateau
+from .published.training_doctor.small_gradient import SmallGradient as SmallGradient
+from .published.training_doctor.unstable_gradient import UnstableGradient as UnstableGradient
+from .saturated_activation import SaturatedActivation as SaturatedActivation
+from .shape_broadcast import ShapeBroadcast as ShapeBroadcast
+from .shared.base import Problem as Problem
+from .trials.never_learnt import NeverLearnt as NeverLearnt
+from .trials.no_recent_gain import NoRecentGain as NoRecentGain
+from .trials.out_of_reach import OutOfReach as OutOfReach
+from .unchanged_weights import UnchangedWeights as UnchangedWeights
+from .unnormalised_input import UnnormalisedInput as UnnormalisedInput
+from .vanishing_gradient import VanishingGradient as VanishingGradient
+from .wrong_mode import WrongMode as WrongMode
+
+# End of what `make exports` has written.
+
+
+if not TYPE_CHECKING:  # type checkers shall not know the old name
+
+    def __getattr__(name: str) -> type[Problem]:
+        if name != "OscillatingLoss":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = "OscillatingLoss is now called OscillatingAccuracy."
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return OscillatingAccuracy

@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
-from sickbay.problems.groups import EVERYTHING
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.thresholds import threshold
 
 LOOK_BACK = 32  # readings

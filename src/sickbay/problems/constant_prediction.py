@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.learning import LearningProblem
+from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.thresholds import threshold
 
 

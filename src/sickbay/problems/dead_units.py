@@ -6,8 +6,8 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import GRADIENTS, RATES, STANDSTILL
-from sickbay.problems.learning import LearningProblem
+from sickbay.problems.shared.learns_badly import LearningProblem
+from sickbay.problems.shared.problem_groups import GRADIENTS, RATES, STANDSTILL
 from sickbay.thresholds import threshold
 from sickbay.vitals import Numbers, Table
 

@@ -5,7 +5,8 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.gradient import GradientProblem
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.layer_gradients import GradientProblem
 from sickbay.thresholds import threshold
 from sickbay.vitals import Table
 
@@ -45,24 +46,25 @@ class DyingRelu(GradientProblem):
         return max(self.checks, self.readings_of_units(history))
 
     def shows(self, history: History, table: Table) -> bool:
-        # A mean needs one such at least.
+        # The share of all can only be so high if that of one kernel is.
         some = np.fmax.reduce(table.column("zeros"), initial=0) >= self.share
-        return bool(some) and self._share(history, table) >= self.share
+        return bool(some) and zero_share(history, table) >= self.share
 
     def describe(self, history: History, table: Table) -> Finding:
-        share = self._share(history, table)
-        zeros = table.column("zeros")
-        dead = tuple(
-            table.layers[row] for row in history.kernels(table) if zeros[row] >= self.share
-        )
-        message = (
-            f"{100 * share:.3g} % of all gradient entries are exactly 0 "
-            f"(limit {100 * self.share:g} %)"
-        )
-        return self.found(history, message, step=table.step, layers=dead, share=share)
+        return silenced(self, history, table, share=self.share)
 
-    def _share(self, history: History, table: Table) -> float:
-        rows = history.kernels(table)
-        counts, zeros = table.column("count")[rows], table.column("zeros")[rows]
-        total = float(np.nansum(counts))
-        return float(np.nansum(counts * zeros)) / total if 0 < total < inf else 0.0
+
+def zero_share(history: History, table: Table) -> float:
+    """Return the share of exact zeros among the gradient entries of all kernels."""
+    rows = history.kernels(table)
+    counts, zeros = table.column("count")[rows], table.column("zeros")[rows]
+    total = float(np.nansum(counts))
+    return float(np.nansum(counts * zeros)) / total if 0 < total < inf else 0.0
+
+
+def silenced(problem: Problem, history: History, table: Table, *, share: float) -> Finding:
+    """Return the finding for gradients with too many zeros."""
+    found, zeros = zero_share(history, table), table.column("zeros")
+    layers = tuple(table.layers[row] for row in history.kernels(table) if zeros[row] >= share)
+    message = f"{100 * found:.3g} % of all gradient entries are exactly 0 (limit {100 * share:g} %)"
+    return problem.found(history, message, step=table.step, layers=layers, share=found)

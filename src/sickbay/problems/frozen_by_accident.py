@@ -2,8 +2,8 @@ from dataclasses import dataclass, replace
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
-from sickbay.problems.groups import STANDSTILL
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.problem_groups import STANDSTILL
 from sickbay.thresholds import threshold
 from sickbay.vitals import layer_of
 

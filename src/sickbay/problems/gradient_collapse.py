@@ -3,8 +3,8 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.norms import lately
-from sickbay.problems.sampled import SampledProblem, typical
+from sickbay.problems.shared.recent_norms import lately
+from sickbay.problems.shared.small_batches import SampledProblem, typical
 from sickbay.thresholds import threshold
 
 NOTHING = 1e-3  # of the first loss

@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.norms import lately
-from sickbay.problems.sampled import SampledProblem
+from sickbay.problems.shared.recent_norms import lately
+from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.thresholds import threshold
 
 

@@ -3,10 +3,9 @@ from math import inf, isnan, nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
-from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.learning import best_accuracy
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.learns_badly import best_accuracy
+from sickbay.problems.shared.problem_groups import EVERYTHING
 
 NEVER_NEGATIVE = (
     "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
@@ -15,13 +14,6 @@ NEVER_NEGATIVE = (
 FEW = 12  # whole numbers below this are taken for classes if all are about as frequent
 SIGNED = ("soft_margin", "hinge_embedding", "hinge")
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
-RECOMMENDED = {
-    "binary": ("bce", "bce_logits"),
-    "multiclass": ("cross_entropy",),
-    "next_token": ("cross_entropy",),
-    "multilabel": ("bce", "bce_logits"),
-    "regression": DISTANCES,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +26,7 @@ class ImproperLoss(Problem):
     How it is judged:
         What cannot be right: a loss below its lower bound; cross-entropy over one unit or on
         targets that are no classes; log-likelihood of values that are no logarithms; soft margin
-        without labels -1; l1 on one-hot classes; a distance to class numbers. With `strict`, as in
-        the paper: any loss but those recommended for the task, while the accuracy is low.
+        without labels -1; l1 on one-hot classes; a distance to class numbers.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -45,7 +36,7 @@ class ImproperLoss(Problem):
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; `strict` is its rule.
+        system, whose own rule is `published.autotrainer.ImproperLoss`.
     """
 
     severity = "critical"
@@ -53,16 +44,11 @@ class ImproperLoss(Problem):
     reads = ("batch", "step", "epoch")
     explains = EVERYTHING
 
-    strict: int = threshold(0, "1: judge by the recommended losses, as published.", least=0)
-    accuracy: float = threshold(0.7, "With `strict`: above it the model is left alone.", least=0)
-
     def check(self, history: History) -> Finding | None:
-        if not history.setup.loss:
-            return None
-        message = self._against_the_paper(history) if self.strict else self._provable(history)
+        message = self._mismatch(history) if history.setup.loss else ""
         return self.found(history, message) if message else None
 
-    def _provable(self, history: History) -> str:
+    def _mismatch(self, history: History) -> str:
         setup = history.setup
         loss, output, one = setup.loss, setup.output, setup.output_shape[-1:] == (1,)
         if loss == "cross_entropy" and one and len(setup.output_shape) > 1:
@@ -100,12 +86,3 @@ class ImproperLoss(Problem):
         evenly = most * (most + 2) / 12  # variance of numbers that are all as frequent
         even = target["variance"] > 0.7 * evenly and setup.labels > 0.8 * most
         return (even and most < FEW) or (best_accuracy(history) > -inf and most < 100)
-
-    def _against_the_paper(self, history: History) -> str:
-        setup = history.setup
-        fitting = RECOMMENDED.get(setup.task, ())
-        if not fitting or setup.loss in fitting:
-            return ""
-        if not -inf < best_accuracy(history) <= self.accuracy:
-            return ""
-        return f"{setup.loss} for {setup.task}, where {' or '.join(fitting)} is right"

@@ -3,9 +3,8 @@ from math import inf
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.learning import best_accuracy
-from sickbay.problems.sampled import SampledProblem, pooled
+from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.thresholds import threshold
 
 REACHES = {
@@ -16,13 +15,6 @@ REACHES = {
     "softplus": (0.0, inf),
 }
 TAKES_LOGITS = ("cross_entropy", "bce_logits")
-RECOMMENDED = {
-    "binary": ("sigmoid",),
-    "multiclass": ("softmax", "log_softmax"),
-    "next_token": ("softmax", "log_softmax"),
-    "multilabel": ("sigmoid",),
-    "regression": ("linear",),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +27,7 @@ class ImproperOutput(SampledProblem):
     How it is judged:
         A bounded or clipped output before a loss that takes logits; softmax over a single unit; or
         targets further outside the range of the activation than `margin` of their standard
-        deviation (of a clamp, the range that a quarter of the outputs is cut off at). With
-        `strict`, as in the paper: any activation but the one recommended for the
-        task, while the accuracy is low.
+        deviation (of a clamp, the range that a quarter of the outputs is cut off at).
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals
@@ -50,7 +40,7 @@ class ImproperOutput(SampledProblem):
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; `strict` is its rule, with logits allowed before losses that take them.
+        system, whose own rule is `published.autotrainer.ImproperOutput`.
     """
 
     severity = "critical"
@@ -62,17 +52,12 @@ class ImproperOutput(SampledProblem):
         8, "Samples that are judged together, over several readings if batches are small.", least=1
     )
     margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
-    strict: int = threshold(0, "1: judge by the recommended activations, as published.", least=0)
-    accuracy: float = threshold(0.7, "With `strict`: above it the model is left alone.", least=0)
 
     def check(self, history: History) -> Finding | None:
-        setup = history.setup
-        if not setup.output:
-            return None
-        message = self._against_the_paper(history) if self.strict else self._provable(history)
+        message = self._mismatch(history) if history.setup.output else ""
         return self.found(history, message) if message else None
 
-    def _provable(self, history: History) -> str:
+    def _mismatch(self, history: History) -> str:
         setup = history.setup
         if setup.output == "softmax" and setup.output_shape[-1:] == (1,):
             return "softmax over a single unit is always 1"
@@ -96,14 +81,3 @@ class ImproperOutput(SampledProblem):
                 f"{reach}, the targets go from {target['minimum']:.3g} to {target['maximum']:.3g}"
             )
         return ""
-
-    def _against_the_paper(self, history: History) -> str:
-        setup = history.setup
-        fitting = RECOMMENDED.get(setup.task, ())
-        if setup.loss in TAKES_LOGITS:
-            fitting = ("linear",)
-        if not fitting or setup.output in fitting:
-            return ""
-        if not -inf < best_accuracy(history) <= self.accuracy:
-            return ""
-        return f"{setup.output} for {setup.task}, where {' or '.join(fitting)} is right"

@@ -4,7 +4,7 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
+from sickbay.problems.shared.base import Problem
 from sickbay.thresholds import threshold
 
 

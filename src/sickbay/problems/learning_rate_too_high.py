@@ -3,10 +3,10 @@ from math import nan
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.learning import RECENT, level
-from sickbay.problems.sampled import SampledProblem
-from sickbay.problems.updates import middle, relative_gradients, updates, usual_update
+from sickbay.problems.shared.learns_badly import RECENT, level
+from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.small_batches import SampledProblem
+from sickbay.problems.shared.weight_updates import middle, relative_gradients, updates, usual_update
 from sickbay.thresholds import threshold
 
 HUGE = 100  # times the weight: then it is the gradient, not the rate

@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import STANDSTILL
-from sickbay.problems.learning import LearningProblem, fall
-from sickbay.problems.updates import usual_update
+from sickbay.problems.shared.learns_badly import LearningProblem, fall
+from sickbay.problems.shared.problem_groups import STANDSTILL
+from sickbay.problems.shared.weight_updates import usual_update
 from sickbay.thresholds import threshold
 
 

@@ -4,8 +4,8 @@ from math import inf, isfinite
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import AFTERMATH, GRADIENTS
-from sickbay.problems.sampled import SampledProblem, typical
+from sickbay.problems.shared.problem_groups import AFTERMATH, GRADIENTS
+from sickbay.problems.shared.small_batches import SampledProblem, typical
 from sickbay.thresholds import threshold
 
 MOST = 512  # losses that a history keeps

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.base import Problem
-from sickbay.problems.groups import EVERYTHING
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.vitals import KINDS, Table
 
 # At one step, what comes first is the likelier origin: the batch and the weights feed the forward

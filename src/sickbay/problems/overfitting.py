@@ -1,8 +1,8 @@
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.sampled import SampledProblem
+from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.thresholds import threshold
 
 
@@ -16,9 +16,7 @@ class Overfitting(SampledProblem):
     How it is judged:
         In each of the last `epochs` epochs the validation loss was above its best by more than
         `rise` of that, and by more than `least` of the first training loss, while the training
-        loss fell by a tenth or more since that best and is below the validation loss. With `rise`
-        0, as published: the newest validation loss minus the newest training loss is above `gap`,
-        or above `severe`, which is critical; these limits do not know the scale of the loss.
+        loss fell by a tenth or more since that best and is below the validation loss.
 
     Example:
         >>> history = History(loss=[1.0])
@@ -28,28 +26,21 @@ class Overfitting(SampledProblem):
         validation loss 0.9, its best was 0.5 in epoch 0; training loss 0.2, 0.6 then
 
     Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named), for the gap; Prechelt (1998), Early stopping, but when?, for the rise.
+        Prechelt (1998), Early stopping, but when?
     """
 
     advice = "add dropout (0.1 more), weight decay or data, or stop early"
     reads = ("epoch",)
     tolerated_at_best = True
 
-    rise: float = threshold(0.3, "Rise over the best that is too much; 0: use the gap.", least=0)
+    rise: float = threshold(0.3, "Rise over the best that is too much.", above=0)
     least: float = threshold(0.1, "Rise over the first training loss that counts.", least=0)
     epochs: int = threshold(3, "Epochs in a row that must show it.", least=1)
-    gap: float = threshold(0.2, "Validation minus training loss that is too much.", above=0)
-    severe: float = threshold(0.5, "Validation minus training loss that is critical.", above=0)
 
     def check(self, history: History) -> Finding | None:
         training, validation = history.epochs("loss"), history.epochs("val_loss")
         if not training or not validation:
             return None
-        return self._by_rise(history) if self.rise else self._by_gap(history)
-
-    def _by_rise(self, history: History) -> Finding | None:
-        training, validation = history.epochs("loss"), history.epochs("val_loss")
         best = min(validation)
         place, newest = validation.index(best), validation[-self.epochs :]
         if place + self.epochs >= len(validation) or len(training) != len(validation) or best <= 0:
@@ -65,16 +56,3 @@ class Overfitting(SampledProblem):
             f"training loss {training[-1]:.3g}, {training[place]:.3g} then"
         )
         return self.found(history, message, best=best, now=validation[-1], epoch_of_best=place)
-
-    def _by_gap(self, history: History) -> Finding | None:
-        training, validation = history.epochs("loss"), history.epochs("val_loss")
-        gap = validation[-1] - training[-1]
-        if not gap > min(self.gap, self.severe):
-            return None
-        limit = self.severe if gap > self.severe else self.gap
-        message = (
-            f"validation loss {validation[-1]:.3g}, training loss {training[-1]:.3g}, "
-            f"gap {gap:.3g} (limit {limit:g})"
-        )
-        finding = self.found(history, message, gap=gap)
-        return replace(finding, severity="critical") if gap > self.severe else finding

@@ -1,15 +1,9 @@
 """Named lists of problems with their thresholds."""
 
 from collections.abc import Mapping, Sequence
-from inspect import isabstract
-from math import inf
 
-from sickbay import problems as listed
 from sickbay.arguments import bad_argument, check_choice
 from sickbay.problems import (
-    AbnormalData,
-    AbnormalGradient,
-    AmplifiedGradient,
     BadTargets,
     DeadUnits,
     DoubleActivation,
@@ -20,37 +14,27 @@ from sickbay.problems import (
     GradientSpike,
     ImproperLoss,
     ImproperOutput,
-    LargeGradient,
     LearningRateTooHigh,
     LearningRateTooLow,
-    LossExplosion,
     LossSpike,
-    LowActivation,
     MissingZeroGrad,
     NeverLearnt,
-    NoMoreGain,
     NonFinite,
     NoRecentGain,
-    OscillatingLoss,
     OutOfReach,
     Overfitting,
-    PassiveLoss,
-    Plateau,
     Problem,
-    ReducedGradient,
     SaturatedActivation,
     ShapeBroadcast,
-    SlowConvergence,
-    SmallGradient,
     UnchangedWeights,
-    UnexpectedLoss,
     UnnormalisedInput,
-    UnstableGradient,
     VanishingGradient,
     WrongMode,
 )
+from sickbay.problems.by_name import find
+from sickbay.problems.published import autotrainer, bttackler, training_doctor
 
-# In order of priority: what is listed first is said first.
+# In order of priority: the first problem explains the others.
 PROFILES: Mapping[str, tuple[Problem, ...]] = {
     "default": (
         BadTargets(),
@@ -76,31 +60,26 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         GradientCollapse(),
         Overfitting(),
     ),
-    # As published: one reading is enough, of however few samples, accuracy is needed, NaN is an
-    # exploding gradient.
     "autotrainer": (
-        AbnormalData(),
-        ImproperOutput(strict=1),
-        ImproperLoss(strict=1),
-        VanishingGradient(
-            checks=1, samples=1, loss_drop=0, ratio=1e-3, norm=1e-4, floor=0, spread=0
-        ),
-        ExplodingGradient(checks=1, samples=1, loss_drop=0, relative=inf, ratio=70, nonfinite=1),
-        DyingRelu(checks=1, samples=1, loss_drop=0),
-        OscillatingLoss(),
-        SlowConvergence(),
+        autotrainer.AbnormalData(),
+        autotrainer.ImproperOutput(),
+        autotrainer.ImproperLoss(),
+        autotrainer.VanishingGradient(),
+        autotrainer.ExplodingGradient(),
+        autotrainer.DyingRelu(),
+        autotrainer.OscillatingAccuracy(),
+        autotrainer.SlowConvergence(),
     ),
     "bttackler": (
-        AbnormalGradient(),
-        AmplifiedGradient(),
-        ReducedGradient(),
-        PassiveLoss(),
-        LowActivation(),
-        UnexpectedLoss(),
-        NoMoreGain(),
+        bttackler.AbnormalGradient(),
+        bttackler.AmplifiedGradient(),
+        bttackler.ReducedGradient(),
+        bttackler.PassiveLoss(),
+        bttackler.LowActivation(),
+        bttackler.UnexpectedLoss(),
+        bttackler.NoMoreGain(),
     ),
-    # To end trials of a search; chosen by what `python -m benchmarks.tuning run --part calibration`
-    # shows.
+    # For ending trials of a search; chosen by `python -m benchmarks.tuning run --part calibration`.
     "tuning": (
         NonFinite(),
         ExplodingGradient(),
@@ -111,19 +90,13 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         NoRecentGain(),
     ),
     "training_doctor": (
-        LargeGradient(),
-        SmallGradient(),
-        UnstableGradient(),
-        Plateau(),
-        LossExplosion(),
-        Overfitting(rise=0),
+        training_doctor.LargeGradient(),
+        training_doctor.SmallGradient(),
+        training_doctor.UnstableGradient(),
+        training_doctor.Plateau(),
+        training_doctor.LossExplosion(),
+        training_doctor.Overfitting(),
     ),
-}
-
-EVERY: Mapping[str, type[Problem]] = {
-    kind.name(): kind
-    for kind in vars(listed).values()
-    if isinstance(kind, type) and issubclass(kind, Problem) and not isabstract(kind)
 }
 
 
@@ -143,7 +116,9 @@ def profiles_of(name: str) -> list[str]:
 def choose(
     profile: str = "default", problems: Sequence[str | Problem] | None = None
 ) -> tuple[Problem, ...]:
-    """Return the problems of a profile, or the given ones: names, or objects with own thresholds.
+    """Return the problems of a profile, or those given by name or as objects.
+
+    A name stands for the problem with the thresholds of the profile, if the profile has it.
 
     >>> [problem.name() for problem in choose(problems=["non_finite", DyingRelu(share=0.9)])]
     ['non_finite', 'dying_relu']
@@ -153,9 +128,10 @@ def choose(
         return PROFILES[profile]
     if isinstance(problems, str) or not isinstance(problems, Sequence):
         raise bad_argument("problems", "a list of names or Problem objects", problems)
-    return tuple(
-        each
-        if isinstance(each, Problem)
-        else tuned.get(name := check_choice("problem", each, EVERY)) or EVERY[name]()
-        for each in problems
-    )
+    chosen = []
+    for each in problems:
+        if not isinstance(each, Problem):
+            kind = find(each)
+            each = tuned.get(kind.name()) or kind()
+        chosen.append(each)
+    return tuple(chosen)

@@ -4,7 +4,7 @@ import numpy as np
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.sampled import SampledProblem
+from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.thresholds import threshold
 from sickbay.vitals import Kind
 

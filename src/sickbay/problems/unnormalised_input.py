@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.groups import EVERYTHING
-from sickbay.problems.sampled import SampledProblem, pooled
+from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.thresholds import threshold
 from sickbay.vitals import rms
 

@@ -2,8 +2,9 @@ from dataclasses import dataclass
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems.gradient import GradientProblem, ends
-from sickbay.problems.groups import RATES, STANDSTILL, UNITS
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.layer_gradients import GradientProblem, ends
+from sickbay.problems.shared.problem_groups import RATES, STANDSTILL, UNITS
 from sickbay.thresholds import threshold
 from sickbay.vitals import Table
 
@@ -18,8 +19,8 @@ class VanishingGradient(GradientProblem):
     How it is judged:
         The gradient norm of the first kernel is tiny, by itself and against that of the last one,
         or below `floor` whatever the last is; in `checks` readings in a row. It counts while the
-        outputs hardly depend on the inputs (`spread`); where outputs are not known, or with
-        `spread` 0, while the model learns badly.
+        outputs hardly depend on the inputs (`spread`), or, where outputs are not known, while the
+        model learns badly.
 
     Example:
         >>> from sickbay.vitals import Vitals
@@ -31,7 +32,7 @@ class VanishingGradient(GradientProblem):
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; ratio and norm with other limits.
+        system, whose own rule is `published.autotrainer.VanishingGradient`.
     """
 
     advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
@@ -40,7 +41,7 @@ class VanishingGradient(GradientProblem):
     ratio: float = threshold(2e-2, "First over last gradient norm that is too small.", above=0)
     norm: float = threshold(1e-3, "Gradient norm of the first kernel that is too small.", above=0)
     floor: float = threshold(1e-6, "Norm that is too small whatever the last one is.", least=0)
-    spread: float = threshold(4e-3, "Spread of outputs over their size that is nothing.", least=0)
+    spread: float = threshold(4e-3, "Spread of outputs over their size that is nothing.", above=0)
 
     def shows(self, history: History, table: Table) -> bool:
         first, last = ends(history, table)
@@ -50,17 +51,23 @@ class VanishingGradient(GradientProblem):
 
     def learns_badly(self, history: History) -> bool:
         count = max(self.checks, self.steps(history))
-        spreads = history.recent("output_spread", count) if self.spread else []
+        spreads = history.recent("output_spread", count)
         return max(spreads) <= self.spread if spreads else super().learns_badly(history)
 
     def describe(self, history: History, table: Table) -> Finding:
-        first, last = ends(history, table)
-        message = (
-            f"gradient norm {first:.2g} (limit {self.norm:g}), "
-            f"first/last {first / last:.2g} (limit {self.ratio:g})"
-        )
-        norms = table.column("norm")
-        starved = [row for row in history.kernels(table) if norms[row] <= self.norm]
-        layers = tuple(table.layers[row] for row in starved)
-        numbers = {"first": first, "last": last, "ratio": first / last}
-        return self.found(history, message, step=table.step, layers=layers, **numbers)
+        return starved(self, history, table, norm=self.norm, ratio=self.ratio)
+
+
+def starved(
+    problem: Problem, history: History, table: Table, *, norm: float, ratio: float
+) -> Finding:
+    """Return the finding for first kernels with too small a gradient."""
+    first, last = ends(history, table)
+    message = (
+        f"gradient norm {first:.2g} (limit {norm:g}), "
+        f"first/last {first / last:.2g} (limit {ratio:g})"
+    )
+    norms = table.column("norm")
+    layers = tuple(table.layers[row] for row in history.kernels(table) if norms[row] <= norm)
+    numbers = {"first": first, "last": last, "ratio": first / last}
+    return problem.found(history, message, step=table.step, layers=layers, **numbers)

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
 from functools import wraps
 from inspect import getdoc
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from sickbay.arguments import bad_argument
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
-from sickbay.thresholds import Tunable
+from sickbay.thresholds import Tunable, settings
 
 Safety = Literal["live", "retrain", "advice"]
 
@@ -53,10 +52,7 @@ class Remedy(Tunable, ABC):
     @property
     def key(self) -> str:
         """Its name and what it was told to do, such as `replace_activation to=selu`."""
-        chosen = [
-            f"{each.name}={getattr(self, each.name)}"
-            for each in fields(self)  # type: ignore[arg-type]
-        ]
+        chosen = [f"{each.name}={getattr(self, each.name)}" for each in settings(type(self))]
         return " ".join([self.name(), *chosen])
 
     @property

@@ -1,106 +1,98 @@
-"""Which remedies there are for each problem, in the order of the papers where they name one."""
+"""The remedies for each problem, in the order of the papers where they give one."""
 
 from collections.abc import Mapping, Sequence
 
-from sickbay.arguments import SHOWN, bad_argument, short_repr
+from sickbay import remedies as r
+from sickbay.arguments import bad_argument, short_repr
 from sickbay.errors import UsageError, unknown_name
-from sickbay.remedies import (
-    AddDropout,
-    AddWeightDecay,
-    ChangeLoss,
-    ChangeOptimizer,
-    ChangeOutput,
-    ClearGradients,
-    ClipNorm,
-    ClipValues,
-    EnlargeBatch,
-    HalveLearningRate,
-    HoldAllParameters,
-    InitialiseAgain,
-    InsertNormalisation,
-    LowerOnPlateau,
-    MendTargets,
-    ProcessData,
-    Remedy,
-    ReplaceActivation,
-    RollBack,
-    ScaleLearningRate,
-    SkipBadBatches,
-    Together,
-    TrainMode,
-    UsualLearningRate,
-    WarmUp,
-)
+from sickbay.plugins import classes_from_packages
+from sickbay.remedies.base import Remedy
 
-SELU, RELU = ReplaceActivation(to="selu"), ReplaceActivation(to="relu")
-LEAKY, ELU, TANH = (ReplaceActivation(to=name) for name in ("leaky_relu", "elu", "tanh"))
-NORM, USUAL = InsertNormalisation(), UsualLearningRate()
-FASTER, SLOWER = ScaleLearningRate(factor=10.0), ScaleLearningRate(factor=0.1)
-MUCH_FASTER, MUCH_SLOWER = ScaleLearningRate(factor=1e3), ScaleLearningRate(factor=0.01)
-ADAM, MOMENTUM = ChangeOptimizer(to="adam"), ChangeOptimizer(to="sgd_momentum")
-SGD, NADAM = ChangeOptimizer(to="sgd"), ChangeOptimizer(to="nadam")
-ADAMAX, RMSPROP = ChangeOptimizer(to="adamax"), ChangeOptimizer(to="rmsprop")
+SELU, RELU = r.ReplaceActivation(to="selu"), r.ReplaceActivation(to="relu")
+LEAKY, ELU, TANH = (r.ReplaceActivation(to=name) for name in ("leaky_relu", "elu", "tanh"))
+CLIP, HALVED = r.ClipNorm(), r.HalveLearningRate()
+NORM, USUAL = r.InsertNormalisation(), r.UsualLearningRate()
+FASTER, SLOWER = r.ScaleLearningRate(factor=10.0), r.ScaleLearningRate(factor=0.1)
+MUCH_FASTER, MUCH_SLOWER = r.ScaleLearningRate(factor=1e3), r.ScaleLearningRate(factor=0.01)
+ADAM, MOMENTUM = r.ChangeOptimizer(to="adam"), r.ChangeOptimizer(to="sgd_momentum")
+SGD, NADAM = r.ChangeOptimizer(to="sgd"), r.ChangeOptimizer(to="nadam")
+ADAMAX, RMSPROP = r.ChangeOptimizer(to="adamax"), r.ChangeOptimizer(to="rmsprop")
 HE, LECUN, GLOROT = (
-    InitialiseAgain(scheme=name) for name in ("he_uniform", "lecun_normal", "glorot_uniform")
+    r.InitialiseAgain(scheme=name) for name in ("he_uniform", "lecun_normal", "glorot_uniform")
 )
 DRAWN = tuple(
-    InitialiseAgain(scheme=name) for name in ("he_normal", "lecun_uniform", "glorot_normal")
+    r.InitialiseAgain(scheme=name) for name in ("he_normal", "lecun_uniform", "glorot_normal")
 )
 UNEVEN = (
-    ADAM, MOMENTUM, USUAL, SLOWER, MUCH_SLOWER, NADAM, HE, LECUN, GLOROT, *DRAWN, EnlargeBatch(),
+    ADAM, MOMENTUM, USUAL, SLOWER, MUCH_SLOWER, NADAM, HE, LECUN, GLOROT, *DRAWN, r.EnlargeBatch(),
 )  # fmt: skip
 SLUGGISH = (
     ADAM, NADAM, ADAMAX, RMSPROP, SGD, MOMENTUM, USUAL, FASTER, MUCH_FASTER, HE, LECUN, GLOROT,
     *DRAWN,
 )  # fmt: skip
 SILENT = (LEAKY, ELU, NORM, HE, LECUN, GLOROT, *DRAWN, SLOWER)
-JUMPS = (HalveLearningRate(), ClipNorm(), SLOWER, USUAL, RollBack(), WarmUp(), ADAM)
+JUMPS = (HALVED, CLIP, SLOWER, USUAL, r.RollBack(), r.WarmUp(), ADAM)
 
-CHOICES: Mapping[str, Sequence[Remedy]] = {
+_LISTED: Mapping[str, Sequence[Remedy]] = {
     "vanishing_gradient": (SELU, RELU, NORM, HE, LECUN, GLOROT, ADAM),
     "reduced_gradient": (SELU, RELU, NORM),
     "low_activation": (SELU, RELU, NORM),
     "saturated_activation": (RELU, SELU, NORM, GLOROT, LECUN),
     "exploding_gradient": (
-        SELU, RELU, TANH, NORM, ClipValues(), LECUN, GLOROT, HE, Together(),
-        Together(first=NORM, second=LECUN), SLOWER, ClipNorm(), WarmUp(), ProcessData(),
+        SELU, RELU, TANH, NORM, r.ClipValues(), LECUN, GLOROT, HE, r.Together(),
+        r.Together(first=NORM, second=LECUN), SLOWER, CLIP, r.WarmUp(), r.ProcessData(),
     ),
-    "amplified_gradient": (SELU, RELU, TANH, NORM, ClipValues()),
+    "amplified_gradient": (SELU, RELU, TANH, NORM, r.ClipValues()),
     "abnormal_gradient": (NORM, SELU, LECUN),
     "dying_relu": SILENT,
     "dead_units": SILENT,
-    "oscillating_loss": UNEVEN,
-    "learning_rate_too_high": (*UNEVEN, HalveLearningRate(), ClipNorm(), WarmUp()),
+    "oscillating_accuracy": UNEVEN,
+    "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp()),
     "slow_convergence": SLUGGISH,
     "learning_rate_too_low": SLUGGISH,
-    "improper_output": (ChangeOutput(), ChangeLoss()),
-    "double_activation": (ChangeOutput(),),
-    "improper_loss": (ChangeLoss(), ChangeOutput()),
-    "shape_broadcast": (ChangeLoss(),),
-    "abnormal_data": (ProcessData(), NORM, SkipBadBatches(), SLOWER),
-    "unnormalised_input": (ProcessData(), NORM, SLOWER),
+    "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
+    "double_activation": (r.ChangeOutput(),),
+    "improper_loss": (r.ChangeLoss(), r.ChangeOutput()),
+    "shape_broadcast": (r.ChangeLoss(),),
+    "abnormal_data": (r.ProcessData(), NORM, r.SkipBadBatches(), SLOWER),
+    "unnormalised_input": (r.ProcessData(), NORM, SLOWER),
     "non_finite": (
-        ProcessData(), SkipBadBatches(), SLOWER, LECUN, USUAL, ClipNorm(), Together(), RollBack(),
-        NORM,
+        r.ProcessData(), r.SkipBadBatches(), SLOWER, LECUN, USUAL, CLIP, r.Together(),
+        r.RollBack(), NORM,
     ),
     "loss_spike": JUMPS,
-    "gradient_spike": (ClipNorm(), ClipValues(), HalveLearningRate(), WarmUp()),
-    "large_gradient": (ClipNorm(), ClipValues()),
+    "gradient_spike": (CLIP, r.ClipValues(), HALVED, r.WarmUp()),
+    "large_gradient": (CLIP, r.ClipValues()),
     "loss_explosion": JUMPS,
-    "unstable_gradient": (ClipNorm(), NORM, EnlargeBatch(), HalveLearningRate()),
-    "overfitting": (AddDropout(share=0.1), AddWeightDecay(amount=0.01), AddDropout(share=0.3)),
-    "plateau": (HalveLearningRate(), LowerOnPlateau(), FASTER, ADAM),
-    "no_more_gain": (HalveLearningRate(), LowerOnPlateau()),
+    "unstable_gradient": (CLIP, NORM, r.EnlargeBatch(), HALVED),
+    "overfitting": (
+        r.AddDropout(share=0.1), r.AddWeightDecay(amount=0.01), r.AddDropout(share=0.3),
+    ),
+    "plateau": (HALVED, r.LowerOnPlateau(), FASTER, ADAM),
+    "no_more_gain": (HALVED, r.LowerOnPlateau()),
     "unexpected_loss": (USUAL, SLOWER, ADAM),
     "passive_loss": (USUAL, FASTER, ADAM),
-    "frozen_by_accident": (HoldAllParameters(),),
-    "unchanged_weights": (HoldAllParameters(),),
-    "layer_imbalance": (HoldAllParameters(), ADAM),
-    "wrong_mode": (TrainMode(),),
-    "missing_zero_grad": (ClearGradients(),),
-    "bad_targets": (MendTargets(), ChangeLoss(), SkipBadBatches()),
+    "frozen_by_accident": (r.HoldAllParameters(),),
+    "unchanged_weights": (r.HoldAllParameters(),),
+    "layer_imbalance": (r.HoldAllParameters(), ADAM),
+    "wrong_mode": (r.TrainMode(),),
+    "missing_zero_grad": (r.ClearGradients(),),
+    "bad_targets": (r.MendTargets(), r.ChangeLoss(), r.SkipBadBatches()),
 }  # fmt: skip
 
+
+def _with_unlisted() -> dict[str, tuple[Remedy, ...]]:
+    """Add the remedies that name their problems themselves, after those that are listed."""
+    choices = {problem: tuple(listed) for problem, listed in _LISTED.items()}
+    for kind in vars(r).values():
+        if isinstance(kind, type) and issubclass(kind, Remedy):
+            for problem in kind.treats:
+                choices[problem] = (*choices.get(problem, ()), kind())
+    return choices
+
+
+CHOICES: Mapping[str, Sequence[Remedy]] = _with_unlisted()
+GROUP = "sickbay.remedies"  # of entry points
 POSSIBLE = "a list of names or Remedy objects"
 EVERY: Mapping[str, Remedy] = {
     remedy.key: remedy for remedies in CHOICES.values() for remedy in remedies
@@ -108,7 +100,7 @@ EVERY: Mapping[str, Remedy] = {
 
 
 def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Remedy]]:
-    """Return the choices, or only some: remedies by name, by key, or as objects, in that order.
+    """Return the remedies for each problem: all, or only those given by name, key or as objects.
 
     >>> [each.key for each in choose(["clip_norm", SELU])["exploding_gradient"]]
     ['clip_norm limit=1.0', 'replace_activation to=selu']
@@ -119,26 +111,32 @@ def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Rem
         raise bad_argument("remedies", POSSIBLE, remedies)
     chosen: list[Remedy] = []
     for each in remedies:
-        if not isinstance(each, str | Remedy):
-            raise UsageError(f"remedies must be {POSSIBLE}, got {short_repr(each)} in it.")
-        fitting = [r for r in EVERY.values() if each in (r.key, r.name())]
         if isinstance(each, Remedy):
-            fitting = [each]
-        if not fitting:
-            raise unknown_name(
-                "remedy", str(each)[:SHOWN], {remedy.name() for remedy in EVERY.values()}
-            )
-        chosen += fitting
-    treated = [treats(each) for each in chosen]
-    problems = dict.fromkeys([*CHOICES, *(name for names in treated for name in names)])
-    pairs = list(zip(chosen, treated, strict=True))
-    return {problem: [each for each, names in pairs if problem in names] for problem in problems}
+            chosen.append(each)
+        elif isinstance(each, str):
+            chosen += find(each)
+        else:
+            raise UsageError(f"remedies must be {POSSIBLE}, got {short_repr(each)} in it.")
+    treated = [(each, treats(each)) for each in chosen]
+    problems = dict.fromkeys([*CHOICES, *(name for _, names in treated for name in names)])
+    return {problem: [each for each, names in treated if problem in names] for problem in problems}
+
+
+def find(name: str) -> list[Remedy]:
+    """Return the remedies with a name or a key; look into other packages only if there is none."""
+    if found := [each for each in EVERY.values() if name in (each.key, each.name())]:
+        return found
+    others = classes_from_packages(GROUP, Remedy)  # type: ignore[type-abstract]
+    if name in others:
+        return [others[name]()]
+    known = {each.name() for each in EVERY.values()} | set(others)
+    raise unknown_name("remedy", name, known)
 
 
 def treats(remedy: Remedy) -> tuple[str, ...]:
-    """Return the problems that a remedy is for: those it names, else those it is a choice for.
+    """Return the problems that a remedy is for: those it names, else those that list its kind.
 
-    >>> treats(WarmUp(steps=5))[:2]
+    >>> treats(r.WarmUp(steps=5))[:2]
     ('exploding_gradient', 'learning_rate_too_high')
     """
     listed = (

@@ -12,6 +12,7 @@ from typing import Any
 
 from sickbay import safe_files
 from sickbay.errors import UsageError
+from sickbay.problems.by_name import RENAMED
 from sickbay.remedies.base import Remedy
 
 SHIPPED = Path(__file__).with_name("odds.json")
@@ -104,7 +105,9 @@ def _local() -> Counts:
     except UsageError:
         return {}
     return {
-        problem: {name: pair for name, pair in found.items() if _is_pair(pair)}
+        RENAMED.get(str(problem), str(problem)): {
+            name: pair for name, pair in found.items() if _is_pair(pair)
+        }
         for problem, found in (kept.items() if isinstance(kept, dict) else ())
         if isinstance(found, dict)
     }

@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from sickbay.arguments import check_int, check_seed
-from sickbay.devices import device as check_device
+from sickbay.model_arguments import check_device
 from sickbay.repairs import sample_tensors
 from sickbay.repairs.batch_sources import Batch, Inputs, Loaded, Rows, Source, source_of
 

@@ -24,9 +24,8 @@ from sickbay.arguments import (
     check_seed,
 )
 from sickbay.console import Console
-from sickbay.devices import device as check_device
 from sickbay.errors import UsageError
-from sickbay.model_arguments import check_model, check_optimizer
+from sickbay.model_arguments import check_device, check_model, check_optimizer
 from sickbay.printable import error_message
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems

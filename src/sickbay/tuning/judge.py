@@ -10,7 +10,7 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import ComparedProblem, Comparison, LearningCurve
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.protection import is_protected
 
 

@@ -1,15 +1,16 @@
-"""What the problems of a profile would have done to a search that is over.
+"""What the problems of a profile would have done to a finished search.
 
-Trials are taken one after the other, in the order in which they began. Each is judged at the end of
-its epochs beside those before it; of one that was ended, only the epochs until then count. The last
-planned epoch is not judged, as nothing is left to save.
+Trials are judged one after the other, in the order they started, each at the end of its epochs and
+beside the trials before it. Of a trial that was ended, later trials only see the epochs before its
+end. The last planned epoch is not judged, because ending a trial there saves nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from math import isfinite
+from typing import Any
 
 from sickbay.arguments import bad_argument, check_callable, check_list
 from sickbay.findings import Finding
@@ -17,63 +18,76 @@ from sickbay.history import History
 from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.compared import LearningCurve
-from sickbay.tuning.finished_search import TEN, Search
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End, Judge
-from sickbay.tuning.recorded_trial import Recorded
+from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch, RecordedTrial
 
 ALL = "all together"
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that would have been ended.
 
-    `index` is its number in the search, `epoch` how many epochs were over, `saved` the seconds of
-    those that would not have been. By what it has `reached` in all its epochs it has its `place`;
-    until its end it had reached `kept`. It is `lost` to the ten best, or to the best ten per cent,
-    if it is one of them and was ended as sick, or with too little to stay one.
+    Attributes:
+        trial: Its name.
+        index: Its position in the search.
+        epoch: The number of epochs it would have trained.
+        saved: The duration of the epochs after that, in seconds.
+        rank: Its rank by `value`, 1 for the best.
+        value: The best value of all its epochs.
+        value_then: The best value before its end.
+        lost_of_ten: Whether one of the ten best trials is lost: it was ended as sick, or as benign
+            with too low a value to stay among them.
+        lost_of_tenth: The same for the best ten per cent.
+        benign: Whether it stays a candidate.
+        finding: Why it was ended.
     """
 
     trial: str
     index: int
     epoch: int
     saved: float
-    place: int
-    reached: float
-    kept: float
+    rank: int
+    value: float
+    value_then: float
     lost_of_ten: bool
     lost_of_tenth: bool
     benign: bool
     finding: Finding
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "trial": self.trial,
+            "epoch": self.epoch,
+            "seconds_saved": self.saved,
+            "place": self.rank,
+            "reached": self.value if isfinite(self.value) else None,
+            "reached_by_then": self.value_then if isfinite(self.value_then) else None,
+            "lost_of_ten": self.lost_of_ten,
+            "lost_of_best_ten_per_cent": self.lost_of_tenth,
+            "benign": self.benign,
+            "problem": self.finding.problem,
+            "message": self.finding.message,
+        }
+
 
 @dataclass(frozen=True)
-class Judged:
-    """What one indicator, or all together, would have ended; `seconds` are those of the search."""
+class Indicator:
+    """The trials that one problem, or all together, would have ended."""
 
     name: str
-    ended: tuple[Ended, ...]
-    seconds: float
+    ended: tuple[EndedTrial, ...]
+    seconds: float  # of the whole search
 
     @property
     def saved(self) -> float:
-        """The share of the time that would have been saved."""
+        """The fraction of the search's time that would have been saved."""
         return sum(each.saved for each in self.ended) / self.seconds if self.seconds else 0.0
 
     @property
-    def benign(self) -> int:
-        """How many of the ends were benign."""
-        return sum(each.benign for each in self.ended)
-
-    @property
-    def epoch(self) -> float | None:
-        """The epoch of the middle one."""
-        return median(each.epoch for each in self.ended) if self.ended else None
-
-    @property
     def lost_of_ten(self) -> int:
-        """How many of the ten best would have been lost."""
+        """How many of the ten best trials would have been lost."""
         return sum(each.lost_of_ten for each in self.ended)
 
     @property
@@ -81,143 +95,160 @@ class Judged:
         """How many of the best ten per cent would have been lost."""
         return sum(each.lost_of_tenth for each in self.ended)
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "saved": self.saved,
+            "lost_of_ten": self.lost_of_ten,
+            "lost_of_best_ten_per_cent": self.lost_of_tenth,
+            "ended": [each.to_json() for each in self.ended],
+        }
+
 
 @dataclass(frozen=True)
 class Replay:
-    """Each indicator alone, and all together; `troubles` are indicators that failed."""
+    """Each indicator alone, and all together. `troubles` names the indicators that raised."""
 
-    search: Search
-    alone: tuple[Judged, ...]
-    together: Judged
+    search: RecordedSearch
+    alone: tuple[Indicator, ...]
+    together: Indicator
     troubles: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        search = self.search
+        return {
+            "search": search.name,
+            "trials": len(search.trials),
+            "unfinished_trials": sum(
+                len(trial.epochs) < (trial.setup.epochs or 0) for trial in search.trials
+            ),
+            "seconds": search.seconds,
+            "metric": search.metric,
+            "direction": "maximize" if search.maximize else "minimize",
+            "best_ten_per_cent": search.top_tenth,
+            "indicators": [each.to_json() for each in self.alone],
+            "together": self.together.to_json(),
+            "troubles": list(self.troubles),
+        }
 
 
 def replay(
-    search: Search, problems: Sequence[Problem], tick: Callable[[], object] = lambda: None
+    search: RecordedSearch, problems: Sequence[Problem], tick: Callable[[], object] = lambda: None
 ) -> Replay:
-    """Judge a search again; `tick` is called after each trial.
+    """Judge a finished search again, and call `tick` after each trial.
 
     >>> from sickbay.problems import PassiveLoss
     >>> from sickbay.vitals import Setup
-    >>> from sickbay.tuning.recorded_trial import Epoch
+    >>> from sickbay.tuning.recorded_search import Epoch
     >>> still = [Epoch({"loss": 2.3, "val_accuracy": 0.1}, seconds=3.0)] * 10
-    >>> search = Search("one", [Recorded("0", Setup(epochs=10), still)], "val_accuracy", True)
-    >>> judged = replay(search, [PassiveLoss()]).together
-    >>> [(each.trial, each.epoch, each.saved) for each in judged.ended], judged.saved
+    >>> trial = RecordedTrial("0", Setup(epochs=10), still)
+    >>> search = RecordedSearch("one", [trial], "val_accuracy", maximize=True)
+    >>> together = replay(search, [PassiveLoss()]).together
+    >>> [(each.trial, each.epoch, each.saved) for each in together.ended], together.saved
     ([('0', 3, 21.0)], 0.7)
     """
-    if not isinstance(search, Search):
-        raise bad_argument("search", "a Search", search)
+    if not isinstance(search, RecordedSearch):
+        raise bad_argument("search", "a RecordedSearch", search)
     problems = check_list("problems", problems, Problem, "problems")
     check_callable("tick", tick)
     troubles: dict[str, str] = {}
-    names = [problem.name() for problem in problems]
-    *alone, together = walk(search, [*([each] for each in problems), problems], tick, troubles)
-    seconds = search.seconds
-    return Replay(
-        search,
-        tuple(Judged(*each, seconds) for each in zip(names, alone, strict=True)),
-        Judged(ALL, together, seconds),
-        tuple(f"{part} failed in {error}" for part, error in troubles.items()),
-    )
+    panels = [*([each] for each in problems), problems]
+    ended = judge_search(search, panels, tick, troubles)
+    names = [*(problem.name() for problem in problems), ALL]
+    *alone, together = (Indicator(*each, search.seconds) for each in zip(names, ended, strict=True))
+    failed = tuple(f"{part} failed in {error}" for part, error in troubles.items())
+    return Replay(search, tuple(alone), together, failed)
 
 
-def walk(
-    search: Search,
+def judge_search(
+    search: RecordedSearch,
     panels: Sequence[Sequence[Problem]],
     tick: Callable[[], object] = lambda: None,
     troubles: dict[str, str] | None = None,
-) -> list[tuple[Ended, ...]]:
-    """Return what each of several lists of problems would have ended, in one go."""
+) -> list[tuple[EndedTrial, ...]]:
+    """Return the trials that each of several lists of problems would have ended, in one pass."""
     troubles = {} if troubles is None else troubles
-    sitting = [_Panel(problems, search, troubles) for problems in panels]
+    judging = [_Panel(problems, search, troubles) for problems in panels]
     for index, trial in enumerate(search.trials):
-        _judge_trial(sitting, index, trial)
+        for panel in judging:
+            panel.begin(index, trial)
+        undecided = judging
+        for done, history in trial.judged_epochs():
+            undecided = [panel for panel in undecided if panel.goes_on(done, history)]
+            if not undecided:
+                break
+        for panel in judging:
+            panel.finish()
         tick()
-    return [tuple(panel.ended) for panel in sitting]
-
-
-def _judge_trial(panels: Sequence[_Panel], index: int, trial: Recorded) -> None:
-    for panel in panels:
-        panel.begin(index, trial)
-    judging = list(panels)
-    for epoch, history in judged_epochs(trial):
-        judging = [panel for panel in judging if panel.goes_on(epoch, history)]
-        if not judging:
-            break
-    for panel in panels:
-        panel.finish()
-
-
-def judged_epochs(trial: Recorded) -> Iterator[tuple[int, History]]:
-    """Yield the history of a trial after every epoch but the last planned one."""
-    last = trial.setup.epochs or len(trial.epochs)
-    for epoch, history in enumerate(trial.histories(), 1):
-        if epoch >= last:
-            return
-        yield epoch, history
-
-
-def left_by(search: Search, ended: Iterable[Ended]) -> list[LearningCurve]:
-    """Return how far each trial of a search has got, if these were ended."""
-    ends = {each.index: each for each in ended}
-    courses = []
-    for index, trial in enumerate(search.trials):
-        end, epochs = ends.get(index), len(trial.epochs)
-        over = epochs >= (trial.setup.epochs or 0) if end is None else end.benign
-        courses.append(search.course(trial, epochs if end is None else end.epoch, over))
-    return courses
+    return [tuple(panel.ended) for panel in judging]
 
 
 class _Panel:
     """Problems that judge a search together, trial after trial."""
 
     def __init__(
-        self, problems: Sequence[Problem], search: Search, troubles: dict[str, str]
+        self, problems: Sequence[Problem], search: RecordedSearch, troubles: dict[str, str]
     ) -> None:
-        self.ended: list[Ended] = []
+        self.ended: list[EndedTrial] = []
         self._problems, self._search, self._troubles = problems, search, troubles
-        self._courses: list[LearningCurve] = []
+        self._curves: list[LearningCurve] = []
+        self._end: EndedTrial | None = None  # of the current trial
 
-    def begin(self, index: int, trial: Recorded) -> None:
-        guard, search = Guard(self._note), self._search
+    def begin(self, index: int, trial: RecordedTrial) -> None:
+        search, guard = self._search, Guard(self._note)
         self._judge = Judge(self._problems, search.metric, search.maximize, guard)
-        self._index, self._trial, self._epochs = index, trial, len(trial.epochs)
-        self._over = self._epochs >= (trial.setup.epochs or 0)
+        self._index, self._trial, self._end = index, trial, None
 
-    def goes_on(self, epoch: int, history: History) -> bool:
-        end = self._judge.judge(history, self._courses)
+    def goes_on(self, done: int, history: History) -> bool:
+        end = self._judge.judge(history, self._curves)
         if end is not None:
-            self._epochs, self._over = epoch, end.benign
-            self.ended.append(ending(self._search, self._index, epoch, end))
+            self._end = ended_trial(self._search, self._index, done, end)
+            self.ended.append(self._end)
         return end is None
 
     def finish(self) -> None:
-        self._courses.append(self._search.course(self._trial, self._epochs, self._over))
+        self._curves.append(_curve_after(self._search, self._trial, self._end))
 
     def _note(self, part: str, error: Exception) -> None:
-        text = f"{self._trial.name} ({error_summary(error)})"
-        self._troubles.setdefault(part, text)
+        self._troubles.setdefault(part, f"{self._trial.name} ({error_summary(error)})")
 
 
-def ending(search: Search, index: int, epoch: int, end: End) -> Ended:
-    """Return what it means to end a trial after so many epochs."""
-    trial = search.trials[index]
-    kept = search.reached(trial, epoch)
-    lost = [
-        search.is_good(index, count) and not (end.benign and search.would_stay(index, kept, count))
-        for count in (TEN, search.tenth)
+def curves_after(search: RecordedSearch, ended: Iterable[EndedTrial]) -> list[LearningCurve]:
+    """Return the learning curve of every trial, given the trials that were ended."""
+    ends = {each.index: each for each in ended}
+    return [
+        _curve_after(search, trial, ends.get(index)) for index, trial in enumerate(search.trials)
     ]
-    return Ended(
+
+
+def _curve_after(
+    search: RecordedSearch, trial: RecordedTrial, end: EndedTrial | None
+) -> LearningCurve:
+    if end is not None:
+        return search.learning_curve(trial, end.epoch, over=end.benign)
+    done = len(trial.epochs)
+    return search.learning_curve(trial, done, over=done >= (trial.setup.epochs or 0))
+
+
+def ended_trial(search: RecordedSearch, index: int, epoch: int, end: End) -> EndedTrial:
+    """Return the consequences of ending a trial after `epoch` epochs."""
+    trial = search.trials[index]
+    value_then = search.best_value(trial, epoch)
+
+    def is_lost(count: int) -> bool:
+        stays = end.benign and search.would_stay_among_best(index, value_then, count)
+        return search.is_among_best(index, count) and not stays
+
+    return EndedTrial(
         trial=trial.name,
         index=index,
         epoch=epoch,
         saved=sum(each.seconds for each in trial.epochs[epoch:]),
-        place=search.places[index],
-        reached=search.values[index],
-        kept=kept,
-        lost_of_ten=lost[0],
-        lost_of_tenth=lost[1],
+        rank=search.ranks[index],
+        value=search.values[index],
+        value_then=value_then,
+        lost_of_ten=is_lost(TOP_TEN),
+        lost_of_tenth=is_lost(search.top_tenth),
         benign=end.benign,
         finding=end.finding,
     )

@@ -1,0 +1,1 @@
+"""Problems that exist only as rules of published papers, a folder for each paper."""

@@ -1,0 +1,54 @@
+from dataclasses import dataclass
+from math import isfinite
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import exploding_gradient as ours
+from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.layer_gradients import ends, nonfinite_gradients
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplodingGradient(LowAccuracyProblem):
+    """The gradient grows on its way back to the first layer, or is not finite.
+
+    Why it matters:
+        A step that fits the last layers throws the first ones far off, and the loss with them.
+
+    How it is judged:
+        The newest gradient norm of the first kernel over that of the last one is at least `ratio`,
+        or any gradient holds a NaN or an Inf. It counts while the accuracy is low.
+
+    Example:
+        >>> from sickbay.vitals import Table, Vitals
+        >>> history = History(accuracy=[0.1])
+        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 90.0}, "b.weight": {"norm": 0.1}})
+        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> print(ExplodingGradient().check(history).message)
+        gradient norm 90, first/last 900 (limit 70)
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system; threshold as published there.
+    """
+
+    advice = ours.ExplodingGradient.advice
+    reads = ours.ExplodingGradient.reads
+    explains = ours.ExplodingGradient.explains
+
+    ratio: float = threshold(70.0, "First over last gradient norm that is too large.", above=1)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("gradient")
+        if table is None or not self.is_accuracy_low(history):
+            return None
+        if not table.is_finite:
+            return nonfinite_gradients(self, history, table)
+        first, last = ends(history, table)
+        if not (isfinite(first) and first >= self.ratio * last > 0):
+            return None
+        message = f"gradient norm {first:.3g}, first/last {first / last:.3g} (limit {self.ratio:g})"
+        layers = (table.layers[history.kernels(table)[0]],)
+        numbers = {"first": first, "last": last, "ratio": first / last}
+        return self.found(history, message, step=table.step, layers=layers, **numbers)

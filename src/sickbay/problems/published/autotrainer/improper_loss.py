@@ -1,0 +1,52 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import improper_loss as ours
+from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+
+RECOMMENDED = {
+    "binary": ("bce", "bce_logits"),
+    "multiclass": ("cross_entropy",),
+    "next_token": ("cross_entropy",),
+    "multilabel": ("bce", "bce_logits"),
+    "regression": ours.DISTANCES,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImproperLoss(LowAccuracyProblem):
+    """The loss is not one of those recommended for the task.
+
+    Why it matters:
+        Training minimises the loss, whether or not that makes the model right.
+
+    How it is judged:
+        By the task alone: cross-entropy for classes, binary cross-entropy for yes-or-no answers, a
+        distance for numbers. It counts while the accuracy is low.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> setup = Setup(loss="mse", task="multiclass")
+        >>> print(ImproperLoss().check(History(setup, accuracy=[0.1])).message)
+        mse for multiclass, where cross_entropy is right
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system.
+    """
+
+    severity = "critical"
+    advice = ours.ImproperLoss.advice
+    reads = ours.ImproperLoss.reads
+    explains = ours.ImproperLoss.explains
+
+    def check(self, history: History) -> Finding | None:
+        setup = history.setup
+        fitting = RECOMMENDED.get(setup.task, ())
+        if not setup.loss or not fitting or setup.loss in fitting:
+            return None
+        if not self.is_accuracy_low(history):
+            return None
+        message = f"{setup.loss} for {setup.task}, where {' or '.join(fitting)} is right"
+        return self.found(history, message)

@@ -1,0 +1,54 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import improper_output as ours
+from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+
+RECOMMENDED = {
+    "binary": ("sigmoid",),
+    "multiclass": ("softmax", "log_softmax"),
+    "next_token": ("softmax", "log_softmax"),
+    "multilabel": ("sigmoid",),
+    "regression": ("linear",),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImproperOutput(LowAccuracyProblem):
+    """The activation of the last layer is not the one recommended for the task.
+
+    Why it matters:
+        Training cannot reach values that the last activation cannot produce.
+
+    How it is judged:
+        By the task alone: sigmoid for yes-or-no answers, softmax for classes, no activation for
+        numbers and before losses that take logits. It counts while the accuracy is low.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> setup = Setup(loss="mse", output="relu", task="regression")
+        >>> print(ImproperOutput().check(History(setup, accuracy=[0.1])).message)
+        relu for regression, where linear is right
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system, with logits allowed before losses that take them.
+    """
+
+    severity = "critical"
+    advice = ours.ImproperOutput.advice
+    reads = ours.ImproperOutput.reads
+    explains = ours.ImproperOutput.explains
+
+    def check(self, history: History) -> Finding | None:
+        setup = history.setup
+        fitting = RECOMMENDED.get(setup.task, ())
+        if setup.loss in ours.TAKES_LOGITS:
+            fitting = ("linear",)
+        if not setup.output or not fitting or setup.output in fitting:
+            return None
+        if not self.is_accuracy_low(history):
+            return None
+        message = f"{setup.output} for {setup.task}, where {' or '.join(fitting)} is right"
+        return self.found(history, message)

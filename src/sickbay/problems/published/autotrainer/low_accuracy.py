@@ -1,0 +1,21 @@
+"""AutoTrainer judges a model only while its accuracy is known and low."""
+
+from dataclasses import dataclass
+from math import inf
+
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.learns_badly import best_accuracy
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowAccuracyProblem(Problem):
+    """A problem that counts only while the accuracy is known and low."""
+
+    accuracy: float = threshold(
+        0.7, "A model that has reached a higher accuracy is left alone.", least=0
+    )
+
+    def is_accuracy_low(self, history: History) -> bool:
+        return -inf < best_accuracy(history) <= self.accuracy

@@ -1,0 +1,68 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.planned_epochs import is_over
+from sickbay.thresholds import switch, threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class OscillatingAccuracy(Problem):
+    """The accuracy goes up and down from epoch to epoch instead of settling.
+
+    Why it matters:
+        Steps that are too large jump over the minimum again and again.
+
+    How it is judged:
+        Local maxima and minima of the accuracy by epoch, in pairs as they follow in time: the pairs
+        that lie `size` or more apart, over the number of epochs. Training and validation accuracy:
+        one that shows it is enough. Judged after `after` of the planned epochs, from the start
+        where they are not known, and never without an accuracy.
+
+    Example:
+        >>> history = History()
+        >>> for accuracy in (0.5, 0.8, 0.6, 0.9, 0.7):
+        ...     history.end_epoch(accuracy=accuracy)
+        >>> print(OscillatingAccuracy().check(history).message)
+        accuracy swung by 0.03 or more in 20 % of 5 epochs (limit 20 %)
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system; thresholds as published there, `after` as in its code, which looks at the training
+        accuracy only (`validation=False`).
+    """
+
+    advice = "lower the learning rate, use Adam or momentum, or make the batch larger"
+    reads = ("epoch",)
+
+    size: float = threshold(0.03, "Accuracy between maximum and minimum that counts.", above=0)
+    share: float = threshold(0.2, "Such pairs for every epoch that are too many.", above=0)
+    after: float = threshold(0.3, "Share of the planned epochs that must be over.", least=0)
+    validation: bool = switch(True, "Judge the validation accuracy as well.")
+
+    def check(self, history: History) -> Finding | None:
+        if not is_over(history, self.after):
+            return None
+        for name in ("accuracy", "val_accuracy") if self.validation else ("accuracy",):
+            curve = history.epochs(name)
+            share = swings(curve, self.size) / max(len(curve), 1)
+            if share >= self.share:
+                message = (
+                    f"{name} swung by {self.size:g} or more in {100 * share:.3g} % of "
+                    f"{len(curve)} epochs (limit {100 * self.share:g} %)"
+                )
+                return self.found(history, message, share=share)
+        return None
+
+
+def swings(curve: Sequence[float], size: float) -> int:
+    """Count the local maxima that lie `size` or more above the local minimum of the same rank.
+
+    A point on level ground is both, as in the published code.
+    """
+    inner = list(zip(curve, curve[1:], curve[2:], strict=False))
+    highs = [now for before, now, after in inner if before <= now >= after]
+    lows = [now for before, now, after in inner if before >= now <= after]
+    return sum(high - low >= size for high, low in zip(highs, lows, strict=False))

@@ -1,0 +1,49 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import vanishing_gradient as ours
+from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.layer_gradients import ends
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class VanishingGradient(LowAccuracyProblem):
+    """Almost no gradient reaches the first layers.
+
+    Why it matters:
+        The layers next to the input do not learn, so the layers behind them work on noise.
+
+    How it is judged:
+        The newest gradient norm of the first kernel is tiny, both by itself and against that of the
+        last kernel. It counts while the accuracy is low.
+
+    Example:
+        >>> from sickbay.vitals import Table, Vitals
+        >>> history = History(accuracy=[0.1])
+        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
+        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> print(VanishingGradient().check(history).message)
+        gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
+
+    Reference:
+        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
+        system; thresholds as published there.
+    """
+
+    advice = ours.VanishingGradient.advice
+    reads = ours.VanishingGradient.reads
+    explains = ours.VanishingGradient.explains
+
+    ratio: float = threshold(1e-3, "First over last gradient norm that is too small.", above=0)
+    norm: float = threshold(1e-4, "Gradient norm of the first kernel that is too small.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("gradient")
+        if table is None or not self.is_accuracy_low(history):
+            return None
+        first, last = ends(history, table)
+        if not (first <= self.norm and first <= self.ratio * last and last > 0):
+            return None
+        return ours.starved(self, history, table, norm=self.norm, ratio=self.ratio)

@@ -1,0 +1,10 @@
+"""The rules of BTTackler (Pei et al., 2024)."""
+
+# Written by `make exports`.
+from .abnormal_gradient import AbnormalGradient as AbnormalGradient
+from .amplified_gradient import AmplifiedGradient as AmplifiedGradient
+from .low_activation import LowActivation as LowActivation
+from .no_more_gain import NoMoreGain as NoMoreGain
+from .passive_loss import PassiveLoss as PassiveLoss
+from .reduced_gradient import ReducedGradient as ReducedGradient
+from .unexpected_loss import UnexpectedLoss as UnexpectedLoss

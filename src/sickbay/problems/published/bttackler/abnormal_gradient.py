@@ -1,0 +1,57 @@
+from dataclasses import dataclass
+from math import isnan
+from statistics import median
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.layer_gradients import nonfinite_gradients
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbnormalGradient(Problem):
+    """Gradients are not finite, or far too large all over the network.
+
+    Why it matters:
+        The next update throws the weights away.
+
+    How it is judged:
+        Any NaN or Inf in the newest gradients, or the mean absolute gradient of each kernel: their
+        median is above `limit`.
+
+    Example:
+        >>> from sickbay.vitals import Table, Vitals
+        >>> rows = {"a.weight": {"mean_abs": 3e4}, "b.weight": {"mean_abs": 2e4}}
+        >>> history = History(loss=[2.3])
+        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> print(AbnormalGradient().check(history).message)
+        mean |gradient| 2.5e+04 in the median layer (limit 10000)
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization; AGV, by its published code.
+    """
+
+    severity = "critical"
+    advice = "lower the learning rate, clip gradients, or add normalisation layers"
+    reads = ("epoch",)
+
+    limit: float = threshold(1e4, "Mean absolute gradient that is too large.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("gradient")
+        if table is None:
+            return None
+        if not table.is_finite:
+            return nonfinite_gradients(self, history, table)
+        column = table.column("mean_abs").tolist()
+        means = {row: column[row] for row in history.kernels(table) if not isnan(column[row])}
+        middle = median(means.values() or [0.0])
+        if not middle > self.limit:
+            return None
+        layers = tuple(
+            table.layer(table.names[row]) for row, mean in means.items() if mean > self.limit
+        )
+        message = f"mean |gradient| {middle:.3g} in the median layer (limit {self.limit:g})"
+        return self.found(history, message, step=table.step, layers=layers, median=middle)

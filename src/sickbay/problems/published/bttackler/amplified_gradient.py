@@ -1,0 +1,64 @@
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isnan
+from statistics import median
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.planned_epochs import stage
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmplifiedGradient(Problem):
+    """The gradient grows by a large factor at most layers on its way back to the input.
+
+    Why it matters:
+        It grows exponentially with the depth, and the first layers are thrown about.
+
+    How it is judged:
+        The mean absolute gradient of each kernel over that of the next one, in the newest reading:
+        the median of these ratios is above `ratio`. A kernel whose gradient is all zero makes it
+        silent, and so does a NaN or an Inf, which is for `abnormal_gradient`. Judged in the first
+        half of the planned epochs; silent where they are not known.
+
+    Example:
+        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> rows = {"a.weight": {"mean_abs": 40.0}, "b.weight": {"mean_abs": 0.01}}
+        >>> history = History(Setup(epochs=20))
+        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.end_epoch(loss=2.3)
+        >>> print(AmplifiedGradient().check(history).message)
+        mean |gradient| over that of the next layer: median 4e+03 (limit 1000)
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization; EAG, by its published code.
+    """
+
+    advice = "clip the gradient norm to 1, lower the learning rate, or add normalisation layers"
+    reads = ("epoch",)
+
+    ratio: float = threshold(1e3, "Median ratio of adjacent layers that is too large.", above=1)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("gradient")
+        if table is None or not table.is_finite or stage(history) != "early":
+            return None
+        means = table.column("mean_abs").tolist()
+        rows = [row for row in history.kernels(table) if not isnan(means[row])]
+        if len(rows) < 2 or any(means[row] == 0 for row in rows):
+            return None
+        ratios = {row: means[row] / means[after] for row, after in pairwise(rows)}
+        middle = median(ratios.values())
+        if not middle > self.ratio:
+            return None
+        message = (
+            f"mean |gradient| over that of the next layer: median {middle:.3g} "
+            f"(limit {self.ratio:g})"
+        )
+        layers = tuple(
+            table.layer(table.names[row]) for row, ratio in ratios.items() if ratio > self.ratio
+        )
+        return self.found(history, message, step=table.step, layers=layers, median=middle)

@@ -1,0 +1,61 @@
+from dataclasses import dataclass
+from math import isnan
+from statistics import median
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowActivation(Problem):
+    """In most layers a large part of the gradient is exactly zero: few units are active.
+
+    Why it matters:
+        Units that are off learn nothing, so the network works with a fraction of its width.
+
+    How it is judged:
+        The share of exact zeros in the gradient of each kernel, in the newest reading: their median
+        is above `share`, once `epochs` epochs are over. A NaN or an Inf makes it silent; that is
+        for `abnormal_gradient`. Embeddings are left out.
+
+    Example:
+        >>> from sickbay.vitals import Table, Vitals
+        >>> rows = {"a.weight": {"zeros": 0.8}, "b.weight": {"zeros": 0.6}}
+        >>> history = History()
+        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> for _ in range(5):
+        ...     history.end_epoch(loss=2.3)
+        >>> print(LowActivation().check(history).message)
+        70 % of the gradient is exactly 0 in the median layer (limit 50 %)
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization; LAR, by its published code.
+    """
+
+    advice = "replace ReLU by LeakyReLU or ELU, lower the learning rate, or use less dropout"
+    reads = ("epoch",)
+    yields_to_the_best = True
+
+    share: float = threshold(0.5, "Median share of exact zeros that is too much.", least=0)
+    epochs: int = threshold(5, "Epochs that must be over.", least=0)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("gradient")
+        if table is None or not table.is_finite or history.epoch < self.epochs:
+            return None
+        column = table.column("zeros").tolist()
+        zeros = {row: column[row] for row in history.kernels(table) if not isnan(column[row])}
+        middle = median(zeros.values() or [0.0])
+        if not middle > self.share:
+            return None
+        message = (
+            f"{100 * middle:.3g} % of the gradient is exactly 0 in the median layer "
+            f"(limit {100 * self.share:g} %)"
+        )
+        layers = tuple(
+            table.layer(table.names[row]) for row, share in zeros.items() if share > self.share
+        )
+        return self.found(history, message, step=table.step, layers=layers, median=middle)

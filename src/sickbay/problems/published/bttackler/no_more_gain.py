@@ -1,0 +1,56 @@
+from dataclasses import dataclass
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.planned_epochs import adaptive_window, stage
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoMoreGain(Problem):
+    """The loss falls no more: the run has given what it can.
+
+    Why it matters:
+        Nothing is wrong, but the time is better spent on another run. What was reached counts.
+
+    How it is judged:
+        The loss of the newest epochs, `window` of the planned ones (rounded, at least 2; that is 6
+        of 20): the mean of their second half is above that of their first. Training or validation
+        loss. Judged in the second half of the planned epochs; silent where they are not known.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> history = History(Setup(epochs=4))
+        >>> for loss in (0.9, 0.50, 0.52):
+        ...     history.end_epoch(loss=loss)
+        >>> print(NoMoreGain().check(history).message)
+        mean loss rose from 0.5 to 0.52 within 2 epochs
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization; NMG, by its published code.
+    """
+
+    severity = "info"
+    advice = "stop here and keep the best model, or go on with a lower learning rate"
+    reads = ("epoch",)
+    yields_to_the_best = True
+    benign = True
+
+    window: float = threshold(0.3, "Share of the planned epochs that is looked at.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        if stage(history) != "late":
+            return None
+        window = adaptive_window(history, self.window)
+        newest = round(window / 2)
+        for name in ("loss", "val_loss"):
+            losses = history.epochs(name)[-window:]
+            if len(losses) <= newest:
+                continue
+            before, now = (sum(half) / len(half) for half in (losses[:-newest], losses[-newest:]))
+            if now > before:
+                message = f"mean {name} rose from {before:.3g} to {now:.3g} within {window} epochs"
+                return self.found(history, message, before=before, now=now)
+        return None

@@ -1,0 +1,56 @@
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.planned_epochs import stage
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassiveLoss(Problem):
+    """The training loss does not move.
+
+    Why it matters:
+        What has no effect at the start will hardly have one later.
+
+    How it is judged:
+        The standard deviation of the training loss of all epochs so far, over its mean, is below
+        `spread`, once `epochs` epochs are over. As published, a loss below zero is always below.
+        Judged in the first half of the planned epochs; silent where they are not known.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> history = History(Setup(epochs=20))
+        >>> for loss in (2.3026, 2.3025, 2.3026):
+        ...     history.end_epoch(loss=loss)
+        >>> print(PassiveLoss().check(history).message)
+        loss varied by 2.05e-05 of its mean in 3 epochs (limit 0.0001)
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization; PLC, by its published code.
+    """
+
+    advice = "raise the learning rate, and look whether the gradient reaches all layers"
+    reads = ("epoch",)
+    yields_to_the_best = True
+
+    spread: float = threshold(1e-4, "Standard deviation over mean that is too small.", above=0)
+    epochs: int = threshold(3, "Epochs that must be over.", least=2)
+
+    def check(self, history: History) -> Finding | None:
+        losses = history.epochs("loss")
+        if len(losses) < self.epochs or stage(history) != "early":
+            return None
+        with np.errstate(all="ignore"):  # what cannot be computed is NaN, and NaN shows nothing
+            spread = float(np.std(losses) / np.mean(losses))
+        if not spread < self.spread:
+            return None
+        message = (
+            f"loss varied by {spread:.3g} of its mean in {len(losses)} epochs "
+            f"(limit {self.spread:g})"
+        )
+        return self.found(history, message, spread=spread)

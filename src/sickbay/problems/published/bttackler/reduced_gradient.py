@@ -1,0 +1,71 @@
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, isnan, nan
+from statistics import median
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.planned_epochs import stage
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReducedGradient(Problem):
+    """The gradient shrinks by a large factor at most layers on its way back, or is tiny anyway.
+
+    Why it matters:
+        It shrinks exponentially with the depth, and the first layers do not learn.
+
+    How it is judged:
+        The mean absolute gradient of each kernel, in the newest reading: their median is below
+        `mean`, or the median of each one over the next is below `ratio`, or one of them is zero. A
+        NaN or an Inf makes it silent; that is for `abnormal_gradient`. Judged in the first half of
+        the planned epochs; silent where they are not known.
+
+    Example:
+        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> rows = {"a.weight": {"mean_abs": 2e-5}, "b.weight": {"mean_abs": 0.4}}
+        >>> history = History(Setup(epochs=20))
+        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.end_epoch(loss=2.3)
+        >>> print(ReducedGradient().check(history).message)
+        mean |gradient| median 0.2 (limit 1e-05), over that of the next layer 5e-05 (limit 0.0001)
+
+    Reference:
+        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
+        hyperparameter optimization; ERG, by its published code.
+    """
+
+    advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
+    reads = ("epoch",)
+    yields_to_the_best = True
+
+    ratio: float = threshold(1e-4, "Median ratio of adjacent layers that is too small.", above=0)
+    mean: float = threshold(1e-5, "Median of the mean gradients that is too small.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        table = history.table("gradient")
+        if table is None or not table.is_finite or stage(history) != "early":
+            return None
+        column = table.column("mean_abs").tolist()
+        means = {row: column[row] for row in history.kernels(table) if not isnan(column[row])}
+        if not means:
+            return None
+        middle = median(means.values())
+        ratios = {row: means[row] / (means[after] or nan) for row, after in pairwise(means)}
+        ratio = median(ratios.values() or [inf])
+        if 0 in means.values():
+            ratio = 0.0  # as published: one layer without a gradient is enough
+        if not (ratio < self.ratio or middle < self.mean):
+            return None
+        message = (
+            f"mean |gradient| median {middle:.3g} (limit {self.mean:g}), "
+            f"over that of the next layer {ratio:.3g} (limit {self.ratio:g})"
+        )
+        starved = [
+            row for row in means if means[row] < self.mean or ratios.get(row, inf) < self.ratio
+        ]
+        layers = tuple(table.layer(table.names[row]) for row in starved)
+        numbers = {"median": middle, "ratio": ratio}
+        return self.found(history, message, step=table.step, layers=layers, **numbers)

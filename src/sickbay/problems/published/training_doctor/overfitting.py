@@ -1,0 +1,52 @@
+from dataclasses import dataclass, replace
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import overfitting as ours
+from sickbay.problems.shared.base import Problem
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overfitting(Problem):
+    """The validation loss is far above the training loss.
+
+    Why it matters:
+        The model memorises its training examples, which does not help with new ones.
+
+    How it is judged:
+        The newest validation loss minus the newest training loss is above `gap`, or above `severe`,
+        which is critical. Both limits ignore the scale of the loss.
+
+    Example:
+        >>> history = History()
+        >>> history.end_epoch(loss=0.1, val_loss=0.5)
+        >>> print(Overfitting().check(history).message)
+        validation loss 0.5, training loss 0.1, gap 0.4 (limit 0.2)
+
+    Reference:
+        Training Doctor: automated diagnosis and treatment of neural network training pathologies
+        (authors not named); thresholds as given there.
+    """
+
+    advice = ours.Overfitting.advice
+    reads = ours.Overfitting.reads
+    tolerated_at_best = ours.Overfitting.tolerated_at_best
+
+    gap: float = threshold(0.2, "Validation minus training loss that is too much.", above=0)
+    severe: float = threshold(0.5, "Validation minus training loss that is critical.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        training, validation = history.epochs("loss"), history.epochs("val_loss")
+        if not training or not validation:
+            return None
+        gap = validation[-1] - training[-1]
+        if not gap > min(self.gap, self.severe):
+            return None
+        limit = self.severe if gap > self.severe else self.gap
+        message = (
+            f"validation loss {validation[-1]:.3g}, training loss {training[-1]:.3g}, "
+            f"gap {gap:.3g} (limit {limit:g})"
+        )
+        finding = self.found(history, message, gap=gap)
+        return replace(finding, severity="critical") if gap > self.severe else finding

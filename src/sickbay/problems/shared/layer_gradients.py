@@ -1,0 +1,59 @@
+"""Problems that show in the gradients of the layers."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import nan
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.learns_badly import LearningProblem
+from sickbay.thresholds import threshold
+from sickbay.vitals import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientProblem(LearningProblem):
+    """A problem that shows in the gradients, and only counts while the model learns badly."""
+
+    reads = ("gradient",)
+
+    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+
+    @abstractmethod
+    def shows(self, history: History, table: Table) -> bool:
+        """Tell whether one table shows the problem."""
+
+    @abstractmethod
+    def describe(self, history: History, table: Table) -> Finding:
+        """Return the finding for a table that shows the problem."""
+
+    def needed(self, _history: History) -> int:
+        """Return how many readings in a row must show it."""
+        return self.checks
+
+    def check(self, history: History) -> Finding | None:
+        newest = history.table("gradient")
+        if newest is None or not self.shows(history, newest) or not self.learns_badly(history):
+            return None
+        tables = self.readings(history, "gradient", self.needed(history))
+        if not tables or not all(self.shows(history, table) for table in tables):
+            return None
+        return self.describe(history, newest)
+
+
+def ends(history: History, table: Table) -> tuple[float, float]:
+    """Return the gradient norms of the first and the last kernel, NaN if there are not two."""
+    rows = history.kernels(table)
+    if len(rows) < 2:
+        return nan, nan
+    norms = table.column("norm")
+    return float(norms[rows[0]]), float(norms[rows[-1]])
+
+
+def nonfinite_gradients(problem: Problem, history: History, table: Table) -> Finding:
+    """Return the finding for gradients that hold NaN or Inf."""
+    bad = table.column("nonfinite") > 0
+    layers = tuple(layer for layer, lost in zip(table.layers, bad, strict=True) if lost)
+    message = f"{bad.sum()} of {len(bad)} gradients hold NaN or Inf"
+    return problem.found(history, message, step=table.step, layers=layers)

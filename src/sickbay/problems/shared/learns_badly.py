@@ -1,0 +1,75 @@
+"""Problems that only count while the model learns badly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isnan, nan
+
+from sickbay.history import History
+from sickbay.problems.shared.small_batches import SampledProblem, typical
+from sickbay.thresholds import threshold
+
+RECENT = 10  # steps whose mean is the newest value
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningProblem(SampledProblem):
+    """A problem that only counts while the model learns badly.
+
+    Badly means an accuracy that never rose above `accuracy`, or, where no accuracy is given, a loss
+    that has not fallen by `loss_drop` of its first value. Where batches are small, these are means
+    over several steps.
+    """
+
+    accuracy: float = threshold(
+        0.7, "A model that reached a higher accuracy is left alone.", least=0
+    )
+    loss_drop: float = threshold(
+        0.1,
+        "Without an accuracy: fall of the loss, as a fraction of the first, at which the model is "
+        "left alone.",
+        above=0,
+    )
+
+    def learns_badly(self, history: History) -> bool:
+        steps = self.steps(history)
+        accuracy = best_accuracy(history, steps)
+        if accuracy > -inf:
+            return accuracy <= self.accuracy
+        return not fall(history, steps) > self.loss_drop
+
+
+def best_accuracy(history: History, steps: int = 1) -> float:
+    """Return the best accuracy in training or validation so far, -inf if none was given.
+
+    With `steps`, no single step counts, but the mean of that many times the last ten: of one
+    sample, all is right every now and then.
+    """
+    if steps == 1:
+        return max(history.best("accuracy"), history.best("val_accuracy"))
+    lately = history.recent("accuracy", RECENT * steps)
+    trained = sum(lately) / len(lately) if len(lately) >= steps else -inf
+    return max([trained, history.best("val_accuracy"), *history.epochs("accuracy")])
+
+
+def fall(history: History, steps: int = 1) -> float:
+    """Return how far the loss has fallen, as a fraction of its first value; NaN if not known.
+
+    With `steps`, from the median of the first so many to that of the last, ten times as many.
+
+    >>> fall(History(loss=[2.0, 1.0, 1.5]))
+    0.25
+    """
+    first = history.first("loss", steps)
+    losses = history.recent("loss", RECENT * steps) or history.epochs("loss")[-1:]
+    if isnan(first) or not losses or not first:
+        return nan
+    return (first - level(losses, steps)) / abs(first)
+
+
+def level(losses: Sequence[float], steps: int = 1) -> float:
+    """Return the mean of losses, or where each is of few samples, with `steps`, the median.
+
+    >>> level([1.0, 1.0, 4.0]), level([1.0, 1.0, 4.0], 2)
+    (2.0, 1.0)
+    """
+    return typical(losses) if steps > 1 else sum(losses) / len(losses)

@@ -1,0 +1,1 @@
+"""Problems of trials in a hyperparameter search."""

@@ -1,0 +1,1 @@
+"""Tools for developing sickbay; not part of the package."""
