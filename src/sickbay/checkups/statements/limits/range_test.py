@@ -15,7 +15,7 @@ from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.training_steps import training_losses
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.recipe import moved
+from sickbay.recipe import optimizer_for
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTHING = 0.6  # weight of the previous loss in the smoothed one
