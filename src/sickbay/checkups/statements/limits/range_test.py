@@ -100,6 +100,6 @@ def _new_optimizer(setup: Setup, model: nn.Module) -> torch.optim.Optimizer:
     if isinstance(given, torch.optim.LBFGS):
         raise Inapplicable("LBFGS chooses its step size itself")
     try:
-        return moved(given, setup.model, model)
+        return optimizer_for(model, setup.model, given)
     except Exception:
         raise Inapplicable(f"no second {type(given).__name__} could be created") from None
