@@ -11,9 +11,9 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.tuning.options import POOLS, add_live, add_run
+from benchmarks.tuning.command_options import POOLS, add_live, add_run
 from benchmarks.tuning.pool import Pool, load, read_pool, save
-from benchmarks.tuning.record import Plan, record
+from benchmarks.tuning.record_pool import Plan, record
 from benchmarks.tuning.tasks import TASKS
 from sickbay.cli import add_replay_options
 from sickbay.errors import UsageError

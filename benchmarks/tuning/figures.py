@@ -11,11 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from benchmarks.tuning.command_options import NAMES, RULES
 from benchmarks.tuning.measures import seconds_to_reach, top10_hit_ratio
-from benchmarks.tuning.options import NAMES, RULES
-from benchmarks.tuning.part import Array, Part
-from benchmarks.tuning.run import OTHER, Search
-from benchmarks.tuning.search import Played, curve
+from benchmarks.tuning.pool_part import Array, Part
+from benchmarks.tuning.run_searches import OTHER, Search
+from benchmarks.tuning.simulated_search import SimulatedTrial, curve
 
 RESAMPLED = 1000
 SHORT = 0.01  # of what a trial would have reached
@@ -76,7 +76,7 @@ class Outcome:
     short: int  # and ended more than 1 % below what they would have reached
 
 
-def outcome(part: Part, past: Sequence[Played]) -> Outcome:
+def outcome(part: Part, past: Sequence[SimulatedTrial]) -> Outcome:
     epochs = part.scores.shape[1]
     return Outcome(
         scores=[float(part.best[each.trial, each.epochs - 1]) for each in past],
@@ -91,7 +91,7 @@ def outcome(part: Part, past: Sequence[Played]) -> Outcome:
     )
 
 
-def is_wrong(part: Part, played: Played) -> bool:
+def is_wrong(part: Part, played: SimulatedTrial) -> bool:
     """Tell whether a trial of the best ten per cent was lost.
 
     It is if it was ended as sick or hopeless, or ended well but before it was that good.
@@ -101,7 +101,7 @@ def is_wrong(part: Part, played: Played) -> bool:
     return not played.benign or bool(part.best[played.trial, played.epochs - 1] < part.bar)
 
 
-def is_short(part: Part, played: Played) -> bool:
+def is_short(part: Part, played: SimulatedTrial) -> bool:
     """Tell whether a trial of the best ten per cent was ended with much left to gain."""
     if not played.why or played.trial not in part.good:
         return False

@@ -21,9 +21,9 @@ from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
 from optuna.trial import TrialState, create_trial
 
-from benchmarks.tuning.part import Array, Part
-from benchmarks.tuning.search import Searcher
-from benchmarks.tuning.spaces import Config, OneOf, Range, place
+from benchmarks.tuning.pool_part import Array, Part
+from benchmarks.tuning.search_spaces import Config, OneOf, Range, place
+from benchmarks.tuning.simulated_search import Searcher
 
 FIRST = 10  # that are drawn before there is anything to learn from
 optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -21,8 +21,8 @@ from smac.acquisition.maximizer import AbstractAcquisitionMaximizer
 from smac.model.random_forest import RandomForest
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.spaces import Config, OneOf, Range, Space
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.search_spaces import Config, OneOf, Range, Space
 
 FIRST = 10  # at random, as Optuna's samplers do
 AT_RANDOM = 0.2  # of those after them, which is SMAC's own share

@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.detection.report import Sheet, key_figures, page_head
 from benchmarks.tuning.figures import WORDS, Cell, Figure, over
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.run import OTHER, Search
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.run_searches import OTHER, Search
 
 SHARES = ("top10hr", "ceiling", "top10hr_last", "tsba", "sooner", "never", "lost", "short")
 SHOWN = ("top10hr", "tsba", "tried", "finished", "lost", "short")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.tuning.spaces import Config
+from benchmarks.tuning.search_spaces import Config
 
 PAST, KNOWN, AHEAD = 96, 48, 96  # days that are seen, of those again by the decoder, to be told
 APART = 10  # days between two windows

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.tuning.options import NAMES
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.rivals import Plain
-from benchmarks.tuning.run import available
-from benchmarks.tuning.search import Searcher, play
+from benchmarks.tuning.command_options import NAMES
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.run_searches import available
+from benchmarks.tuning.score_rules import Plain
 from benchmarks.tuning.searchers import SEARCHERS, Asked, Gp, Tpe, nearest
+from benchmarks.tuning.simulated_search import Searcher, play
 from tests.benchmarks.made_up_pool import TASK, part, pool, trial
 
 MANY = Part(TASK, tuple(pool(120).trials))

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import sickbay
 from benchmarks.tuning.pool import KINDS
-from benchmarks.tuning.spaces import SPACES, draw
+from benchmarks.tuning.search_spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.history import History
 from sickbay.problems.trials.never_learnt import FIRST

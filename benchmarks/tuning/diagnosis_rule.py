@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.search import Ending, Played
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -39,13 +39,13 @@ class Diagnosis:
         self._judge = Judge(problems, part.metric, part.sign > 0, Guard(failed))
         self._courses: list[LearningCurve] = []
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         for each in past[len(self._courses) :]:
             self._courses.append(self._course(each))
         end = self._judge.judge(self._histories(trial, done), self._courses)
         return Ending(end.finding.problem, end.benign) if end else None
 
-    def _course(self, played: Played) -> LearningCurve:
+    def _course(self, played: SimulatedTrial) -> LearningCurve:
         epochs = self._part.trials[played.trial].epochs[: played.epochs]
         losses = [epoch.scalars["loss"] for epoch in epochs]
         values = [epoch.scalars[self._part.metric] for epoch in epochs]

@@ -14,11 +14,11 @@ import optuna
 from rich.console import Console
 
 from benchmarks.detection.report import machine, plain
-from benchmarks.tuning import plot, tables
+from benchmarks.tuning import best_so_far_plot, tables
+from benchmarks.tuning.command_options import RULES
 from benchmarks.tuning.figures import figures
-from benchmarks.tuning.options import RULES
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.run import Plan, Search, available, part_of, searches
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.run_searches import Plan, Search, available, part_of, searches
 from benchmarks.tuning.searchers import SEARCHERS
 from benchmarks.tuning.tasks import TASKS
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     if about["missing"]:
         out.print(about["missing"], markup=False)
     if picture:
-        plot.draw(done, parts, budgets, picture)
+        best_so_far_plot.draw(done, parts, budgets, picture)
     if options.docs:
         options.docs.write_text(tables.page(made, about))
     if options.json:

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks.tuning.curves import Array, foreseen
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.search import Ending, Played
+from benchmarks.tuning.curve_extrapolation import Array, foreseen
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial
 
 Foreseen: TypeAlias = Mapping[tuple[int, int], Array]  # by trial and epochs: draws, in order
 CHECKED = (0.25, 0.5, 0.75)  # shares of the epochs after which a curve is continued
@@ -18,7 +18,7 @@ CHECKED = (0.25, 0.5, 0.75)  # shares of the epochs after which a curve is conti
 class Plain:
     """Every trial goes to its end."""
 
-    def ends(self, _trial: int, _done: int, _past: Sequence[Played]) -> Ending | None:
+    def ends(self, _trial: int, _done: int, _past: Sequence[SimulatedTrial]) -> Ending | None:
         return None
 
 
@@ -34,7 +34,7 @@ class MedianStopping:
     def __init__(self, part: Part) -> None:
         self._part = part
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         over = [each.trial for each in past if not each.why]
         if len(over) < self.startup:
             return None
@@ -56,7 +56,7 @@ class Extrapolation:
     def __init__(self, part: Part, draws: Foreseen) -> None:
         self._part, self._draws = part, draws
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         draws = self._draws.get((trial, done), ())
         if not past or not len(draws):
             return None

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from rich.console import Console
 
-from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
-from benchmarks.tuning.part import Part, Which
+from benchmarks.tuning.diagnosis_rule import Diagnosis, Histories, remembered
 from benchmarks.tuning.pool import load
-from benchmarks.tuning.rivals import Extrapolation, Foreseen, MedianStopping, Plain, continued
-from benchmarks.tuning.search import Played, Rule, play
+from benchmarks.tuning.pool_part import Part, Which
+from benchmarks.tuning.score_rules import Extrapolation, Foreseen, MedianStopping, Plain, continued
 from benchmarks.tuning.searchers import SEARCHERS
+from benchmarks.tuning.simulated_search import Rule, SimulatedTrial, play
 from benchmarks.worker_pool import Failure, work
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES
@@ -61,7 +61,7 @@ class Search(NamedTuple):
     searcher: str
     rule: str
     seed: int
-    played: list[Played]
+    played: list[SimulatedTrial]
 
 
 def available() -> tuple[str, ...]:

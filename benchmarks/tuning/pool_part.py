@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tuning.pool import Pool
-from benchmarks.tuning.spaces import SPACES, Config, Space, place
+from benchmarks.tuning.search_spaces import SPACES, Config, Space, place
 from benchmarks.tuning.tasks import TASKS
 from sickbay.tuning.recorded_search import RecordedTrial
 

@@ -21,12 +21,12 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 import sickbay
-from benchmarks.tuning.diagnosis import Diagnosis, Histories
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.record import DECAY, Plan, evaluate, is_read, newest, pass_through
-from benchmarks.tuning.search import Played, play
+from benchmarks.tuning.diagnosis_rule import Diagnosis, Histories
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.record_pool import DECAY, Plan, evaluate, is_read, newest, pass_through
+from benchmarks.tuning.search_spaces import SPACES, Config, draw
 from benchmarks.tuning.searchers import distribution
-from benchmarks.tuning.spaces import SPACES, Config, draw
+from benchmarks.tuning.simulated_search import SimulatedTrial, play
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.doctor import Doctor
 from sickbay.problems.profiles import PROFILES
@@ -52,7 +52,7 @@ QUICK = {
 }
 
 
-class Order(NamedTuple):
+class LiveSearch(NamedTuple):
     """One search."""
 
     plan: Plan
@@ -61,7 +61,7 @@ class Order(NamedTuple):
     tuned: bool
 
 
-class Lived(NamedTuple):
+class LiveTrial(NamedTuple):
     """One trial: its values, how long it took, and how much of that was watching."""
 
     seed: int
@@ -78,7 +78,7 @@ class Lived(NamedTuple):
 class Loop:
     """A trial in training: what happens in it, epoch by epoch."""
 
-    order: Order
+    order: LiveSearch
     data: Data
     config: Config
     doctor: Doctor
@@ -111,7 +111,7 @@ class Loop:
         return self.setting_up + self.ending + self.doctor.overhead * seconds
 
 
-def search(order: Order) -> list[Lived]:
+def search(order: LiveSearch) -> list[LiveTrial]:
     """Try configurations until the time is over; the last trial is cut short then."""
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -129,7 +129,7 @@ def search(order: Order) -> list[Lived]:
     return lived
 
 
-def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study) -> Lived:
+def tuned(order: LiveSearch, data: Data, seed: int, begin: float, study: optuna.Study) -> LiveTrial:
     """Live through a trial that may be ended."""
     space = {name: distribution(each) for name, each in SPACES[order.plan.task].items()}
     metric = TASKS[order.plan.task].metric
@@ -160,10 +160,12 @@ def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study
     benign = {each.name() for each in PROFILES["tuning"] if each.benign}
     if doctor.diagnosis is not None:
         why = doctor.diagnosis.problem
-    return Lived(seed, values, ends, seconds, watching, why, why in benign)
+    return LiveTrial(seed, values, ends, seconds, watching, why, why in benign)
 
 
-def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Study) -> Lived:
+def plain(
+    order: LiveSearch, data: Data, seed: int, begin: float, _study: optuna.Study
+) -> LiveTrial:
     """Live through a trial that goes to its end, and record it."""
     plan, config = order.plan, draw(SPACES[order.plan.task], seed)
     steps = -(-len(data.x) // config["batch_size"])
@@ -190,11 +192,11 @@ def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Stud
             f"{seed}", history.setup, epochs, {"config": config, "seed": seed}, first
         )
     seconds = perf_counter() - start
-    return Lived(seed, values, ends, seconds, loop.watching(seconds), recorded=recorded)
+    return LiveTrial(seed, values, ends, seconds, loop.watching(seconds), recorded=recorded)
 
 
 def looped(
-    order: Order, data: Data, config: Config, seed: int, admit: Callable[..., Doctor]
+    order: LiveSearch, data: Data, config: Config, seed: int, admit: Callable[..., Doctor]
 ) -> Loop:
     """Return a trial that is ready to be trained, and watched."""
     torch.manual_seed(seed)
@@ -205,7 +207,7 @@ def looped(
     return Loop(order, data, config, doctor, model, optimizer, perf_counter() - start)
 
 
-def made_small(order: Order, config: Config) -> Config:
+def made_small(order: LiveSearch, config: Config) -> Config:
     """Return the sizes that are trained."""
     divided = QUICK[order.plan.task].divided if order.quick else {}
     return {
@@ -214,7 +216,7 @@ def made_small(order: Order, config: Config) -> Config:
 
 
 @cache
-def data_of(order: Order) -> Data:
+def data_of(order: LiveSearch) -> Data:
     data, less = TASKS[order.plan.task].load(order.plan.folder), QUICK[order.plan.task]
     if not order.quick:
         return data
@@ -232,7 +234,7 @@ class InOrder:
         pass
 
 
-def foretold(task: str, lived: Sequence[Lived], epochs: int) -> dict[int, Played]:
+def foretold(task: str, lived: Sequence[LiveTrial], epochs: int) -> dict[int, SimulatedTrial]:
     """Play the recorded plain trials; return by their seeds what `tuning` would have done."""
     whole = [each.recorded for each in lived if len(each.values) == epochs]
     part = Part(task, tuple(each for each in whole if each is not None))

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tuning.figures import rising
-from benchmarks.tuning.part import Array, Part
-from benchmarks.tuning.run import OTHER, Search
-from benchmarks.tuning.search import curve
+from benchmarks.tuning.pool_part import Array, Part
+from benchmarks.tuning.run_searches import OTHER, Search
+from benchmarks.tuning.simulated_search import curve
 
 COLOURS = {
     "plain": "#555555",

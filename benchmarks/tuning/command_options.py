@@ -47,12 +47,12 @@ def add_live(commands: Any) -> None:
 
 
 def _live(options: argparse.Namespace) -> None:
-    from benchmarks.tuning.lived import run
+    from benchmarks.tuning.live_command import run
 
     run(options)
 
 
 def _run(options: argparse.Namespace) -> None:
-    from benchmarks.tuning.played import run
+    from benchmarks.tuning.run_command import run
 
     run(options)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from benchmarks.tuning.part import Part
+from benchmarks.tuning.pool_part import Part
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Ending:
     benign: bool = False
 
 
-class Played(NamedTuple):
+class SimulatedTrial(NamedTuple):
     """A trial as a search saw it: its place in the part, epochs that passed, when it began."""
 
     trial: int
@@ -41,12 +41,12 @@ class Searcher(Protocol):
 class Rule(Protocol):
     """Tells after an epoch whether a trial should end, beside those of the same search."""
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None: ...
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None: ...
 
 
-def play(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[Played]:
+def play(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[SimulatedTrial]:
     """Search until the budget is spent or nothing is left to be tried."""
-    left, past, clock = list(range(len(part.trials))), list[Played](), 0.0
+    left, past, clock = list(range(len(part.trials))), list[SimulatedTrial](), 0.0
     while left:
         trial = searcher.ask(left)
         left.remove(trial)
@@ -62,19 +62,19 @@ def play(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[Play
 
 
 def train(
-    part: Part, trial: int, rule: Rule, past: Sequence[Played], start: float, budget: float
-) -> Played:
+    part: Part, trial: int, rule: Rule, past: Sequence[SimulatedTrial], start: float, budget: float
+) -> SimulatedTrial:
     """Let the epochs of a trial pass until it is over, is ended, or there is no more time."""
     epochs = part.scores.shape[1]
     fitting = min(epochs, int((budget - start) / part.pace[trial] + 1e-9))
     for done in range(1, fitting + 1):
         ending = rule.ends(trial, done, past) if done < epochs else None
         if ending is not None:
-            return Played(trial, done, start, ending.why, ending.benign)
-    return Played(trial, fitting, start)
+            return SimulatedTrial(trial, done, start, ending.why, ending.benign)
+    return SimulatedTrial(trial, fitting, start)
 
 
-def learnt(part: Part, played: Played) -> float:
+def learnt(part: Part, played: SimulatedTrial) -> float:
     """Return the score that a searcher learns from a trial: its best, its last if it was ended.
 
     A benign end leaves it its best. Minus infinity if it never had any.
@@ -86,7 +86,7 @@ def learnt(part: Part, played: Played) -> float:
     return float(finite[-1]) if len(finite) else -inf
 
 
-def curve(part: Part, past: Sequence[Played]) -> list[tuple[float, float]]:
+def curve(part: Part, past: Sequence[SimulatedTrial]) -> list[tuple[float, float]]:
     """Return when each epoch was over, and the score then."""
     return [
         (each.start + done * part.pace[each.trial], part.scores[each.trial, done - 1])
