@@ -1,4 +1,4 @@
-"""The options of `run` and `live`; what they need is loaded only when they are called."""
+"""The options of `run` and `live`, whose modules are imported only when they are called."""
 
 from __future__ import annotations
 
@@ -15,34 +15,44 @@ RULES = ("plain", "median", "extrapolation", "bttackler", "tuning")
 
 def add_run(commands: Any) -> None:
     """Add `run` to the commands."""
-    parser = commands.add_parser("run", help="play searches on the recorded pools, and compare")
-    parser.add_argument("--pools", type=Path, default=POOLS, help="folder (default: beside this)")
+    parser = commands.add_parser(
+        "run", help="simulate searches on the recorded pools, and compare them"
+    )
+    parser.add_argument("--pools", type=Path, default=POOLS, help="folder of the pools")
     parser.add_argument("--part", choices=("calibration", "reporting"), default="reporting")
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), help="(default: all there are)")
+    parser.add_argument(
+        "--tasks", nargs="+", choices=list(TASKS), help="(default: all that have a pool)"
+    )
     parser.add_argument("--searchers", nargs="+", choices=NAMES, help="(default: all installed)")
     parser.add_argument("--rules", nargs="+", choices=RULES, default=RULES, help="(default: all)")
-    parser.add_argument("--seeds", type=int, default=20, help="of each kind (default: 20)")
+    parser.add_argument("--seeds", type=int, default=20, help="searches of each kind (default: 20)")
     parser.add_argument(
-        "--trials", type=float, help="whole ones in the budget (default: an eighth of the part)"
+        "--trials",
+        type=float,
+        help="budget of a search in whole trials (default: an eighth of the part)",
     )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--json", type=Path, help="everything, search by search")
-    parser.add_argument("--docs", type=Path, help="the tables as a page, the plot beside it")
-    parser.add_argument("--plot", type=Path, help="best so far over time, as a PNG")
+    parser.add_argument("--json", type=Path, help="write everything, search by search")
+    parser.add_argument("--docs", type=Path, help="write the tables as a page, with the plot")
+    parser.add_argument("--plot", type=Path, help="plot the best score so far over time")
     parser.set_defaults(command=_run)
 
 
 def add_live(commands: Any) -> None:
     """Add `live` to the commands."""
-    parser = commands.add_parser("live", help="search for real, plain beside tuning")
+    parser = commands.add_parser("live", help="run real searches, plain beside tuning")
     parser.add_argument("--data", type=Path, required=True, help="folder of the datasets")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
-    parser.add_argument("--quick", action="store_true", help="few samples and epochs, small models")
     parser.add_argument(
-        "--minutes", type=float, help="of a search (default: 60, with --quick 3); two at a time"
+        "--quick", action="store_true", help="use few samples and epochs, and small models"
     )
-    parser.add_argument("--json", type=Path, help="everything, trial by trial")
-    parser.add_argument("--docs", type=Path, help="the tables as a page")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="time of each search (default: 60, with --quick 3); two run at a time",
+    )
+    parser.add_argument("--json", type=Path, help="write everything, trial by trial")
+    parser.add_argument("--docs", type=Path, help="write the tables as a page")
     parser.set_defaults(command=_live)
 
 

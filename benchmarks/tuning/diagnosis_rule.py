@@ -1,4 +1,4 @@
-"""Rules that end a trial by what is found in it."""
+"""The rule that ends a trial by its diagnosis, as a profile of sickbay does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sickbay.tuning.judge import Judge
 
 
 class Histories:
-    """What was known of each trial after each of its epochs, put together when asked for."""
+    """The history of each trial after each of its epochs, built when first needed."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
@@ -32,7 +32,7 @@ class Histories:
 
 
 class Diagnosis:
-    """A profile, as a judge sees it."""
+    """Ends the trials in which the problems of a profile are found."""
 
     def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
         self._part, self._histories = part, histories
@@ -53,9 +53,9 @@ class Diagnosis:
 
 
 def remembered(problem: Problem) -> Problem:
-    """Return a problem that is asked about a history only once.
+    """Return a problem that caches its finding for each history.
 
-    What compares trials is left as it is: its answer is another one in every search.
+    Problems that compare trials are returned as they are: their findings differ between searches.
     """
     if isinstance(problem, ComparedProblem):
         return problem
@@ -73,5 +73,5 @@ def remembered(problem: Problem) -> Problem:
 
 
 def failed(part: str, error: Exception) -> None:
-    """Tell of a problem that raised: figures with a part switched off would mislead."""
+    """Stop the benchmark: figures without the problem that raised would mislead."""
     raise SystemExit(f"{part} raised {error!r}")

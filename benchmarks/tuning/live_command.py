@@ -1,4 +1,4 @@
-"""The command that searches for real, and its tables."""
+"""The command `live`: real searches, and their tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LESS = "With `--quick`: {epochs} epochs. Training and validation samples: {sampl
 
 
 def run(options: argparse.Namespace) -> None:
-    """Search, print, and write what was asked for."""
+    """Run the searches, then print and write the results."""
     minutes = options.minutes or (3 if options.quick else 60)
     orders = [
         ordered(options, task, minutes, tuned) for task in options.tasks for tuned in (False, True)
@@ -78,7 +78,7 @@ def how(quick: bool) -> str:
 
 
 def searched(results: Results, epochs: int) -> Sheet:
-    """Return what the searches came to."""
+    """Return a table of the results."""
     rows = []
     for (task, tuned), lived in sorted(results.items()):
         maximize = TASKS[task].maximize
@@ -117,7 +117,7 @@ def cost_of(lived: Sequence[LiveTrial]) -> float:
 
 
 def bests(lived: Sequence[LiveTrial], maximize: bool) -> list[float]:
-    """Return the best of every trial that has got any."""
+    """Return the best finite value of every trial that has one."""
     choose = max if maximize else min
     reached = ([value for value in each.values if isfinite(value)] for each in lived)
     return [choose(values) for values in reached if values]
@@ -128,7 +128,7 @@ def curve(lived: Sequence[LiveTrial]) -> list[tuple[float, float]]:
 
 
 def agreement(results: Results, epochs: int) -> Sheet:
-    """Return how far the trials that both searches had went, live and as played."""
+    """Return a table that compares the trials of both searches, live and simulated."""
     rows = []
     for task in sorted({task for task, _ in results}):
         told = foretold(task, results[task, False], epochs)

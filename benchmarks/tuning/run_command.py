@@ -1,4 +1,4 @@
-"""The command that plays searches and reports on them."""
+"""The command `run`: simulated searches, and the report on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchmarks.tuning.tasks import TASKS
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play, print, and write what was asked for."""
+    """Simulate the searches, then print and write the results."""
     with TemporaryDirectory(prefix="tuning") as folder:
         plan = planned(options, Path(folder))
         done = list(searches(plan, Console(stderr=True), options.workers))
@@ -68,7 +68,7 @@ def planned(options: argparse.Namespace, folder: Path) -> Plan:
 
 
 def about_it(plan: Plan, parts: Mapping[str, Part], picture: Path | None) -> dict[str, Any]:
-    """Return what the figures were made with."""
+    """Return what the figures were computed with."""
     counts = ", ".join(f"{task} {len(part.trials)}" for task, part in parts.items())
     absent = [name for name in SEARCHERS if name not in available()]
     missing = "SMAC is missing: `pip install smac`." if absent else ""

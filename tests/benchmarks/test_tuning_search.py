@@ -8,7 +8,7 @@ from math import inf, nan
 import pytest
 
 from benchmarks.tuning.pool_part import Part
-from benchmarks.tuning.simulated_search import Ending, SimulatedTrial, curve, learnt, play
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial, curve, learnt, simulate
 from tests.benchmarks.made_up_pool import part, pool, trial
 
 
@@ -74,7 +74,7 @@ def test_the_best_ten_per_cent() -> None:
 def test_trials_follow_each_other_in_recorded_time() -> None:
     three = part([0.1, 0.2], [0.3, 0.1], [0.5, 0.6])
     searcher = InOrder()
-    past = play(three, searcher, At(t1=1), budget=100)
+    past = simulate(three, searcher, At(t1=1), budget=100)
     assert past == [
         SimulatedTrial(0, 2, 0.0),
         SimulatedTrial(1, 1, 2.0, "it"),
@@ -86,12 +86,15 @@ def test_trials_follow_each_other_in_recorded_time() -> None:
 
 def test_the_budget_cuts_a_trial_between_epochs() -> None:
     two = part([0.1, 0.2, 0.3], [0.4, 0.5, 0.6])
-    assert play(two, InOrder(), At(), 4.5) == [SimulatedTrial(0, 3, 0.0), SimulatedTrial(1, 1, 3.0)]
-    assert play(two, InOrder(), At(), 3.5) == [SimulatedTrial(0, 3, 0.0)]
+    assert simulate(two, InOrder(), At(), 4.5) == [
+        SimulatedTrial(0, 3, 0.0),
+        SimulatedTrial(1, 1, 3.0),
+    ]
+    assert simulate(two, InOrder(), At(), 3.5) == [SimulatedTrial(0, 3, 0.0)]
 
 
 def test_a_trial_is_not_ended_after_its_last_epoch() -> None:
-    assert play(part([0.1, 0.2]), InOrder(), At(t0=2), 9) == [SimulatedTrial(0, 2, 0.0)]
+    assert simulate(part([0.1, 0.2]), InOrder(), At(t0=2), 9) == [SimulatedTrial(0, 2, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -111,5 +114,5 @@ def test_what_is_learnt(played: SimulatedTrial, score: float) -> None:
 
 def test_a_searcher_is_not_told_of_a_trial_without_a_score() -> None:
     searcher = InOrder()
-    play(part([nan, nan], [0.1, 0.2]), searcher, At(), 9)
+    simulate(part([nan, nan], [0.1, 0.2]), searcher, At(), 9)
     assert searcher.told == [(1, 0.2)]
