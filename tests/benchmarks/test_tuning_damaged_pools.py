@@ -58,12 +58,12 @@ def put(*keys: str | int, value: Any) -> Callable[[Head], object]:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (put("trials", 0, "name", value=3), "trial 0: name must be a text, got 3."),
-        (put("trials", 0, "setup", value=[]), "trial 0: Setup must be an object of JSON"),
+        (put("trials", 0, "name", value=3), "trial 0: name must be a string, got 3."),
+        (put("trials", 0, "setup", value=[]), "trial 0: Setup must be a JSON object"),
         (put("trials", 0, "setup", "epochs", value="2"), "epochs must be a whole number"),
         (put("trials", 0, "setup", "shapes", value={"a": 3}), "shapes must be a list"),
         (put("trials", 0, "first", value={"loss": []}), "first must be a number"),
-        (put("trials", 0, "about", value=None), "about must be an object of JSON"),
+        (put("trials", 0, "about", value=None), "about must be a JSON object"),
     ],
 )
 def test_a_damaged_trial_is_left_out(
@@ -79,9 +79,9 @@ def test_a_damaged_trial_is_left_out(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (put("trials", 2, value=7), "trial 2: a trial must be an object of JSON, got 7."),
+        (put("trials", 2, value=7), "trial 2: a trial must be a JSON object, got 7."),
         (put("trials", 2, "tables", value=3), "tables must be a list, got 3."),
-        (put("trials", 2, "rows", value=[["a", 3]]), "rows must be a text, got 3."),
+        (put("trials", 2, "rows", value=[["a", 3]]), "rows must be a string, got 3."),
         (put("trials", 2, "tables", value=[[["gradient", 1]]]), "a table must be its kind, step"),
         (put("trials", 2, "tables", value=[[["odd", 1, 0]]]), "There is no kind of table 'odd'"),
         (put("trials", 2, "tables", value=[[["weight", 1, 0]]]), "rows must be a whole number"),
@@ -103,7 +103,7 @@ def test_what_is_left_out_is_said_in_one_line(
 ) -> None:
     path = changed(good, put("trials", 2, "name", value=["\x1b"]))
     assert main(["replay", str(path)]) == 0
-    said = f"{path}: skipped 1 damaged trial; trial 2: name must be a text, got ['\\x1b']."
+    said = f"{path}: skipped 1 damaged trial; trial 2: name must be a string, got ['\\x1b']."
     assert capsys.readouterr().err.strip() == f"· sickbay: {said}"
 
 
@@ -117,8 +117,8 @@ def test_a_pool_with_none_left_is_no_pool(good: Path) -> None:
     ("name", "data", "why"),
     [
         ("pool.json", b"[" * 100_000, "nested too deeply"),
-        ("pool.json", b"[]", "pool.json must be an object of JSON"),
-        ("pool.json", b"{", "it is no JSON"),
+        ("pool.json", b"[]", "pool.json must be a JSON object"),
+        ("pool.json", b"{", "it is not JSON"),
         ("scalars.npy", b"", "scalars.npy must be an array of numbers as long as it says"),
         (
             "weight.npy",

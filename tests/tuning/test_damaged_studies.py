@@ -39,7 +39,7 @@ COURSE = {"losses": [3, 2], "values": [0.1, None], "first": 4.0, "steps": 30}
 @pytest.mark.parametrize(
     ("attributes", "why"),
     [
-        ({"sickbay:course": 3}, "sickbay:course must be an object of JSON, got 3."),
+        ({"sickbay:course": 3}, "sickbay:course must be a JSON object, got 3."),
         ({"sickbay:course": {**COURSE, "losses": "abc"}}, "losses must be a list"),
         ({"sickbay:course": {**COURSE, "values": [[]]}}, "values must be a number"),
         ({"sickbay:course": {**COURSE, "first": "x"}}, "first must be a number"),

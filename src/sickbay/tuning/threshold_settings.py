@@ -24,7 +24,7 @@ def with_settings(problems: Sequence[Problem], settings: Sequence[str]) -> tuple
     (PassiveLoss(spread=0.0001, epochs=4),)
     """
     chosen = {each.name(): each for each in check_list("problems", problems, Problem, "problems")}
-    for setting in check_list("settings", settings, str, "texts"):
+    for setting in check_list("settings", settings, str, "strings"):
         target, _, value = setting.partition("=")
         name, _, limit = target.partition(".")
         if not value or bool(limit) == (value == OFF):

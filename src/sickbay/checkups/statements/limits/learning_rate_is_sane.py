@@ -14,7 +14,7 @@ from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_steps import training_losses
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.recipe import moved
+from sickbay.recipe import optimizer_for
 from sickbay.thresholds import threshold
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
@@ -142,6 +142,6 @@ def _new_optimizer(setup: Setup, model: nn.Module) -> torch.optim.Optimizer:
     if isinstance(given, torch.optim.LBFGS):
         raise Inapplicable("LBFGS chooses its step size itself")
     try:
-        return moved(given, setup.model, model)
+        return optimizer_for(model, setup.model, given)
     except Exception:
         raise Inapplicable(f"no second {type(given).__name__} could be created") from None
