@@ -64,7 +64,7 @@ def alone(config: dict[str, Any]) -> None:
             next(model.parameters()).data.fill_(math.nan)
         for x, y in BATCHES:
             doctor.step(learn(model, optimizer, x, y))
-            doctor._checker.wait()
+            doctor._background.wait()
             if doctor.done:
                 return
         doctor.epoch(val_accuracy=math.nan if epoch else 0.5)

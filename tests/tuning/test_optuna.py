@@ -93,7 +93,7 @@ def test_nan_ends_a_trial_inside_its_epoch_and_reaches_no_storage(tmp_path: Path
     doctor.epoch(val_accuracy=0.5)
     next(model.parameters()).data.fill_(math.nan)
     doctor.step(learn(model, optimizer, *BATCHES[0]))
-    doctor._checker.wait()
+    doctor._background.wait()
     with pytest.raises(optuna.TrialPruned, match=r"^non finite .*at epoch 1, step 1: "):
         doctor.step(learn(model, optimizer, *BATCHES[0]))
     frozen = searched.trials[0]

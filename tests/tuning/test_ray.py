@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sickbay
-from sickbay.doctor.watch_model import admit
+from sickbay.doctor.watch_arguments import check_watched
 from sickbay.problems import NonFinite, PassiveLoss, Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
@@ -85,7 +85,7 @@ def test_what_ends_inside_an_epoch_reports_the_newest_value_that_is_finite(found
 
 def made(model: Any, optimizer: Any, problem: Problem, exchange: CurveExchange) -> RayDoctor:
     """Return the doctor of a trial of two epochs, outside of a search."""
-    admitted = admit(
+    watched = check_watched(
         model,
         optimizer,
         (problem,),
@@ -96,7 +96,7 @@ def made(model: Any, optimizer: Any, problem: Problem, exchange: CurveExchange) 
         on_finding="advise",
         activations=True,
     )
-    return RayDoctor(admitted, "val_accuracy", True, exchange)
+    return RayDoctor(watched, "val_accuracy", True, exchange)
 
 
 class Noted(CurveExchange):

@@ -12,14 +12,14 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import check_choice, check_float, check_int, short_repr
 from sickbay.doctor.governor import Every
-from sickbay.doctor.watch_model import Chart
+from sickbay.doctor.watch_arguments import Chart
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.tuning.optuna.doctor import Learns, OptunaDoctor
 from sickbay.tuning.optuna.study_notes import TrialNotes
 from sickbay.tuning.recorded_search import is_maximized
-from sickbay.tuning.trial_setup import admit_trial, check_metric, pass_over
+from sickbay.tuning.trial_setup import check_metric, check_trial_watched, print_nothing
 
 LEARNS = ("last", "constraint", "penalty")
 UNLIKELY = {True: "loss", False: "accuracy"}  # metrics that hardly anybody maximizes, minimizes
@@ -78,7 +78,7 @@ def watch(
     notes = TrialNotes(trial) if isinstance(trial, Trial) else None
     if notes is not None:
         notes.check()
-    admitted = admit_trial(
+    watched = check_trial_watched(
         model,
         optimizer,
         chosen,
@@ -86,23 +86,23 @@ def watch(
         metric=metric,
         maximize=maximize,
         chart=chart,
-        on_finding="advise" if notes is None else pass_over,
+        on_finding="advise" if notes is None else print_nothing,
         params=dict(trial.params),
         every=every,
         budget=budget,
         epochs=epochs,
         activations=activations,
     )
-    record = admitted[-1]
+    log = watched.log
     if notes is not None:
         judged = profile if problems is None else "own"
         notes.begin(profile=judged, metric=metric, epochs=epochs)
-        if record.path is not None:
-            notes.attribute("sickbay:chart", str(record.path))
+        if log.path is not None:
+            notes.attribute("sickbay:chart", str(log.path))
     if UNLIKELY[maximize] in metric:
         does = "maximizes" if maximize else "minimizes"
-        record.notice(f"the study {does} {metric}; see `direction` of create_study.")
-    return OptunaDoctor(admitted, metric, maximize, notes, learns, penalty)
+        log.notice(f"the study {does} {metric}; see `direction` of create_study.")
+    return OptunaDoctor(watched, metric, maximize, notes, learns, penalty)
 
 
 def check_trial(trial: BaseTrial, direction: str | None, learns: Learns) -> bool:

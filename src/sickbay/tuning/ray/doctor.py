@@ -9,7 +9,7 @@ from typing import Any
 from ray import tune
 from torch import Tensor
 
-from sickbay.doctor.watch_model import Admitted
+from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
@@ -23,9 +23,9 @@ class RayDoctor(TrialDoctor):
     """The doctor of a trial of Ray Tune; made by `watch`."""
 
     def __init__(
-        self, admitted: Admitted, metric: str, maximize: bool, exchange: CurveExchange
+        self, watched: Watched, metric: str, maximize: bool, exchange: CurveExchange
     ) -> None:
-        super().__init__(admitted, metric, maximize, exchange.others)
+        super().__init__(watched, metric, maximize, exchange.others)
         self._exchange = exchange
         self._checkpoint: Any = None
 
@@ -41,22 +41,22 @@ class RayDoctor(TrialDoctor):
         self._report(self._given)
         return found
 
-    def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
-        found = super()._epoch_over(numbers)
+    def after_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
+        found = super().after_epoch(numbers)
         last = self._passed_epochs == self._history.setup.epochs
-        course, over = self._course(), last if self._end is None else self._end.benign
+        course, over = self.learning_curve(), last if self._end is None else self._end.benign
         told = LearningCurve(course.losses, course.values, over)
         met = self._guard.run("telling other trials", self._exchange.put, told)
         if last and met is False:
             self._log.notice(ALONE)
         return found
 
-    def _ended_inside(self) -> None:
+    def ended_in_epoch(self) -> None:
         worst = -inf if self._maximize else inf
         finite = (value for value in reversed(self._values) if isfinite(value))
         self._report({self._metric: next(finite, worst)})
 
-    def _conclude(self, end: End) -> bool:  # noqa: ARG002 - the next report tells it
+    def end_trial(self, end: End) -> bool:  # noqa: ARG002 - the next report tells it
         return True
 
     def _report(self, numbers: Mapping[str, float]) -> None:

@@ -11,13 +11,13 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import check_choice, check_int
 from sickbay.doctor.governor import Every
-from sickbay.doctor.watch_model import Chart
+from sickbay.doctor.watch_arguments import Chart
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.ray.doctor import RayDoctor
-from sickbay.tuning.trial_setup import admit_trial, check_metric
+from sickbay.tuning.trial_setup import check_metric, check_trial_watched
 
 MODES = ("max", "min")
 
@@ -64,7 +64,7 @@ def watch(
     check_metric(metric)
     check_choice("mode", mode, MODES)
     trial, maximize = trial_id(), mode == "max"
-    admitted = admit_trial(
+    watched = check_trial_watched(
         model,
         optimizer,
         choose(profile, problems),
@@ -77,7 +77,7 @@ def watch(
         epochs=epochs,
         activations=activations,
     )
-    return RayDoctor(admitted, metric, maximize, CurveExchange(trial))
+    return RayDoctor(watched, metric, maximize, CurveExchange(trial))
 
 
 def trial_id() -> str:
