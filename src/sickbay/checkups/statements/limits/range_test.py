@@ -15,7 +15,7 @@ from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.training_steps import training_losses
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.recipe import moved
+from sickbay.recipe import optimizer_for
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTHING = 0.6  # weight of the previous loss in the smoothed one
@@ -100,6 +100,6 @@ def _new_optimizer(setup: Setup, model: nn.Module) -> torch.optim.Optimizer:
     if isinstance(given, torch.optim.LBFGS):
         raise Inapplicable("LBFGS chooses its step size itself")
     try:
-        return moved(given, setup.model, model)
+        return optimizer_for(model, setup.model, given)
     except Exception:
         raise Inapplicable(f"no second {type(given).__name__} could be created") from None
