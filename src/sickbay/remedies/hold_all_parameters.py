@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 
 from sickbay.findings import Finding
-from sickbay.recipe import Recipe, moved
+from sickbay.recipe import Recipe, optimizer_for
 from sickbay.remedies.base import Remedy
 
 
@@ -23,7 +23,7 @@ class HoldAllParameters(Remedy):
     keeps_weights = True
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        optimizer = moved(recipe.optimizer, recipe.model, recipe.model, all_=True)
+        optimizer = optimizer_for(recipe.model, recipe.model, recipe.optimizer, all_=True)
         before = [len(group["params"]) for group in recipe.optimizer.param_groups]
         after = [len(group["params"]) for group in optimizer.param_groups]
         rates = [float(group["lr"]) for group in optimizer.param_groups]

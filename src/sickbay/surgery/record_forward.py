@@ -7,7 +7,6 @@ on data.
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -21,12 +20,7 @@ from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import bare, inputs_of, tensors_in
 from sickbay.printable import error_message
-from sickbay.surgery.torch_operations import (
-    ACTIVATION_MODULES,
-    ACTIVATIONS,
-    bare_name,
-    is_from_torch,
-)
+from sickbay.surgery import torch_operations as ops
 
 
 @dataclass(frozen=True)
@@ -40,29 +34,17 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of a torch function.
-
-    Attributes:
-        index: Its number in the pass.
-        name: The bare name of the function.
-        path: The innermost module it was called in.
-        inputs: The operations that made its input tensors.
-        input: Its first input tensor.
-        output: Its first output tensor.
-        learned: Whether parameters take part in it, or in an operation before it.
-        caller: The module whose code calls it. For an activation module, the one that calls that.
-        position: For an activation, how many came before it in this call of the caller; else -1.
-    """
+    """One call of a torch function."""
 
     index: int
     name: str
-    path: str
-    inputs: tuple[int, ...]
-    input: TensorInfo | None
-    output: TensorInfo | None
-    learned: bool
-    caller: str
-    position: int = -1
+    path: str  # the innermost module it is called in
+    inputs: tuple[int, ...]  # the operations that made its input tensors
+    input: TensorInfo | None  # of the first input tensor
+    output: TensorInfo | None  # of the first output tensor
+    learned: bool  # whether parameters take part in it, or in an operation before it
+    caller: str  # the module whose code calls it, or calls the activation module that it is in
+    position: int = -1  # of an activation: how many came before it in this call of the caller
 
     @property
     def is_module(self) -> bool:
@@ -72,20 +54,13 @@ class Operation:
 
 @dataclass
 class ForwardPass:
-    """All operations of one forward pass in order, and the output of the model.
-
-    Attributes:
-        operations: The operations.
-        classes: The class of each module, by its path.
-        output: The output of the model.
-        output_makers: The operations that made the tensors of the output; -1 if not seen.
-        constants: Arguments that were None or a bool, by module. A trace holds for these only.
-    """
+    """All operations of one forward pass in order, and the output of the model."""
 
     operations: list[Operation] = field(default_factory=list)
     classes: dict[str, type[nn.Module]] = field(default_factory=dict)
     output: Any = None
-    output_makers: list[int] = field(default_factory=list)
+    output_makers: list[int] = field(default_factory=list)  # operations; -1 if not seen
+    # Arguments that were None or a bool, by module. A trace holds for these only.
     constants: dict[str, dict[str, bool | None]] = field(default_factory=dict)
 
     @cached_property
@@ -125,14 +100,18 @@ def record_forward(model: nn.Module, example: tuple[Any, ...]) -> ForwardPass:
     return forward
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Call:
     """A module that is being called."""
 
     path: str
-    number: int
     caller: str = ""
     position: int = -1  # of an activation module, in its caller
+    activations: int = 0  # that it has called so far
+
+    def next_position(self) -> int:
+        self.activations += 1
+        return self.activations - 1
 
 
 class _Recorder(TorchFunctionMode):
@@ -141,9 +120,7 @@ class _Recorder(TorchFunctionMode):
         self.forward = ForwardPass()
         self.makers: dict[int, int] = {}  # by the id of a tensor, which `_alive` keeps alive
         self._alive: list[Any] = []
-        self._stack: list[_Call] = [_Call("", 0)]
-        self._calls = 0
-        self._positions: Counter[int] = Counter()
+        self._stack = [_Call("")]
         for path, module in model.named_modules():
             self.forward.classes[path] = type(module)
             module.register_forward_pre_hook(partial(self._enter, path), with_kwargs=True)
@@ -151,7 +128,7 @@ class _Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = func(*args, **(kwargs or {}))
-        inputs, name = tensors_in([args, kwargs or {}]), bare_name(func)
+        inputs, name = tensors_in([args, kwargs or {}]), ops.bare_name(func)
         if name == "setitem":
             self.record(name, inputs, args[0])
         elif tensors_in(output):
@@ -164,10 +141,10 @@ class _Recorder(TorchFunctionMode):
         call, outputs = self._stack[-1], tensors_in(output)
         makers = tuple(self.makers[id(each)] for each in inputs if id(each) in self.makers)
         caller, position = call.path, -1
-        if name in ACTIVATIONS and call.position >= 0:
+        if name in ops.ACTIVATIONS and call.position >= 0:
             caller, position = call.caller, call.position
-        elif name in ACTIVATIONS:
-            position = self._next_position(call)
+        elif name in ops.ACTIVATIONS:
+            position = call.next_position()
         operations = self.forward.operations
         learned = any(isinstance(each, nn.Parameter) for each in inputs) or any(
             operations[index].learned for index in makers
@@ -179,21 +156,16 @@ class _Recorder(TorchFunctionMode):
         self.makers.update((id(each), index) for each in outputs)
 
     def _enter(self, path: str, module: nn.Module, args: Any, kwargs: Any) -> None:
-        self._calls += 1
-        call = _Call(path, self._calls)
-        if isinstance(module, ACTIVATION_MODULES) and path:
+        call = _Call(path)
+        if isinstance(module, ops.ACTIVATION_MODULES) and path:
             caller = self._stack[-1]
-            call = _Call(path, self._calls, caller.path, self._next_position(caller))
-        elif not is_from_torch(type(module)):
+            call = _Call(path, caller.path, caller.next_position())
+        elif not ops.is_from_torch(type(module)):
             self._note_constants(path, module, args, kwargs)
         self._stack.append(call)
 
     def _leave(self, _module: nn.Module, _inputs: Any, _output: Any) -> None:
         self._stack.pop()
-
-    def _next_position(self, call: _Call) -> int:
-        self._positions[call.number] += 1
-        return self._positions[call.number] - 1
 
     def _note_constants(self, path: str, module: nn.Module, args: Any, kwargs: Any) -> None:
         """Note which arguments are None or a bool, and the same in all calls of the module."""

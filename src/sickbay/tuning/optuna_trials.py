@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sickbay.arguments import check_any_float, check_choice, check_int
 from sickbay.errors import UsageError
+from sickbay.json_dataclasses import dataclass_from_json, json_object
 from sickbay.printable import error_summary
 from sickbay.safe_files import MAX_BYTES, open_regular_file, read_error
 from sickbay.tuning.charted_trials import load_chart
 from sickbay.tuning.recorded_search import Epoch, RecordedTrial
-from sickbay.tuning.trial_attributes import CURVE, StoredCurve
 from sickbay.vitals import Setup
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial
 
+CURVE = "sickbay:course"  # the attribute that holds the learning curve
 PASSWORD = re.compile(r"(://[^/@]*?:)[^/@]*@")  # in the address of a storage
 DEFAULT_METRIC = "val_accuracy"  # the default of `watch`
 
@@ -157,3 +159,30 @@ class _Attributes:
             first={"loss": self.first} if self.steps and self.first is not None else {},
             steps=max(1, self.steps // max(1, len(epochs))),
         )
+
+
+@dataclass(frozen=True)
+class StoredCurve:
+    """A learning curve as stored: numbers that were not finite are None."""
+
+    losses: tuple[float | None, ...]
+    values: tuple[float | None, ...]
+    first: float | None = None
+    steps: int | None = None
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Any]) -> StoredCurve:
+        """Read the curve from a trial's attributes. Raise `UsageError` if it is malformed.
+
+        >>> StoredCurve.of({CURVE: {"losses": [0.5], "values": [0.9, None]}}).numbers()
+        ([0.5], [0.9, nan])
+        """
+        return dataclass_from_json(cls, json_object(CURVE, attributes.get(CURVE)))
+
+    def numbers(self) -> tuple[list[float], list[float]]:
+        """Return the losses and values by epoch, with NaN for None."""
+        losses, values = (
+            [nan if each is None else each for each in numbers]
+            for numbers in (self.losses, self.values)
+        )
+        return losses, values

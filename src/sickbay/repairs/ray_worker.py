@@ -12,32 +12,17 @@ from typing import Any
 
 from sickbay.errors import UsageError
 from sickbay.printable import error_message
-from sickbay.repairs.data import Data
-from sickbay.repairs.executor import Executor, RemoteLoop, Worker
+from sickbay.repairs.executor import RemoteLoop, Worker
 from sickbay.repairs.run import Progress, Update
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.training_loop import TrainingLoop
 
 
-class RayExecutor(Executor):
-    """Trains all runs at the same time, as far as the cluster has room."""
-
-    size = 1_000_000
-    remote = True
-
-    def __init__(self, data: Data, settings: RunSettings) -> None:
-        super().__init__(data, settings)
-        self._ray = start_ray()
-
-    def worker(self, make_loop: Callable[[], TrainingLoop]) -> Worker:
-        return RayWorker(self._ray, make_loop)
-
-
-class RayWorker:
+class RayWorker(Worker):
     """A training loop in an actor. If the actor is lost, its run has failed."""
 
-    def __init__(self, ray: Any, make_loop: Callable[[], TrainingLoop]) -> None:
-        self._ray = ray
-        self._actor: Any = ray.remote(num_cpus=0.5)(RemoteLoop).remote(make_loop)
+    def __init__(self, make_loop: Callable[[], TrainingLoop]) -> None:
+        self._ray = start_ray()
+        self._actor: Any = self._ray.remote(num_cpus=0.5)(RemoteLoop).remote(make_loop)
 
     def submit(self, stop_at_findings: bool) -> Future[Any]:
         future: Future[Any] = self._actor.train_epoch.remote(stop_at_findings).future()

@@ -1,6 +1,6 @@
 """Draw the terminal of `sickbay demo` as docs/pictures/demo.svg.
 
-python docs/tools/picture.py
+python -m tools.draw_demo
 
 The command really runs, in colour. Progress bars and the paths of temporary files are left out.
 """
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-FILE = Path(__file__).parents[1] / "pictures" / "demo.svg"
+FILE = Path(__file__).parents[1] / "docs" / "pictures" / "demo.svg"
 WIDTH = 110
 REDRAWN = re.compile(r"^.*\r(?:\x1b\[2K)?")  # what a progress bar has overwritten
 CURSOR = re.compile(r"\x1b\[\??\d*[A-HJ-lhK]")
@@ -28,7 +28,8 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # from another server
 def main() -> None:
     """Run the demo and write the picture."""
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(drawn(["$ sickbay demo", *demo()]), encoding="utf-8")
+    lines = ["$ sickbay demo", *demo(), ""]  # rich cuts the descenders of the last line
+    FILE.write_text(drawn(lines), encoding="utf-8")
 
 
 def demo() -> list[str]:

@@ -13,7 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 HOME = "README.md"
 PAGES = [HOME, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+|(?<=src=\")[^\":]+")

@@ -19,35 +19,21 @@ from typing import Any
 import torch
 
 from sickbay.printable import error_message
-from sickbay.repairs.data import Data
-from sickbay.repairs.executor import Executor, RemoteLoop, Worker
+from sickbay.repairs.executor import RemoteLoop, Worker
 from sickbay.repairs.run import Progress, Update
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.training_loop import TrainingLoop
 
 PATIENCE = 5.0  # seconds that a process gets to exit by itself
 
 
-class ProcessExecutor(Executor):
-    """Trains `size` runs at a time."""
-
-    remote = True
-
-    def __init__(self, data: Data, settings: RunSettings, size: int) -> None:
-        super().__init__(data, settings)
-        self.size = size
-
-    def worker(self, make_loop: Callable[[], TrainingLoop]) -> Worker:
-        return ProcessWorker(make_loop, threads=max(1, torch.get_num_threads() // self.size))
-
-
-class ProcessWorker:
+class ProcessWorker(Worker):
     """A training loop in a pool of one process, which keeps it from epoch to epoch.
 
     Optimizer, hooks and random numbers of a run stay in that process. Runs share no pool, since
     one process that dies breaks the whole pool.
     """
 
-    def __init__(self, make_loop: Callable[[], TrainingLoop], threads: int) -> None:
+    def __init__(self, threads: int, make_loop: Callable[[], TrainingLoop]) -> None:
         method = multiprocessing.get_start_method(allow_none=True)
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(1, context, _prepare, (make_loop, threads, method))

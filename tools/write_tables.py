@@ -1,7 +1,7 @@
 """Write the tables of problems, remedies and checkup tests into their pages.
 
-python docs/tools/tables.py           # after a docstring or a profile has changed
-python docs/tools/tables.py --check   # exit code 1 if a table is out of date
+python -m tools.write_tables            # after a docstring or a profile has changed
+python -m tools.write_tables --check    # exit code 1 if a table is out of date
 """
 
 import sys
@@ -16,7 +16,7 @@ from sickbay.problems.profiles import profiles_of
 from sickbay.problems.shared.base import Problem
 from sickbay.remedies.base import Remedy
 
-DOCS = Path(__file__).parents[1]
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def main(check: bool) -> int:
@@ -39,13 +39,13 @@ def main(check: bool) -> int:
 
 def tables() -> Iterable[tuple[str, str, list[str]]]:
     """Yield page, name and rows of every table."""
-    found = classes_in(problems, Problem).items()
+    found = classes_in(problems, Problem).items()  # type: ignore[type-abstract]
     rows = [
         f"| `{name}` | {summary(kind)} | {', '.join(profiles_of(name))} |" for name, kind in found
     ]
     yield "reference/problems.md", "problems", rows
 
-    cures = classes_in(remedies, Remedy).items()
+    cures = classes_in(remedies, Remedy).items()  # type: ignore[type-abstract]
     rows = [f"| `{name}` | {summary(kind)} | {kind.safety} |" for name, kind in cures]
     yield "reference/remedies.md", "remedies", rows
 
