@@ -37,7 +37,7 @@ class Rest(Remedy):
     treats = ("restless",)
     safety = "live"
 
-    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:  # noqa: ARG002
         return recipe.with_lr(0.25 * recipe.lr, "lr = 0.25 * lr")
 
 
