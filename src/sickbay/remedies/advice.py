@@ -1,11 +1,11 @@
-"""What a person is told to try: the best remedy for a problem, with its odds and as code."""
+"""Advice for people: the best remedy for a problem, with its odds and as code."""
 
 from sickbay.remedies.choices import CHOICES
 from sickbay.remedies.odds import odds, ranked
 
 
 def advised(problem: str) -> tuple[str, ...]:
-    """Return the best remedy in words with its odds, then as code; nothing if none was counted."""
+    """Return the best remedy in words, then as code. Return nothing if none has ever worked."""
     for remedy in ranked(problem, CHOICES.get(problem, ())):
         counted = odds(problem, remedy)
         if counted.worked:
