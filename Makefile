@@ -26,9 +26,11 @@ docs: .venv/ready-dev
 unit: .venv/ready-bench
 	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
 
-# After a problem or a remedy was added: the imports that type checkers need.
+# Run it after you have added a problem, a remedy or a checkup test, or changed its docstring: it
+# writes the imports that type checkers need and the tables in the documentation.
 exports: .venv/ready
 	$(BIN)/python -m tools.write_exports
+	$(BIN)/python -m tools.write_tables
 
 bench: .venv/ready-rivals
 	$(BIN)/python -m benchmarks.overhead

@@ -25,7 +25,7 @@ def test_what_json_made_of_a_dataclass_is_undone() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"problem": 3}, "problem must be a text, got 3."),
+        ({"problem": 3}, "problem must be a string, got 3."),
         ({"step": 3.0}, "step must be a whole number, got 3.0."),
         ({"step": True}, "step must be a whole number, got True."),
         ({"step": 10**30}, "step must be a whole number below"),
@@ -34,8 +34,8 @@ def test_what_json_made_of_a_dataclass_is_undone() -> None:
             "There is no severity 'loud'. Possible: 'critical'",
         ),
         ({"layers": "ab"}, "layers must be a list, got 'ab'."),
-        ({"layers": [None]}, "layers must be a text, got None."),
-        ({"evidence": []}, r"evidence must be an object of JSON, got \[\]."),
+        ({"layers": [None]}, "layers must be a string, got None."),
+        ({"evidence": []}, r"evidence must be a JSON object, got \[\]."),
         ({"evidence": {"a": "1"}}, "evidence must be a number, got '1'."),
         ({"evidence": {"a": 10**400}}, "evidence must be a number, got 1000"),
     ],
@@ -48,5 +48,5 @@ def test_a_field_of_another_type_is_refused(change: dict[str, Any], text: str) -
 def test_a_field_that_must_be_there() -> None:
     with pytest.raises(UsageError, match=r"^step is missing\.$"):
         dataclass_from_json(Finding, {"problem": "dead"})
-    with pytest.raises(UsageError, match="Finding must be an object of JSON, got None"):
+    with pytest.raises(UsageError, match="Finding must be a JSON object, got None"):
         dataclass_from_json(Finding, None)

@@ -39,13 +39,14 @@ def test_the_chart_example_runs() -> None:
 
 
 def test_generated_tables_are_up_to_date() -> None:
-    command = [sys.executable, str(ROOT / "docs" / "tools" / "tables.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"{done.stdout}{done.stderr}run python docs/tools/tables.py"
+    command = [sys.executable, "-m", "tools.write_tables", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}run `make exports`"
 
 
-def test_the_number_of_problems_is_right() -> None:
-    assert f"the {len(EVERY)} problems" in README
+def test_there_are_as_many_problems_as_the_readme_says() -> None:
+    assert "more than 40 problems" in README
+    assert len(EVERY) > 40
 
 
 @pytest.mark.parametrize(

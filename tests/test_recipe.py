@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.recipe import Recipe, moved, spoken
+from sickbay.recipe import Recipe, optimizer_code, optimizer_for
 
 
 def recipe(**more: float) -> Recipe:
@@ -57,9 +57,9 @@ def test_new_parameters_join_the_first_group_and_left_out_ones_stay_out() -> Non
     first = recipe()
     part = torch.optim.SGD(first.model[0].parameters(), lr=0.1)  # type: ignore[index]
     wider = nn.Sequential(nn.Linear(2, 3), nn.PReLU(), nn.Linear(3, 1))
-    optimizer = moved(part, first.model, wider)
+    optimizer = optimizer_for(wider, first.model, part)
     assert len(optimizer.param_groups[0]["params"]) == 3
-    everything = moved(part, first.model, wider, all_=True)
+    everything = optimizer_for(wider, first.model, part, all_=True)
     assert len(everything.param_groups[0]["params"]) == 5
 
 
@@ -96,7 +96,9 @@ def test_the_difference_reads_as_code() -> None:
 
 def test_only_what_is_not_usual_is_said() -> None:
     adam = torch.optim.Adam(nn.Linear(1, 1).parameters(), weight_decay=0.1)
-    assert spoken(adam) == "torch.optim.Adam(model.parameters(), lr=0.001, weight_decay=0.1)"
+    assert (
+        optimizer_code(adam) == "torch.optim.Adam(model.parameters(), lr=0.001, weight_decay=0.1)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from benchmarks.checkup import tables
+from benchmarks.checkup.calibration.sound.hub import THERE
 from benchmarks.checkup.catalogue import ALL
 from benchmarks.checkup.plant import HALVES, Plant
 from benchmarks.checkup.run import Record, examine, large
-from benchmarks.checkup.sound_hub import THERE
 from benchmarks.detection.options import check_file, matches
 from benchmarks.detection.report import machine, plain
 from benchmarks.worker_pool import WORKERS, Failure, work

@@ -1,4 +1,4 @@
-"""Every fault and every sound model there is."""
+"""All faults and sound models: limits were set on `calibration`, figures are of `held_out`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ FAMILIES = (
     "structure", "flow", "memory", "numbers", "attention", "sequences", "learning", "targets",
     "inputs", "keeping", "modes",
 )  # fmt: skip
-KEPT = ("building", "keeping", "saving", "learning")
+HELD_OUT_FAMILIES = ("building", "keeping", "saving", "learning")
 KINDS = ("plain", "images", "sequences", "attention", "made", "hub")
+HELD_OUT_KINDS = ("plain", "images", "sequences")
 
 
-def planted(*modules: str) -> tuple[Plant, ...]:
-    """Return what is in the lists of some modules."""
-    every = (import_module(f"benchmarks.checkup.{module}") for module in modules)
-    return tuple(each for module in every for each in module.plants.all)
+def planted(folder: str, files: tuple[str, ...]) -> tuple[Plant, ...]:
+    """Return the models in the files of a folder."""
+    modules = (import_module(f"benchmarks.checkup.{folder}.{file}") for file in files)
+    return tuple(plant for module in modules for plant in module.plants.all)
 
 
-FAULTS = planted(
-    *(f"{folder}.{family}" for folder in ("faults", "fresh_faults") for family in FAMILIES),
-    *(f"kept_faults.{family}" for family in KEPT),
+FAULTS = (
+    *planted("calibration.faults", FAMILIES),
+    *planted("calibration.more_faults", FAMILIES),
+    *planted("held_out.faults", HELD_OUT_FAMILIES),
 )
-SOUND = planted(
-    *(f"{start}_{kind}" for start in ("sound", "fresh_sound") for kind in KINDS),
-    *(f"kept_sound_{kind}" for kind in ("plain", "images", "sequences")),
+SOUND = (
+    *planted("calibration.sound", KINDS),
+    *planted("calibration.more_sound", KINDS),
+    *planted("held_out.sound", HELD_OUT_KINDS),
 )
 ALL: dict[str, Plant] = {each.name: each for each in (*FAULTS, *SOUND)}

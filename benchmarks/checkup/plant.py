@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from sickbay.checkups.case import Loss
+from sickbay.checkups.training_setup import Loss
 
 Half = Literal["calibration", "reporting"]
 HALVES: tuple[Half, Half] = ("calibration", "reporting")

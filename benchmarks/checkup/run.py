@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pkgutil
 import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from time import perf_counter, process_time
 from typing import Any
 
@@ -20,10 +18,9 @@ from benchmarks.checkup import data
 from benchmarks.checkup.catalogue import ALL
 from benchmarks.checkup.plant import Given
 from benchmarks.overhead.loops import Block
-from sickbay.checkups import Report, Result, Statement, checkup, statements
+from sickbay.checkups import Report, Result, Setup, Statement, checkup
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.case import Case
-from sickbay.checkups.statements import EVERY
+from sickbay.checkups.statements import known_statements
 from sickbay.model_copies import tensors_in
 
 Record = dict[str, Any]
@@ -33,29 +30,16 @@ LARGE = {"width": 384, "heads": 6, "layers": 6, "length": 256, "vocabulary": 65,
 THREADS = 2
 
 
-def names() -> list[str]:
-    """Return the tests there are: those that are listed, then those that have a file."""
-    listed = [each.name() for each in EVERY]
-    files = [each.name for each in pkgutil.iter_modules(statements.__path__)]
-    return [*listed, *(name for name in files if name not in listed)]
-
-
 def statement(name: str) -> Statement | None:
-    """Return a test by its name, None if there is none yet."""
-    for kind in EVERY:
-        if kind.name() == name:
-            return kind()
-    if name not in names():
-        return None
-    known = vars(import_module(f"sickbay.checkups.statements.{name}")).values()
-    own = (each for each in known if isinstance(each, type) and issubclass(each, Statement))
-    return next((each() for each in own if each is not Statement and each.name() == name), None)
+    """Return a test by its name, None if there is none."""
+    kind = known_statements().get(name)
+    return None if kind is None else kind()
 
 
 def chosen_for(name: str) -> list[Statement]:
     """Return the usual tests, and the one that a fault is meant for if that is optional."""
-    every = [each for each in map(statement, names()) if each is not None]
-    return [each for each in every if not each.optional or each.name() == name]
+    known = known_statements().items()
+    return [kind() for each, kind in known if not kind.optional or each == name]
 
 
 @dataclass
@@ -84,10 +68,10 @@ class Passes:
         """Return a test whose passes do not count."""
         kind = type(test)
 
-        def examine(same: Statement, case: Case) -> Result:
+        def examine(same: Statement, setup: Setup) -> Result:
             self.paused = True
             try:
-                return kind.examine(same, case)
+                return kind.examine(same, setup)
             finally:
                 self.paused = False
 

@@ -13,6 +13,7 @@ from benchmarks.detection.report import Sheet, key_figures, page_head
 FOUND, ALARMED, SECONDS = 0.95, 1, 10.0  # limits
 LONG = 110  # characters of a message in a table
 
+QUESTION = "How many planted faults a checkup finds, and how often it blames a sound model."
 PAGE = """\
 Each fault is a small sound model with one change: a perceptron, a convolutional or recurrent
 network, a transformer or an autoencoder, passed with its data as a user would. A fault counts as
@@ -173,5 +174,5 @@ def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     """Return the tables as a page."""
     source = "`{command}` ({made}) on {part}: {faults} faults and {sound} sound models"
     figures = key_figures(sheets[0], [row[0] for row in sheets[0].rows])
-    head = page_head("Checkup results", source.format(**about), figures)
+    head = page_head("Checkup results", QUESTION, source.format(**about), figures)
     return "\n".join([head, PAGE, *(sheet.markdown() for sheet in sheets)])

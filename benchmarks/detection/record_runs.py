@@ -18,10 +18,11 @@ from torch.optim import Optimizer
 
 from benchmarks.detection.case import Case, Silent
 from benchmarks.detection.judge_runs import Said, attach
+from sickbay.doctor.causes import Causes
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
 from sickbay.doctor.run_log import RunLog
-from sickbay.doctor.watch_arguments import check_optimizers
+from sickbay.doctor.watch_arguments import Watched, check_optimizers
 from sickbay.history import History
 from sickbay.json_dataclasses import to_json
 from sickbay.model_arguments import check_model
@@ -148,8 +149,10 @@ def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: i
     """Return a doctor that reads much, says nothing and writes everything down."""
     check_model(model, trainable=True)
     history = History(Setup(epochs=epochs))
-    record = RunLog(history, {}, "silent", folder)
-    return Doctor(model, check_optimizers(optimizer, model), Dense(), [], history, record)
+    log = RunLog(history, [], "silent", folder)
+    optimizers = check_optimizers(optimizer, model)
+    watched = Watched(model, optimizers, Dense(), [], history, log)
+    return Doctor(watched, Causes([], log.guard))
 
 
 def result_of(runs: Path, name: str) -> Result | None:

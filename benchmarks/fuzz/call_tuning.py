@@ -18,12 +18,11 @@ from benchmarks.fuzz.damage_folder import write
 from sickbay.probe.guard import Guard
 from sickbay.problems.profiles import choose
 from sickbay.problems.trials.comparison import LearningCurve
-from sickbay.tuning import charted_trials, measures
+from sickbay.tuning import charted_trials
 from sickbay.tuning.calibration import calibrate
-from sickbay.tuning.finished_search import Search
 from sickbay.tuning.judge import Judge
 from sickbay.tuning.load_search import read
-from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.tuning.recorded_search import Epoch, RecordedSearch, RecordedTrial
 from sickbay.tuning.replay import replay
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -110,7 +109,7 @@ def pruner(_: Case) -> Call:
     return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
 
 
-def course(case: Case) -> LearningCurve:
+def learning_curve(case: Case) -> LearningCurve:
     values = [case.random.choice((0.1, 0.5, float("nan"), float("inf"))) for _ in range(3)]
     return LearningCurve(values, values)
 
@@ -121,15 +120,15 @@ def judge(case: Case) -> Call:
         return Judge(problems, metric, maximize, guard).judge(past, others)
 
     args = (choose("tuning", None), "val_accuracy", True, history(case.random))
-    return Call("Judge.judge", both, (*args, [course(case), course(case)]))
+    return Call("Judge.judge", both, (*args, [learning_curve(case), learning_curve(case)]))
 
 
-def search(case: Case) -> Search:
+def search(case: Case) -> RecordedSearch:
     trials = []
     for number in range(3):
         numbers = {"loss": 1.0, "val_accuracy": case.random.choice((0.1, 0.5, float("nan")))}
-        trials.append(Recorded(f"t{number}", sound_files.SETUP, [Epoch(numbers)] * 3))
-    return Search("s", trials, "val_accuracy", True)
+        trials.append(RecordedTrial(f"t{number}", sound_files.SETUP, [Epoch(numbers)] * 3))
+    return RecordedSearch("s", trials, "val_accuracy", True)
 
 
 def replayed(case: Case) -> Call:
@@ -152,19 +151,6 @@ def noting(case: Case) -> Call:
     return Call("tuning.charted.note", charted_trials.note, (), {**kwargs, "number": 1})
 
 
-def measure(case: Case) -> Call:
-    name = case.random.choice(
-        ("top10_hit_ratio", "time_saving_for_baseline_accuracy", "seconds_to_reach")
-    )
-    curve = [(1.0, 0.5), (2.0, 0.7)]
-    args: dict[str, tuple[Any, ...]] = {
-        "top10_hit_ratio": ([0.1, 0.5], [0.2, 0.3]),
-        "seconds_to_reach": (curve, 0.6),
-    }
-    given = args.get(name, (curve, curve))
-    return Call(f"measures.{name}", getattr(measures, name), (*given, True))
-
-
 TARGETS: dict[Make, float] = {
     watch_optuna: 6,
     epoch_optuna: 3,
@@ -175,5 +161,4 @@ TARGETS: dict[Make, float] = {
     calibrated: 1,
     reading: 3,
     noting: 1,
-    measure: 3,
 }

@@ -144,9 +144,9 @@ def listing(case: Case) -> None:
 
 def replay(case: Case) -> None:
     random = case.random
-    base = random.choice((sound_files.search, sound_files.pooled, sound_files.journal))
+    base = random.choice((sound_files.search, sound_files.journal))
     write(dict(base()), case.home)
-    source = {sound_files.pooled: "pool.zip", sound_files.journal: "study.log"}.get(base, "")
+    source = "study.log" if base is sound_files.journal else ""
     arguments = ["replay", str(case.home / source)]
     if random.random() < 0.5:
         arguments += ["--set", random.choice(SETTINGS)]

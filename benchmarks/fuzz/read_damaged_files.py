@@ -18,8 +18,10 @@ from benchmarks.fuzz.case import Case, Run
 from benchmarks.fuzz.commands import command
 from benchmarks.fuzz.damage_folder import Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.wrong_with_valid_checksums import seal
+from benchmarks.tuning import pool
 from sickbay.chart import Chart
-from sickbay.tuning import pool
+from sickbay.problems.profiles import choose
+from sickbay.tuning.replay import replay as replay_search
 
 CHARTS: tuple[Callable[[], Tree], ...] = (
     sound_files.chart,
@@ -88,7 +90,7 @@ def replay(case: Case, source: Path) -> None:
 
 
 def pools(case: Case) -> None:
-    """Replay a damaged pool, or load it: damaged inside of its archive, or as it lies there."""
+    """Replay a pool that is damaged, inside its archive or as a file."""
     data = sound_files.pooled()["pool.zip"]
     assert isinstance(data, bytes)
     random = case.random
@@ -100,11 +102,7 @@ def pools(case: Case) -> None:
         done = damage(tree, random)
     case.note("pool", *done)
     write(tree, case.home)
-    if random.random() < 0.8:
-        replay(case, case.home / "pool.zip")
-    else:
-        case.note("load")
-        pool.load(case.home / "pool.zip")
+    replay_search(pool.read_pool(case.home / "pool.zip"), choose("tuning"))
 
 
 def opened(data: bytes, random: Random) -> tuple[dict[str, bytes], list[str]]:

@@ -21,10 +21,11 @@ import sickbay
 from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.damage_folder import Tree
 from benchmarks.fuzz.wrong_with_valid_checksums import OLD_TABLE
+from benchmarks.tuning import pool
 from sickbay.chart import ChartWriter
 from sickbay.findings import Event, Finding
-from sickbay.tuning import charted_trials, pool
-from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.tuning import charted_trials
+from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import STATISTICS, Setup, Table, Vitals
 
 NAMES = ("0.weight", "0.bias")
@@ -155,7 +156,7 @@ def pooled() -> Tree:
                 Epoch({"loss": 1.0 / (1 + epoch), "val_accuracy": 0.2 * epoch}, [table(epoch)])
                 for epoch in range(3)
             ]
-            trials.append(Recorded(f"t{number}", SETUP, epochs, {"x": 1}, {"loss": 2.0}))
+            trials.append(RecordedTrial(f"t{number}", SETUP, epochs, {"x": 1}, {"loss": 2.0}))
         about = {"metric": "val_accuracy", "direction": "maximize"}
         pool.save(pool.Pool("made up", about, trials), folder / "pool.zip")
 

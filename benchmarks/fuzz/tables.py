@@ -18,6 +18,7 @@ MEANING: Mapping[str, str] = {
     "exit": "the command-line parser ended with exit code 0 or 2",
     "failure": "an unexpected exception, a hang, a crash, or memory without limit",
 }
+QUESTION = "What sickbay does with damaged files, wrong command lines and wrong arguments."
 PAGE = """\
 There are three kinds of inputs:
 
@@ -95,5 +96,5 @@ def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     minutes = max(1, about["seconds"] / 60)
     result = f"{about['inputs']:,} inputs of seed {about['seed']} in {minutes:.0f} minutes"
     summary = [f"{result}: {about['failures']:,} failures."]
-    head = page_head("Invalid input", f"`{about['command']}` ({made})", summary)
+    head = page_head("Invalid input", QUESTION, f"`{about['command']}` ({made})", summary)
     return "\n".join([head, PAGE, *(sheet.markdown() for sheet in sheets)])

@@ -83,7 +83,7 @@ class Sickbay(Watcher):
 
     def own_time(self) -> float:
         booked = self.doctor._governor.own_time + sum(self.doctor._clock._spent.values())
-        return booked + self.doctor._probe.passing_time
+        return booked + self.doctor._clock.passing
 
     def trouble(self) -> str:
         return "; ".join(event.text for event in self.doctor.events if event.kind == "trouble")

@@ -22,9 +22,11 @@ LIMITS = (
     ("healthy runs that were changed", "at most", 0),
 )
 KEY_FIGURES = (
-    "repaired, of those detected", "repaired but worse by more than 1 point",
-    "extra epochs, median", "healthy runs that were changed",
+    "repaired, of those detected", "extra epochs, median", "healthy runs that were changed",
 )  # fmt: skip
+QUESTION = (
+    "How many sick runs `sickbay.fit` repairs, at what cost, and how many healthy ones it changes."
+)
 PAGE = """\
 A run counts as repaired if no problem is found any more and its score is within 2 points of that
 of its healthy twin. AutoTrainer's own figures come from other models and count accuracy above a
@@ -143,5 +145,5 @@ def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     limits = [sheet for sheet in sheets if sheet.title.startswith("Limits")]
     summary = key_figures(limits[0], KEY_FIGURES) if limits else []
     source = f"`{about['command']}` (torch {about['torch']})"
-    head = page_head("Repair results", source, summary)
+    head = page_head("Repair results", QUESTION, source, summary)
     return "\n".join([head, PAGE, *(sheet.markdown() for sheet in sheets)])

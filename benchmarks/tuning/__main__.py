@@ -12,9 +12,12 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.tuning.options import POOLS, add_live, add_run
-from benchmarks.tuning.pool import Pool, load, save
+from benchmarks.tuning.pool import Pool, load, read_pool, save
 from benchmarks.tuning.record import Plan, record
 from benchmarks.tuning.tasks import TASKS
+from sickbay.cli import add_replay_options
+from sickbay.errors import UsageError
+from sickbay.tuning import replay_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +45,17 @@ def _parser() -> argparse.ArgumentParser:
     recording.set_defaults(command=_record)
     add_run(commands)
     add_live(commands)
+    replaying = commands.add_parser("replay", help="`sickbay replay` for pools")
+    add_replay_options(replaying)
+    replaying.set_defaults(command=_replay)
     return parser
+
+
+def _replay(options: argparse.Namespace) -> None:
+    try:
+        replay_command.run(options, read_pool)
+    except UsageError as error:
+        raise SystemExit(f"replay: {error}") from None
 
 
 def _record(options: argparse.Namespace) -> None:

@@ -11,11 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from benchmarks.tuning.measures import seconds_to_reach, top10_hit_ratio
 from benchmarks.tuning.options import NAMES, RULES
 from benchmarks.tuning.part import Array, Part
 from benchmarks.tuning.run import OTHER, Search
 from benchmarks.tuning.search import Played, curve
-from sickbay.tuning.measures import seconds_to_reach, top10_hit_ratio
 
 RESAMPLED = 1000
 SHORT = 0.01  # of what a trial would have reached

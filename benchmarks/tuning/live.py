@@ -32,7 +32,7 @@ from sickbay.doctor import Doctor
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.optuna import OptunaDoctor, watch
-from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Lived(NamedTuple):
     watching: float
     why: str = ""
     benign: bool = False
-    recorded: Recorded | None = None
+    recorded: RecordedTrial | None = None
 
 
 @dataclass
@@ -186,7 +186,7 @@ def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Stud
             if ends[-1] >= order.seconds:
                 break
         first = {"loss": history.first("loss", FIRST)}
-        recorded = Recorded(
+        recorded = RecordedTrial(
             f"{seed}", history.setup, epochs, {"config": config, "seed": seed}, first
         )
     seconds = perf_counter() - start

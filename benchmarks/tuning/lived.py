@@ -15,14 +15,15 @@ from rich.console import Console
 
 from benchmarks.detection.report import Sheet, machine, page_head, percent, plain
 from benchmarks.tuning.live import EPOCHS, QUICK, Lived, Order, foretold, search
+from benchmarks.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.run import worked
 from benchmarks.tuning.tasks import TASKS
-from sickbay.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 
 Results: TypeAlias = Mapping[tuple[str, bool], Sequence[Lived]]  # by task, and whether tuned
 COST = 0.01
 
+QUESTION = "Whether real searches behave like played ones, and what watching costs."
 PAGE = """\
 Each task has one real search, plain and with `tuning`, at the same time on one processor each,
 for {minutes:g} minutes. Both use the same random configurations, in the same order and with the
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     about = {"command": command, "minutes": minutes, "how": how(options.quick), **machine()}
     if options.docs:
         source = f"`{command}` (torch {about['torch']}) on a machine with two processors"
-        head = page_head("Tuning results, live", source, summary(results, made[1]))
+        head = page_head("Tuning results, live", QUESTION, source, summary(results, made[1]))
         page = [head, PAGE.format(**about), *(sheet.markdown() for sheet in made)]
         options.docs.write_text("\n".join(page))
     if options.json:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.tuning.pool import Pool
 from benchmarks.tuning.spaces import SPACES, Config, Space, place
 from benchmarks.tuning.tasks import TASKS
-from sickbay.tuning.recorded_trial import Recorded
+from sickbay.tuning.recorded_search import RecordedTrial
 
 Array: TypeAlias = NDArray[np.float64]
 Which: TypeAlias = Literal["calibration", "reporting"]
@@ -28,7 +28,7 @@ class Part:
     """
 
     task: str
-    trials: tuple[Recorded, ...]
+    trials: tuple[RecordedTrial, ...]
 
     @classmethod
     def of(cls, pool: Pool, which: Which) -> Part:

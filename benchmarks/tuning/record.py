@@ -20,7 +20,7 @@ from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.history import History
 from sickbay.problems.trials.never_learnt import FIRST
-from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import Table
 
 DECAY = 0.7  # of the learning rate, an epoch
@@ -37,7 +37,7 @@ class Plan:
     samples: int | None = None  # to learn from; None: all
 
 
-def train(plan: Plan, data: Data, seed: int) -> Recorded:
+def train(plan: Plan, data: Data, seed: int) -> RecordedTrial:
     """Train one configuration, watched, to the end."""
     task, config = TASKS[plan.task], draw(SPACES[plan.task], seed)
     torch.manual_seed(seed)
@@ -68,7 +68,7 @@ def train(plan: Plan, data: Data, seed: int) -> Recorded:
         for epoch, loss, rate in zip(epochs, losses, rates, strict=True)
     ]
     about = {"config": config, "seed": seed, "steps": steps, "findings": found}
-    return Recorded(f"{plan.task}/{seed}", setup, epochs, about, {"loss": first})
+    return RecordedTrial(f"{plan.task}/{seed}", setup, epochs, about, {"loss": first})
 
 
 def is_read(steps: int, step: int) -> bool:
@@ -130,7 +130,7 @@ def newest(history: History, steps: int) -> list[Table]:
 
 def record(
     plan: Plan, seeds: Sequence[int], workers: int, until: float | None = None
-) -> Iterator[Recorded]:
+) -> Iterator[RecordedTrial]:
     """Yield trials as they are over; none is begun or waited for after `until`."""
     end = monotonic() + (until if until is not None else 1e9)
     context = multiprocessing.get_context("spawn")
@@ -158,7 +158,7 @@ def _prepare(plan: Plan) -> None:
     _at_hand.append((plan, data.to(plan.device)))
 
 
-def _train(seed: int) -> Recorded | None:
+def _train(seed: int) -> RecordedTrial | None:
     plan, data = _at_hand[0]
     try:
         return train(plan, data, seed)

@@ -16,6 +16,7 @@ SHOWN = ("top10hr", "tsba", "tried", "finished", "lost", "short")
 LIMITS = (("top10hr", "at least", 0.75), ("tsba", "at least", 0.45), ("lost", "at most", 0.02))
 Figures = Mapping[Cell, Mapping[str, Figure]]
 
+QUESTION = "How good the trials of a search are in a given time, with sickbay and with other rules."
 PAGE = """\
 Searches are played on recorded trials, in the time that these trials took. A searcher chooses one
 of the remaining configurations. It is "trained", epoch by epoch, until the rule ends it or it is
@@ -164,7 +165,7 @@ def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
         "`{command}` (Optuna {optuna}, torch {torch}) on the {part} part of each pool: {counts}"
     )
     summary = key_figures(limits[0], names) if limits else []
-    head = page_head("Tuning results", source.format(**about), summary)
+    head = page_head("Tuning results", QUESTION, source.format(**about), summary)
     return "\n".join([head, PAGE.format(**about), *(sheet.markdown() for sheet in sheets)])
 
 

@@ -28,7 +28,7 @@ from sickbay.thresholds import is_number, settings
 BROKEN_PIPE = 141  # the exit code of a program that SIGPIPE ends
 MOST_EPOCHS = 1_000_000  # of a demo
 ODDS = Path(__file__).with_name("remedies") / "odds.json"
-DEMOS = (  # the names of `demo.PATIENTS`, which needs torch; a test compares them
+DEMOS = (  # the names of `demo.flawed_models`, which needs torch; a test compares them
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"one of: {', '.join(sorted(EVERY))}; or a test from `checkup --list`",
     )
     explain.set_defaults(command=_explain)
-    _add_replay(commands.add_parser("replay", help="judge the trials of a finished search again"))
+    add_replay_options(
+        commands.add_parser("replay", help="judge the trials of a finished search again")
+    )
     return parser
 
 
@@ -157,13 +159,14 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.set_defaults(command=_checkup)
 
 
-def _add_replay(replay: argparse.ArgumentParser) -> None:
+def add_replay_options(replay: argparse.ArgumentParser) -> None:
+    """Add the arguments of `sickbay replay` to a parser."""
     replay.description = "Judge the recorded trials of a search again, by the rules of a profile."
     replay.add_argument(
         "sources",
         nargs="+",
         metavar="STUDY",
-        help="a folder of charts, a pool file, an Optuna journal, or a storage: sqlite:///FILE",
+        help="a folder of charts, an Optuna journal, or an Optuna storage such as sqlite:///FILE",
     )
     replay.add_argument("--study", metavar="NAME", help="the study to read from the storage")
     replay.add_argument(

@@ -1,7 +1,7 @@
-"""rich, imported so that no random number of the user's is drawn.
+"""rich, imported without touching the user's random state.
 
-rich draws one from `random` when it is imported: a loop that draws from there too would go another
-way from then on. So everybody here imports rich from this module.
+rich draws a number from `random` when it is imported, which would change a loop that uses `random`
+too. So the rest of sickbay imports rich from here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ finally:
 
 
 class Screen(Console):
-    """A console of our own: where nobody reads any more it falls silent; rich ends the program."""
+    """A console that falls silent when nobody reads it; rich's own ends the program."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

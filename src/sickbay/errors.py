@@ -1,7 +1,7 @@
 """Every exception a user can meet.
 
 SickbayError
-├── UsageError   what was given cannot be used; also a ValueError
+├── UsageError   an argument or file that cannot be used; also a ValueError
 ├── Declined     a change to a model that cannot be made safely
 └── Diagnosed    raised by `on_finding="stop"`; carries the findings
 """
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sickbay.findings import Finding
 
-MANY = 60  # names beyond which only the nearest are listed
+MOST_NAMES = 60  # if there are more, only the nearest are listed
+MOST_CHARACTERS = 120  # of a wrong name that are shown
 
 
 class SickbayError(Exception):
-    """Base of every exception raised on purpose."""
+    """The base of every exception that sickbay raises on purpose."""
 
 
 class UsageError(SickbayError, ValueError):
-    """What was given cannot be used. The message says what was given and what is possible."""
+    """An argument or file that cannot be used. The message says what was given and what can be."""
 
 
 class Declined(SickbayError):  # noqa: N818 - said as a sentence: the change was declined
@@ -41,15 +42,17 @@ class Diagnosed(SickbayError):  # noqa: N818 - said as a sentence: training was 
         return "; ".join(str(finding) for finding in self.findings)
 
 
-def unknown_name(what: str, given: object, possible: Iterable[str]) -> UsageError:
+def unknown_name(what: str, given: str, possible: Iterable[str]) -> UsageError:
     """Return the error for a name that does not exist.
 
     >>> print(unknown_name("profile", "defualt", ["autotrainer", "default"]))
     There is no profile 'defualt'; did you mean 'default'? Possible: 'autotrainer', 'default'.
     """
     names = sorted(possible)
-    close = get_close_matches(str(given), names, n=1)
+    if len(given) > MOST_CHARACTERS:
+        given = f"{given[:MOST_CHARACTERS]}…"
+    close = get_close_matches(given, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    shown = names if len(names) <= MANY else get_close_matches(str(given), names, 9, 0.0)
+    shown = names if len(names) <= MOST_NAMES else get_close_matches(given, names, 9, 0.0)
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return UsageError(f"There is no {what} {given!r}{hint} Possible: {str(shown)[1:-1]}{more}.")

@@ -1,4 +1,4 @@
-"""What has been measured so far, in bounded windows: what every problem is judged by."""
+"""The readings of a run so far, in bounded windows, from which problems are judged."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,19 +6,21 @@ from functools import partial
 from itertools import islice
 from math import inf, isfinite, nan
 from statistics import median
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from sickbay.scalar_totals import FIRST, Totals
 from sickbay.vitals import Kind, Setup, Table, Vitals
 
 Series: TypeAlias = "deque[tuple[int, float]]"
+Item = TypeVar("Item")
+EMBEDDINGS = ("Embedding", "EmbeddingBag")
 
 
 class History:
-    """The setup and the readings so far, on two clocks: steps and epochs, both counted from 0.
+    """The setup and the readings so far, by step and by epoch, both counted from 0.
 
-    Scalars by step and tables are kept for the newest `window` and `tables` readings, scalars by
-    epoch for all epochs; adding a reading takes the same time however long the run is.
+    It keeps scalars of the newest `window` readings, the newest `tables`, and the scalars of all
+    epochs. Adding a reading takes the same time however long the run is.
 
     >>> history = History(loss=[2.3, 2.1])
     >>> history.append(Vitals(step=2, scalars={"loss": 1.9}))
@@ -71,9 +73,9 @@ class History:
         scalars: Mapping[str, tuple[Sequence[int], Sequence[float]]],
         tables: Iterable[Table] = (),
     ) -> None:
-        """Add many readings of one epoch: for each scalar its steps and its values.
+        """Add many readings of one epoch: for each scalar, its steps and its values.
 
-        `step` is their newest, `epoch` that of the last of them.
+        `step` and `epoch` are those of the newest reading.
 
         >>> history = History()
         >>> history.extend(2, 0, {"loss": ([0, 1, 2], [0.3, 0.2, 0.1]), "lr": ([2], [0.5])})
@@ -88,41 +90,38 @@ class History:
             self._tables[table.kind].append(table)
 
     def skip(self, step: int, epoch: int, new: Totals) -> None:
-        """Go past readings that no window reaches back to; `new` is what is kept of them."""
+        """Skip readings that are older than every window; `new` holds their totals."""
         self.step, self.epoch = max(self.step, step), epoch
         self.totals.skip(new)
 
     def end_epoch(self, /, **metrics: float) -> None:
-        """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""
+        """End the epoch: keep the mean of every scalar over its steps, and these metrics."""
         self.totals.end_epoch(metrics)
         self.epoch += 1
 
     def recent(self, name: str, count: int) -> list[float]:
-        """Return the newest `count` values of a scalar, oldest first; fewer if there are fewer."""
+        """Return up to `count` of the newest values of a scalar, oldest first."""
         return [value for _, value in self.timed(name, count)]
 
     def timed(self, name: str, count: int) -> list[tuple[int, float]]:
-        """Return the newest `count` (step, value) pairs of a scalar, oldest first."""
-        newest = list(islice(reversed(self._steps.get(name, ())), count))
-        newest.reverse()
-        return newest
+        """Return up to `count` of the newest (step, value) pairs of a scalar, oldest first."""
+        return _newest(self._steps.get(name, ()), count)
 
     def latest(self, name: str) -> float:
         """Return the newest value of a scalar by step, NaN if there is none."""
         return next(iter(self.recent(name, 1)), nan)
 
     def first(self, name: str, count: int = 1) -> float:
-        """Return the first finite value a scalar ever had, or the median of the first `count`.
+        """Return the first finite value of a scalar, or the median of the first `count`, up to 32.
 
-        By step, or by epoch where it has none by step. NaN if there is none; of fewer if there are
-        fewer, and of 32 at most.
+        Values by epoch count if there are none by step. NaN if there are none at all.
         """
         known = self.totals.first.get(name) or filter(isfinite, self.totals.epochs.get(name, ()))
         values = list(islice(known, min(count, FIRST)))
         return median(values) if values else nan
 
     def best(self, name: str) -> float:
-        """Return the highest value a scalar ever had on either clock, -inf if there is none."""
+        """Return the highest value of a scalar by step or by epoch, -inf if there is none."""
         return self.totals.best.get(name, -inf)
 
     def epochs(self, name: str) -> list[float]:
@@ -130,7 +129,7 @@ class History:
         return list(self.totals.epochs.get(name, ()))
 
     def epoch_names(self) -> list[str]:
-        """Return the names of the scalars that some epoch has a value of."""
+        """Return the names of the scalars that any epoch has."""
         return list(self.totals.epochs)
 
     def table(self, kind: Kind) -> Table | None:
@@ -139,26 +138,24 @@ class History:
         return tables[-1] if tables else None
 
     def tables(self, kind: Kind, count: int) -> list[Table]:
-        """Return the newest `count` tables of a kind, oldest first; fewer if there are fewer."""
-        newest = list(islice(reversed(self._tables.get(kind, ())), count))
-        newest.reverse()
-        return newest
+        """Return up to `count` of the newest tables of a kind, oldest first."""
+        return _newest(self._tables.get(kind, ()), count)
 
     def batch(self, name: str) -> dict[str, float]:
-        """Return the statistics of the newest `input`, `output` or `target`, {} if not known."""
+        """Return the statistics of the newest `input`, `output` or `target`, {} if unknown."""
         table = self.table("batch")
         return table.row(name) if table is not None and name in table.names else {}
 
     def kernels(self, table: Table) -> list[int]:
-        """Return the rows of a table that are kernels.
+        """Return the rows of a table that are kernels: weights of two or more dimensions.
 
-        That is: of two or more dimensions, as far as the setup tells, and not an embedding, whose
-        gradient says which words occurred rather than how the signal flows.
+        Embeddings do not count, because their gradients show which words occurred rather than how
+        the signal flows.
         """
         return self._rows("kernels", table, partial(self._is_kernel, table))
 
     def of_kinds(self, table: Table, kinds: tuple[str, ...]) -> list[int]:
-        """Return the rows of a table of activations whose layers are of these classes."""
+        """Return the rows of an activation table whose layers are of these classes."""
         layers = self.setup.layers
         return self._rows(kinds, table, lambda name: layers.get(name, "") in kinds)
 
@@ -167,7 +164,7 @@ class History:
         return {name: pairs[-1][1] for name, pairs in self._steps.items()}
 
     def _rows(self, what: object, table: Table, wanted: Callable[[str], bool]) -> list[int]:
-        """Return the rows whose names are wanted; kept, since mostly nothing has changed."""
+        """Return the rows whose names are wanted; cached, since names rarely change."""
         setup, names, rows = self._known_rows.get(what, (None, (), []))
         if setup is not self.setup or names != table.names:
             rows = [row for row, name in enumerate(table.names) if wanted(name)]
@@ -176,4 +173,10 @@ class History:
 
     def _is_kernel(self, table: Table, name: str) -> bool:
         kind = self.setup.layers.get(table.layer(name), "")
-        return len(self.setup.shapes.get(name, (0, 0))) > 1 and not kind.startswith("Embedding")
+        return len(self.setup.shapes.get(name, (0, 0))) > 1 and kind not in EMBEDDINGS
+
+
+def _newest(items: Iterable[Item], count: int) -> list[Item]:
+    newest = list(islice(reversed(items), count))  # type: ignore[call-overload]
+    newest.reverse()
+    return newest

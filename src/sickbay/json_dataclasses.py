@@ -1,4 +1,4 @@
-"""Making dataclasses of JSON that nobody vouches for: every field is checked against its type."""
+"""Dataclasses from JSON that nobody vouches for: every field is checked against its type."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from sickbay.arguments import LARGEST, bad_argument, check_bool, check_choice, c
 from sickbay.errors import UsageError
 
 Made = TypeVar("Made")
-Check: TypeAlias = Callable[[str, object], Any]  # of a name and a value; returns what is made of it
+Check: TypeAlias = Callable[[str, object], Any]  # takes a name and a value, returns the value
 
-NO_NUMBERS = {"nan", "inf", "-inf"}  # which JSON has no numbers for
+NOT_FINITE = {"nan", "inf", "-inf"}  # JSON has no numbers for these
 
 
 def dataclass_from_json(cls: type[Made], values: object) -> Made:
-    """Return a dataclass with the fields that JSON gives it; what it does not know is left out.
+    """Return a dataclass with fields from JSON; fields it does not know are ignored.
 
     >>> from sickbay.findings import Event
     >>> dataclass_from_json(Event, {"kind": "gone", "step": 3, "newer": True}).step
@@ -49,14 +49,14 @@ def dataclass_from_json(cls: type[Made], values: object) -> Made:
 
 
 def json_object(name: str, value: object) -> dict[str, Any]:
-    """Return an object of JSON."""
+    """Return a JSON object."""
     if not isinstance(value, dict):
-        raise bad_argument(name, "an object of JSON", value)
+        raise bad_argument(name, "a JSON object", value)
     return value
 
 
 def json_list(name: str, value: object) -> list[Any]:
-    """Return a list of JSON."""
+    """Return a JSON list."""
     if not isinstance(value, list):
         raise bad_argument(name, "a list", value)
     return value
@@ -80,7 +80,7 @@ def to_json(value: Any) -> Any:
 
 @cache
 def _fields(cls: Any) -> Mapping[str, tuple[Check, bool]]:
-    """Return how every field of a dataclass is checked, and whether it must be given."""
+    """Return the check of every field of a dataclass, and whether the field is required."""
     hints = get_type_hints(cls)
     return {
         each.name: (
@@ -92,7 +92,7 @@ def _fields(cls: Any) -> Mapping[str, tuple[Check, bool]]:
 
 
 def _check(hint: Any) -> Check:
-    """Return what makes a value of JSON the type that a hint asks for."""
+    """Return the check that turns a JSON value into the type of a hint."""
     if is_dataclass(hint):
         return lambda _, value: dataclass_from_json(cast(type[Any], hint), value)
     origin, inner = get_origin(hint), get_args(hint)
@@ -116,19 +116,19 @@ def _float(name: str, value: object) -> float:
     if type(value) is float:
         return value
     is_number = type(value) is int and abs(value) <= LARGEST
-    if is_number or (isinstance(value, str) and value in NO_NUMBERS):
+    if is_number or (isinstance(value, str) and value in NOT_FINITE):
         return float(value)  # type: ignore[arg-type]
     raise bad_argument(name, "a number", value)
 
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise bad_argument(name, "a text", value)
+        raise bad_argument(name, "a string", value)
     return value
 
 
 def _refuse(name: str, value: object) -> None:
-    raise bad_argument(name, "left out, as JSON cannot hold it", value)
+    raise bad_argument(name, "left out: JSON cannot hold it", value)
 
 
 PLAIN: Mapping[Any, Check] = {float: _float, int: check_int, str: _text, bool: check_bool}

@@ -1,12 +1,15 @@
-"""Check the models and optimizers that callers pass in, before anything is changed."""
+"""Check the models, optimizers and devices that callers pass in, before anything is changed."""
 
 from __future__ import annotations
 
+import torch
 from torch import nn
 from torch.nn.parameter import UninitializedParameter
 from torch.optim import Optimizer
 
+from sickbay.arguments import short_repr
 from sickbay.errors import UsageError
+from sickbay.printable import error_message
 
 
 def check_module(model: object) -> nn.Module:
@@ -60,3 +63,14 @@ def unwrap_compiled(model: nn.Module) -> nn.Module:
     """Return the module inside a `torch.compile` wrapper, or the model itself."""
     inner = getattr(model, "_orig_mod", model)
     return inner if isinstance(inner, nn.Module) else model
+
+
+def check_device(name: str, value: object) -> torch.device:
+    """Return a device with its index. Raise `UsageError` unless torch can use it."""
+    try:
+        device = torch.device(value)  # type: ignore[call-overload]
+        torch.zeros(1, device=device).item()
+    except Exception as error:  # a missing device raises whatever its driver likes
+        got = f"{short_repr(value)}: {error_message(error)}"
+        raise UsageError(f"{name} must be one that torch can use here, got {got}") from error
+    return torch.empty(0, device=device).device

@@ -1,4 +1,4 @@
-"""The model on the table: copies of it that can be run, and the proof that a changed one works."""
+"""Copies of a model that can be run safely, and the check that a changed model still works."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 
 
 def copy_of(model: nn.Module) -> nn.Module:
-    """Return a deep copy to be changed, or decline."""
+    """Return a deep copy to change. Raise `Declined` if the model cannot be copied or changed."""
     check_module(model)
     for name, module in model.named_modules():
         where = f"{name!r}" if name else "The model"
@@ -37,40 +37,38 @@ def copy_of(model: nn.Module) -> nn.Module:
         copied = copy.deepcopy(model)
     except Exception as error:
         raise Declined(f"The model cannot be copied: {error_message(error)}") from error
-    _without_hooks(copied, _is_ours)
+    _remove_hooks(copied, _is_ours)
     return copied
 
 
 def bare(model: nn.Module) -> nn.Module:
-    """Return a copy without hooks, for looking: the user's own must not see these passes."""
+    """Return a copy without hooks, so that the user's hooks do not see our passes."""
     copied = copy.deepcopy(model)
-    _without_hooks(copied, lambda hook: not _makes_weights(hook))
+    # torch's weight norm computes the weight in a hook: that one belongs to the model.
+    _remove_hooks(copied, lambda hook: not type(hook).__module__.startswith("torch.nn.utils."))
     return copied
 
 
 def inputs_of(example: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the example anew, since a model may write into what it gets."""
+    """Return a copy of the example, since a model may write into its inputs."""
     if not isinstance(example, tuple):
         got = type(example).__name__
         raise UsageError(f"example must be a tuple of the model's arguments, got {got}.")
     try:
-        return tuple(_anew(each) for each in example)
-    except Exception as error:  # it may hold anything
+        return tuple(_copied(each) for each in example)
+    except Exception as error:
         raise Declined(f"The example cannot be copied: {error_message(error)}") from error
 
 
 def run(model: nn.Module, example: tuple[Any, ...], *, training: bool, grad: bool = False) -> Any:
-    """Return what a bare copy of the model makes of the example.
-
-    The random states are put back, so that all these passes start from the same ones.
-    """
+    """Return the output of a bare copy of the model. All random states stay as they are."""
     model, inputs = bare(model).train(training), inputs_of(example)
     with IsolatedRandom(), torch.set_grad_enabled(grad):
         return model(*inputs)
 
 
 def attempt(model: nn.Module, example: tuple[Any, ...], *, training: bool) -> list[Tensor] | None:
-    """Return the tensors the model puts out, None if it fails."""
+    """Return the tensors in the output of a model, None if it fails."""
     try:
         return tensors_in(run(model, example, training=training))
     except Exception:
@@ -78,7 +76,7 @@ def attempt(model: nn.Module, example: tuple[Any, ...], *, training: bool) -> li
 
 
 def same_results(one: nn.Module, other: nn.Module, example: tuple[Any, ...]) -> bool:
-    """Tell whether two models make the same of the example, in training and in evaluation."""
+    """Tell whether two models give the same output, in training and in evaluation."""
     for training in (False, True):
         wanted, got = (attempt(each, example, training=training) for each in (one, other))
         if wanted is None or got is None:
@@ -95,19 +93,18 @@ def checked(
     example: tuple[Any, ...],
     alike: Callable[[Any, Any], bool] | None = None,
 ) -> nn.Module:
-    """Return the changed model if it runs, puts out the same shapes and can be trained."""
+    """Return the changed model. Raise `Declined` unless its output fits and it can be trained."""
     before = examined(model, example)
     try:
         after = run(changed, example, training=False)
     except Exception as error:
-        raise Declined(
-            f"The changed model cannot be run on the example: {error_message(error)}"
-        ) from error
+        reason = error_message(error)
+        raise Declined(f"The changed model cannot be run on the example: {reason}") from error
     if not (alike or (lambda a, b: shape_of(a) == shape_of(b)))(before, after):
         raise Declined(
             f"The changed model puts out {shape_of(after)} in place of {shape_of(before)}."
         )
-    # With one sample, a model with batch norms of its own cannot be run in training anyway.
+    # A model with batch norm cannot be trained on a single sample anyway.
     training = attempt(model, example, training=True) is not None
     try:
         _backward(run(changed, example, training=training, grad=True))
@@ -117,7 +114,7 @@ def checked(
 
 
 def examined(model: nn.Module, example: tuple[Any, ...]) -> Any:
-    """Return what the model puts out for the example, or decline if it cannot be called so."""
+    """Return the output of the model. Raise `Declined` if it does not take the example."""
     inputs_of(example)
     try:
         return run(model, example, training=False)
@@ -126,7 +123,7 @@ def examined(model: nn.Module, example: tuple[Any, ...]) -> Any:
 
 
 def shape_of(output: Any) -> Any:
-    """Return the shapes in an output, in its own structure.
+    """Return the shapes in a nested output.
 
     >>> shape_of({"a": torch.ones(2), "b": [torch.ones(1, 3), None]})
     {'a': (2,), 'b': [(1, 3), None]}
@@ -154,28 +151,28 @@ def _close(one: Tensor, other: Tensor) -> bool:
     if one.shape != other.shape or not one.is_floating_point():
         return torch.equal(one, other)
     finite = one[one.isfinite()]
-    # Sums on a GPU come in no fixed order.
+    # Sums on a GPU have no fixed order.
     slack = 1e-5 * finite.abs().max().item() if finite.numel() else 0.0
     return torch.allclose(one, other, rtol=1e-4, atol=slack, equal_nan=True)
 
 
 def _backward(output: Any) -> None:
-    ends = [each for each in tensors_in(output) if each.requires_grad]
-    if ends:
-        torch.stack([each.abs().float().sum() for each in ends]).sum().backward()  # type: ignore[no-untyped-call]
+    outputs = [each for each in tensors_in(output) if each.requires_grad]
+    if outputs:
+        torch.stack([each.abs().float().sum() for each in outputs]).sum().backward()  # type: ignore[no-untyped-call]
 
 
-def _anew(value: Any) -> Any:
+def _copied(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):
-        return {key: _anew(each) for key, each in value.items()}
+        return {key: _copied(each) for key, each in value.items()}
     if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_anew(each) for each in value)
+        return type(value)(_copied(each) for each in value)
     return copy.deepcopy(value)
 
 
-def _without_hooks(model: nn.Module, unwanted: Callable[[Any], bool]) -> None:
+def _remove_hooks(model: nn.Module, unwanted: Callable[[Any], bool]) -> None:
     for module in model.modules():
         for kind in HOOKS:
             hooks: OrderedDict[int, Any] = getattr(module, kind)
@@ -184,10 +181,5 @@ def _without_hooks(model: nn.Module, unwanted: Callable[[Any], bool]) -> None:
 
 
 def _is_ours(hook: Any) -> bool:
-    """Tell whether this is what is left of a hook of a doctor: see `vitals.hooks.Hook`."""
+    """Tell whether this is what remains of a doctor's hook in a copy, see `probe.hooks`."""
     return isinstance(getattr(hook, "__self__", None), nullcontext)
-
-
-def _makes_weights(hook: Any) -> bool:
-    """Tell whether a hook belongs to the model: torch's weight norm computes the weight in one."""
-    return type(hook).__module__.startswith("torch.nn.utils.")

@@ -19,60 +19,52 @@ from sickbay.arguments import (
     check_int,
     short_repr,
 )
-from sickbay.devices import device as check_device
 from sickbay.errors import Declined, UsageError
-from sickbay.model_arguments import check_module, check_optimizer
+from sickbay.model_arguments import check_device, check_module, check_optimizer
 from sickbay.printable import error_message
 from sickbay.vitals import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
-HELD: tuple[tuple[str, Any, str], ...] = (
-    ("code", tuple, "a tuple of lines"),
-    ("example", tuple, "a tuple of the model's arguments"),
-    ("inputs", tuple | None, "a tensor of means and one of deviations, or None"),
-    ("targets", Tensor | None, "a tensor or None"),
-    ("setup", Setup, "a sickbay.vitals.Setup"),
-)
-# Settings of a group that say how torch computes, not what; they are not shown.
-HOW = {
+HOW = {  # how to carry out settings that have no argument in torch
     "clip_norm": "clip_grad_norm_(model.parameters(), clip_norm) after backward()",
     "clip_value": "clip_grad_value_(model.parameters(), clip_value) after backward()",
-    "warmup": "steps over which the learning rate rises from nothing",
-    "patience": "epochs without a better loss after which the learning rate is halved",
+    "warmup": "steps over which the learning rate rises from 0",
+    "patience": "epochs without a better loss before the learning rate is halved",
     "cooldown": "more epochs, at a tenth of the learning rate",
-    "skip_bad_batches": "leave a step out if a gradient is not finite",
+    "skip_bad_batches": "skip the step if a gradient is not finite",
     "train_mode": "model.train() before each epoch",
     "rollbacks": "times to go back to the last healthy weights",
 }
-UNSAID = ("params", "foreach", "fused", "capturable", "differentiable", "maximize", "initial_lr")
+# Settings of an optimizer that say how torch computes, not what. They are not shown.
+HIDDEN = ("params", "foreach", "fused", "capturable", "differentiable", "maximize", "initial_lr")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model, its loss, its optimizer and how they are trained.
+    """A model, its loss, its optimizer and how to train them.
 
-    Nothing in it is trained: an attempt trains a `copy`. It is changed by making another one.
+    A recipe never changes. Methods return a changed one, and training uses a `copy`.
 
     Attributes:
-        model: The model, with the weights that training begins from.
+        model: The model, with its initial weights.
         loss: A module, or a function of outputs and targets.
-        optimizer: The optimizer of that model; its settings are what counts.
+        optimizer: The model's optimizer. Only its settings matter.
         batch_size: Samples in a batch.
-        epochs: How many are planned, if known.
-        clip_norm: The norm that the gradients are clipped to, if they are.
-        clip_value: The size that each value of the gradients is clipped to, if they are.
-        warmup: Steps over which the learning rate rises from nothing.
-        patience: Epochs without a better loss after which the learning rate is halved; 0: never.
+        epochs: Planned epochs, if known.
+        clip_norm: The norm to clip the gradients to, if any.
+        clip_value: The size to clip each gradient value to, if any.
+        warmup: Steps over which the learning rate rises from 0.
+        patience: Epochs without a better loss before the learning rate is halved. 0 means never.
         cooldown: Epochs after the planned ones, at a tenth of the learning rate.
-        skip_bad_batches: Whether a batch with a gradient that is not finite is left out.
-        train_mode: Whether the model is put into training mode before each step.
-        rollbacks: Times that the weights may go back to the last healthy ones.
-        clean_data: Whether samples that are not finite, or absurdly large, are left out.
-        code: The changes so far, as code a person can paste.
-        example: Inputs of a few samples, to call the model with.
-        inputs: Mean and deviation of each feature of the inputs, where they are numbers.
-        targets: Targets of many samples, as they are.
-        setup: What is known about model and task, as a doctor has seen it.
+        skip_bad_batches: Whether to skip batches whose gradients are not finite.
+        train_mode: Whether to put the model into training mode before each step.
+        rollbacks: How often the weights may go back to the last healthy ones.
+        clean_data: Whether to leave out samples that are not finite, or absurdly large.
+        code: The changes so far, as code to paste.
+        example: The inputs of a few samples, to call the model with.
+        inputs: Mean and standard deviation of each input feature, if they are numbers.
+        targets: Targets of many samples.
+        setup: What is known about model and task.
 
     >>> from torch import optim
     >>> model = nn.Linear(2, 1)
@@ -125,7 +117,7 @@ class Recipe:
             raise Declined(f"The optimizer {kind} has no learning rate.") from None
 
     def copy(self) -> Recipe:
-        """Return the same with a model, loss and optimizer of its own."""
+        """Return the same recipe with its own model, loss and optimizer."""
         try:
             model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
         except Exception as error:
@@ -134,60 +126,62 @@ class Recipe:
         return replace(self, model=model, loss=loss, optimizer=optimizer)
 
     def on(self, device: Any) -> Recipe:
-        """Return it on a device: itself if it is there already, else a copy."""
+        """Return the recipe on a device: itself if it is there already, else a copy."""
         wanted = check_device("device", device)
         if all(each.device == wanted for each in self.model.parameters()):
             return self
         moved = self.copy()
-        moved.model.to(device)
-        if isinstance(moved.loss, nn.Module):
-            moved.loss.to(device)
+        for part in (moved.model, moved.loss):
+            if isinstance(part, nn.Module):
+                part.to(device)
         return moved
 
     def but(self, *code: str, **changes: Any) -> Recipe:
-        """Return it with some changes, and the code that makes them."""
+        """Return the recipe with some changes, and the code that makes them."""
         for name in changes:
             check_choice("part of a recipe", name, self.__dataclass_fields__)
         return replace(self, code=(*self.code, *code), **changes)
 
     def with_model(self, model: nn.Module, *code: str) -> Recipe:
-        """Return it with another model; the optimizer is made anew for that one."""
+        """Return the recipe with another model, and an optimizer for it."""
         check_module(model)
-        return self.but(*code, model=model, optimizer=moved(self.optimizer, self.model, model))
+        return self.but(
+            *code, model=model, optimizer=optimizer_for(model, self.model, self.optimizer)
+        )
 
     def with_lr(self, lr: float, *code: str) -> Recipe:
-        """Return it with another learning rate; those of further groups keep their proportion."""
+        """Return the recipe with another learning rate, scaled alike in all groups."""
         lr = check_float("lr", lr, least=0)
-        ratio = lr / self.lr if self.lr else 1.0
         groups = [
-            {**group, "lr": lr if not self.lr else ratio * float(group["lr"])}
+            {**group, "lr": lr / self.lr * float(group["lr"]) if self.lr else lr}
             for group in self.optimizer.param_groups
         ]
-        return self.but(*code, optimizer=_anew(self.optimizer, groups))
+        return self.but(*code, optimizer=_make(type(self.optimizer), groups))
 
     def with_settings(self, *code: str, **settings: Any) -> Recipe:
-        """Return it with other settings in all groups of the optimizer."""
+        """Return the recipe with other settings in all groups of the optimizer."""
         groups = [{**group, **settings} for group in self.optimizer.param_groups]
-        return self.but(*code, optimizer=_anew(self.optimizer, groups))
+        return self.but(*code, optimizer=_make(type(self.optimizer), groups))
 
     def with_optimizer(self, kind: Callable[..., Optimizer], *code: str, **settings: Any) -> Recipe:
-        """Return it with an optimizer of another kind, over the same parameters."""
-        held = [each for group in self.optimizer.param_groups for each in group["params"]]
+        """Return the recipe with another optimizer over the same parameters."""
         check_callable("kind", kind)
-        return self.but(*code, optimizer=_tried(kind, held, **settings))
+        held = [each for group in self.optimizer.param_groups for each in group["params"]]
+        return self.but(*code, optimizer=_make(kind, held, **settings))
 
     def diff(self, other: Recipe) -> str:
-        """Return what would have to be changed to get the other one, as code."""
+        """Return the change from this recipe to another, as code."""
         if not isinstance(other, Recipe):
             raise bad_argument("other", "a sickbay.Recipe", other)
         return "\n".join(_differences(self, other)) or "no change"
 
 
-def moved(optimizer: Optimizer, old: nn.Module, new: nn.Module, *, all_: bool = False) -> Optimizer:
+def optimizer_for(
+    new: nn.Module, old: nn.Module, optimizer: Optimizer, *, all_: bool = False
+) -> Optimizer:
     """Return the same kind of optimizer for a changed model, group by group.
 
-    What the old one did not hold the new one does not either, unless it is new, or `all_` is asked
-    for; that goes to the first group.
+    Parameters that it did not hold stay out, unless `all_`. New ones join the first group.
     """
     names = {id(each): name for name, each in old.named_parameters()}
     place = {
@@ -202,27 +196,20 @@ def moved(optimizer: Optimizer, old: nn.Module, new: nn.Module, *, all_: bool = 
         before = name if name in place or name in left_out else name.removeprefix("model.")
         if before not in left_out and parameter.requires_grad:
             groups[place.get(before, 0)]["params"].append(parameter)
-    return _anew(optimizer, [group for group in groups if group["params"]])
+    return _make(type(optimizer), [group for group in groups if group["params"]])
 
 
-def _anew(optimizer: Optimizer, groups: list[dict[str, Any]]) -> Optimizer:
-    """Return the same kind of optimizer for other groups."""
-    return _tried(type(optimizer), groups)
-
-
-def _tried(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimizer:
-    """Return an optimizer, or decline if its kind cannot be made so."""
+def _make(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimizer:
     try:
         return kind(held, **settings)
-    except Exception as error:  # it may be anybody's
+    except Exception as error:  # from an optimizer class of the user's
         name = getattr(kind, "__name__", "that was given")
-        raise Declined(
-            f"The optimizer {name} cannot be made anew: {error_message(error)}"
-        ) from error
+        reason = error_message(error)
+        raise Declined(f"The optimizer {name} cannot be made anew: {reason}") from error
 
 
 def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
-    """Yield the settings of a recipe as plain values, or say what cannot be used."""
+    """Yield the settings of a recipe as plain values. Raise `UsageError` if one is invalid."""
     yield "batch_size", check_int("batch_size", recipe.batch_size, least=1)
     if recipe.epochs is not None:
         yield "epochs", check_int("epochs", recipe.epochs, least=1)
@@ -233,64 +220,61 @@ def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
         yield name, check_int(name, getattr(recipe, name), least=0)
     for name in ("skip_bad_batches", "train_mode", "clean_data"):
         yield name, check_bool(name, getattr(recipe, name))
-    for name, kind, words in HELD:
-        if not isinstance(value := getattr(recipe, name), kind):
-            raise bad_argument(name, words, value)
-    if not all(isinstance(line, str) for line in recipe.code):
-        raise bad_argument("code", "a tuple of lines", recipe.code)
-    both = recipe.inputs is None or (
-        len(recipe.inputs) == 2 and all(isinstance(each, Tensor) for each in recipe.inputs)
-    )
-    if not both:
-        raise bad_argument(
-            "inputs", "a tensor of means and one of deviations, or None", recipe.inputs
-        )
+    code, inputs, targets = recipe.code, recipe.inputs, recipe.targets
+    if not (isinstance(code, tuple) and all(isinstance(line, str) for line in code)):
+        raise bad_argument("code", "a tuple of lines", code)
+    if not isinstance(recipe.example, tuple):
+        raise bad_argument("example", "a tuple of the model's arguments", recipe.example)
+    pair = isinstance(inputs, tuple) and len(inputs) == 2
+    if not (inputs is None or (pair and all(isinstance(each, Tensor) for each in inputs))):
+        raise bad_argument("inputs", "a tensor of means and one of deviations, or None", inputs)
+    if not isinstance(targets, Tensor | None):
+        raise bad_argument("targets", "a tensor or None", targets)
+    if not isinstance(recipe.setup, Setup):
+        raise bad_argument("setup", "a sickbay.vitals.Setup", recipe.setup)
 
 
-def spoken(optimizer: Optimizer) -> str:
-    """Return an optimizer as code, with those settings that are not the usual ones.
+def optimizer_code(optimizer: Optimizer) -> str:
+    """Return an optimizer as code, with the settings that are not its defaults.
 
     >>> from torch import optim
-    >>> spoken(optim.Adam(nn.Linear(2, 1).parameters(), lr=0.01, betas=(0.9, 0.99)))
+    >>> optimizer_code(optim.Adam(nn.Linear(2, 1).parameters(), lr=0.01, betas=(0.9, 0.99)))
     'torch.optim.Adam(model.parameters(), lr=0.01, betas=(0.9, 0.99))'
     """
     kind: Any = type(optimizer)
-    group = optimizer.param_groups[0]
     try:
         usual = kind([nn.Parameter(Tensor(1))]).defaults
-    except TypeError:  # it cannot be made without its settings, so all of them are said
+    except TypeError:  # it has settings without defaults, so show all
         usual = dict.fromkeys(optimizer.defaults)
-    said = [
-        f"{name}={_number(value)}"
-        for name, value in group.items()
-        if name == "lr" or (name not in UNSAID and name in usual and value != usual[name])
+    settings = [
+        f"{name}={f'{value:g}' if isinstance(value, float) else short_repr(value)}"
+        for name, value in optimizer.param_groups[0].items()
+        if name == "lr" or (name not in HIDDEN and name in usual and value != usual[name])
     ]
     where = "torch.optim." if kind.__module__.startswith("torch.optim") else ""
-    return f"{where}{kind.__name__}({', '.join(['model.parameters()', *said])})"
-
-
-def _number(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else short_repr(value)
+    return f"{where}{kind.__name__}({', '.join(['model.parameters()', *settings])})"
 
 
 def _settings(recipe: Recipe) -> Mapping[str, str]:
-    """Return what can be said in one line each."""
+    """Return the settings that fit on a line each."""
     loss = recipe.loss
     kind = f"nn.{loss}" if type(loss).__module__.startswith("torch.nn") else repr(loss)
-    optimizer = spoken(recipe.optimizer)
+    optimizer = optimizer_code(recipe.optimizer)
     held = sum(len(group["params"]) for group in recipe.optimizer.param_groups)
     total = sum(each.requires_grad for each in recipe.model.parameters())
     if held < total:
         optimizer = optimizer.replace("model.parameters()", f"{held} of {total} parameters")
     named = {"loss": getattr(loss, "__name__", kind), "optimizer": optimizer}
-    plain = ("batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs", "cooldown")
-    flags = ("skip_bad_batches", "train_mode", "rollbacks")
-    return named | {name: repr(getattr(recipe, name)) for name in (*plain, *flags)}
+    plain = (
+        "batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs", "cooldown",
+        "skip_bad_batches", "train_mode", "rollbacks",
+    )  # fmt: skip
+    return named | {name: repr(getattr(recipe, name)) for name in plain}
 
 
 def _differences(old: Recipe, new: Recipe) -> Iterator[str]:
-    made = new.code[len(old.code) :] if new.code[: len(old.code)] == old.code else new.code
-    yield from (f"+ {line}" for line in made if line.startswith(("good =", "model =")))
+    lines = new.code[len(old.code) :] if new.code[: len(old.code)] == old.code else new.code
+    yield from (f"+ {line}" for line in lines if line.startswith(("good =", "model =")))
     before, after = _settings(old), _settings(new)
     unset = {"None", "0", "False"}
     for name in before:

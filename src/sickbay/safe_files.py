@@ -1,4 +1,4 @@
-"""Reading files that nobody vouches for, and writing them so that no link is followed."""
+"""Reading files that nobody vouches for, and writing files without following links."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any, BinaryIO
 
 from sickbay.errors import UsageError
 
-MAX_BYTES = 1 << 30  # bytes of a file that is read whole, unless its reader says otherwise
+MAX_BYTES = 1 << 30  # of a file that is read whole, unless its reader says otherwise
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
 def open_regular_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file to read it; a `UsageError` that names it for anything else.
+    """Open a regular file for reading; a `UsageError` that names it for anything else.
 
-    A pipe would be waited for without end, and a device may never end.
+    A pipe might never be written to, and a device might never end.
     """
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -36,58 +36,57 @@ def open_regular_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Return all bytes of a regular file, which may have `most` of them."""
-    with open_regular_file(path) as file:
-        if _size(file) > most:
-            raise read_error(path, f"it has {_size(file):,} bytes, at most {most:,} are read")
-        try:
-            return file.read(_size(file))  # not `most`: that much memory would be taken first
-        except OSError as error:
-            raise read_error(path, error.strerror or error) from None
+    """Return the contents of a regular file of at most `most` bytes."""
+    size = file_size(path)
+    if size > most:
+        raise read_error(path, f"it has {size:,} bytes, at most {most:,} are read")
+    return read_range(path, 0, most)
 
 
 def file_size(path: Path) -> int:
     """Return how many bytes a regular file has."""
     with open_regular_file(path) as file:
-        return _size(file)
+        return os.fstat(file.fileno()).st_size
 
 
 def read_range(path: Path, start: int, stop: int) -> bytes:
     """Return the bytes of a regular file from `start` to `stop`, or to its end if that is less."""
     with open_regular_file(path) as file:
+        # Not `stop`: Python would reserve that much memory.
+        end = min(stop, os.fstat(file.fileno()).st_size)
         try:
             file.seek(start)
-            return file.read(max(0, min(stop, _size(file)) - start))
+            return file.read(max(0, end - start))
         except OSError as error:
             raise read_error(path, error.strerror or error) from None
 
 
 def parse_json(data: bytes | str, path: Path | str) -> Any:
-    """Return what a text of JSON holds; a `UsageError` that names its file if it is none."""
+    """Return what a JSON text holds; a `UsageError` that names its file if it is not JSON."""
     try:
         return json.loads(data)
     except RecursionError:
         raise read_error(path, "its JSON is nested too deeply") from None
     except ValueError as error:
-        raise read_error(path, f"it is no JSON ({error})") from None
+        raise read_error(path, f"it is not JSON ({error})") from None
 
 
 def create_file(path: Path) -> FileIO:
-    """Make a new file to append to, where there must be nothing yet, not even a link."""
+    """Create a file to append to, where there must be nothing yet, not even a link."""
     return FileIO(os.open(path, NEW | os.O_APPEND, 0o666), "ab")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put a file in place, whole or not at all."""
+    """Write a file, whole or not at all."""
     with atomic_writer(path) as file:
         file.write(data)
 
 
 @contextmanager
 def atomic_writer(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to be written, which is put in place when it is whole.
+    """Open a file for writing that replaces `path` when the block ends without an error.
 
-    It is written under a new name first, which no link of somebody else's can stand for.
+    Until then it has a random name, which no link of somebody else's can have.
     """
     draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
@@ -98,10 +97,6 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(draft)
         raise
-
-
-def _size(file: BinaryIO) -> int:
-    return os.fstat(file.fileno()).st_size
 
 
 def read_error(path: Path | str, why: object) -> UsageError:

@@ -70,7 +70,7 @@ def parse(name: str, setting: Field[Any], written: str) -> float | str:
         bool: (lambda word: {"true": True, "false": False}[word.lower()], "true or false"),
         int: (int, "a whole number"),
         float: (float, "a number"),
-        str: (str, "a text"),
+        str: (str, "a string"),
     }
     convert, rule = kinds[type(setting.default)]
     try:
@@ -88,7 +88,7 @@ def _checked(setting: Field[Any], value: object) -> float | str:
         return check_choice(name, value, rules["possible"])
     if isinstance(default, str):
         if not isinstance(value, str):
-            raise bad_argument(name, "a text", value)
+            raise bad_argument(name, "a string", value)
         return value
     if isinstance(default, bool):
         return check_bool(name, value)

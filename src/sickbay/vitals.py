@@ -1,4 +1,4 @@
-"""One reading of a run: plain numbers, so everything above it works without torch."""
+"""One reading of a run, in plain numbers, so that judging it needs no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,9 +41,9 @@ COLUMN = {name: index for index, name in enumerate(STATISTICS)}
 class Table:
     """Statistics of many tensors at one step, a row each, in forward order.
 
-    Rows are named by parameter (`encoder.0.weight`) for gradients and weights, by module
-    (`encoder.0`) for activations, and `input`, `output`, `target` for the batch. What was not
-    measured is NaN.
+    Rows are named after parameters (`encoder.0.weight`) for gradients and weights, after modules
+    (`encoder.0`) for activations, and `input`, `output` and `target` for the batch. Statistics that
+    were not measured are NaN.
     """
 
     kind: Kind
@@ -95,14 +95,14 @@ def layer_of(parameter: str) -> str:
 
 
 def rms(row: Mapping[str, float]) -> float:
-    """Return the root mean square of what a row was measured on, 0 if that is not known."""
+    """Return the root mean square of the values of a row, 0 if unknown."""
     count = row.get("count", 0)
     return float(row["norm"] / count**0.5) if count > 0 else 0.0
 
 
-@dataclass  # not frozen: one is made at every step, and that would triple its cost
+@dataclass  # not frozen, which would triple the cost of creating one at every step
 class Vitals:
-    """One reading: the scalars of a step, and the tables that were taken at it."""
+    """One reading: the scalars and the tables of a step."""
 
     step: int
     epoch: int = 0
@@ -113,25 +113,24 @@ class Vitals:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What does not change during a run.
+    """What does not change during a run. Unknown values are "", () or 0.
 
     Attributes:
         layers: Class name of every module that computes something, by its name, in forward order.
         shapes: Shape of every trainable parameter, by its name, in forward order.
-        optimizer: Class name of the optimizer, if one is watched.
+        optimizer: Class name of the watched optimizer.
         epochs: Planned epochs, if known.
         unheld: Trainable parameters that no watched optimizer holds.
         uncalled: Modules with parameters that the forward pass does not call.
-        loss: What the loss is (`cross_entropy`, `bce_logits`, `mse`, ...), "" if not known.
-        output: The activation that feeds it (`linear`, `softmax`, ...), "" if not known.
-        task: What is to be learnt (`binary`, `multiclass`, `multilabel`, `regression`,
-            `next_token`), "" if not known.
-        output_shape: Shape of what is compared with the targets, () if not known.
-        target_shape: Shape of the targets, () if not known.
-        stretched: Whether outputs and targets were stretched to fit each other.
-        bare: Whether the loss is nothing but that, with no weights or other terms around it.
-        strays: Kernels between those of the model that it does not hold, as in a plain list.
-        labels: How many different whole numbers the targets are, 0 if they are not whole.
+        loss: Name of the loss (`cross_entropy`, `bce_logits`, `mse`, ...).
+        output: The activation before the loss (`linear`, `softmax`, ...).
+        task: `binary`, `multiclass`, `multilabel`, `regression` or `next_token`.
+        output_shape: Shape of the outputs that are compared with the targets.
+        target_shape: Shape of the targets.
+        stretched: Whether outputs and targets were broadcast to fit each other.
+        bare: Whether the loss has no weights or other terms around it.
+        strays: Number of layers that the model uses but does not register, as in a plain list.
+        labels: Number of distinct whole numbers among the targets.
     """
 
     layers: Mapping[str, str] = field(default_factory=dict)
@@ -152,5 +151,5 @@ class Setup:
 
     @classmethod
     def of(cls, fields: object) -> "Setup":
-        """Make a setup from JSON, where tuples are lists; a `UsageError` if it cannot be one."""
+        """Make a setup from JSON, where tuples are lists. Raise `UsageError` if it is none."""
         return dataclass_from_json(cls, fields)

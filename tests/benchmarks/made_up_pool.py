@@ -1,4 +1,4 @@
-"""Recorded trials made up for the tests of the tuning benchmark."""
+"""RecordedTrial trials made up for the tests of the tuning benchmark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.tuning.part import Part
 from benchmarks.tuning.pool import Pool
 from benchmarks.tuning.spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS
-from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import Setup
 
 TASK = "cifar10_lstm"
@@ -24,7 +24,7 @@ def trial(
     seconds: Sequence[float] = (),
     task: str = TASK,
     **config: Any,
-) -> Recorded:
+) -> RecordedTrial:
     """Return a trial with these values of its task's metric, a second an epoch."""
     count = len(values)
     falling = losses or [2.0 / (1 + epoch) for epoch in range(count)]
@@ -33,7 +33,7 @@ def trial(
         for loss, value, took in zip(falling, values, seconds or [1.0] * count, strict=True)
     ]
     about = {"seed": seed, "config": {**draw(SPACES[task], seed), **config}}
-    return Recorded(f"{task}/{seed}", Setup(epochs=count), epochs, about)
+    return RecordedTrial(f"{task}/{seed}", Setup(epochs=count), epochs, about)
 
 
 def part(*values: Sequence[float], task: str = TASK) -> Part:
@@ -46,7 +46,7 @@ def pool(count: int, epochs: int = 4, task: str = TASK, first: int = 0) -> Pool:
     return Pool(task, {}, [learner(first + seed, epochs, task) for seed in range(count)])
 
 
-def learner(seed: int, epochs: int, task: str) -> Recorded:
+def learner(seed: int, epochs: int, task: str) -> RecordedTrial:
     rate = draw(SPACES[task], seed)["learning_rate"]
     reached = 0.9 * exp(-abs(log(rate / 0.005)))
     values = [reached * (1 - 0.5 ** (epoch + 1)) for epoch in range(epochs)]

@@ -62,8 +62,8 @@ def test_halves_are_of_the_list() -> None:
 
 def test_folders_tell_the_halves() -> None:
     for each in ALL.values():
-        kept = "checkup.kept_" in each.make.__module__
-        assert each.half == ("reporting" if kept else "calibration"), each.name
+        held_out = "checkup.held_out." in each.make.__module__
+        assert each.half == ("reporting" if held_out else "calibration"), each.name
 
 
 def as_tensor(given: Any) -> Any:
@@ -99,7 +99,7 @@ def loss_of(given: Given) -> Tensor:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("plant", of(SOUND, "reporting"), ids=lambda plant: plant.name)
-def test_a_kept_sound_model_runs(plant: Plant) -> None:
+def test_a_held_out_sound_model_runs(plant: Plant) -> None:
     torch.manual_seed(0)
     given = plant.make()
     loss = loss_of(given)
@@ -112,7 +112,7 @@ def test_a_kept_sound_model_runs(plant: Plant) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("plant", of(FAULTS, "reporting"), ids=lambda plant: plant.name)
-def test_a_kept_fault_runs_unless_that_is_the_fault(plant: Plant) -> None:
+def test_a_held_out_fault_runs_unless_that_is_the_fault(plant: Plant) -> None:
     torch.manual_seed(0)
     given = plant.make()
     if plant.test == "memory_is_bounded":

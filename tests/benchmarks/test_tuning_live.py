@@ -17,7 +17,7 @@ from benchmarks.tuning.live import Lived, Order, data_of, foretold, made_small, 
 from benchmarks.tuning.lived import agreement, searched, summary
 from benchmarks.tuning.record import Plan
 from benchmarks.tuning.spaces import SPACES, draw
-from sickbay.tuning.recorded_trial import Recorded
+from sickbay.tuning.recorded_search import RecordedTrial
 from tests.benchmarks.made_up_pool import trial
 
 TASK = "ex96_trans"
@@ -83,7 +83,7 @@ def lived(seed: int, values: list[float], why: str = "", cost: float = 0.0) -> L
     return Lived(seed, values, ends, 1.0, cost, why, recorded=None if why else whole(seed, values))
 
 
-def whole(seed: int, values: list[float]) -> Recorded:
+def whole(seed: int, values: list[float]) -> RecordedTrial:
     return trial(values, seed=seed, losses=[2.3] * len(values))
 
 

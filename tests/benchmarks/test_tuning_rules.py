@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from benchmarks.tuning import curves
 from benchmarks.tuning.curves import foreseen
 from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
 from benchmarks.tuning.part import Part
@@ -66,7 +67,8 @@ def test_curves_are_continued() -> None:
     assert middle[1] == pytest.approx(0.2, abs=0.02)
 
 
-def test_losses_are_continued_too() -> None:
+def test_losses_are_continued_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "STEPS", 260)
     curve = [1.0 + 2.0 / epoch for epoch in range(1, 13)]
     losses = part(curve, [1000 * each for each in curve], task="ex96_trans")
     assert checked(losses) == [3, 6, 9]

@@ -43,12 +43,12 @@ def test_a_seed_decides(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in available() if name != "random"])
 def test_searchers_learn(name: str) -> None:
-    """What follows on the first ten, which are drawn at random, is better than any."""
-    later = [place for seed in (0, 1) for place in order(SEARCHERS[name](MANY, seed), 40)[10:]]
+    """The trials after the first ten, which are drawn at random, are better than average."""
+    later = [place for seed in (0, 1) for place in order(SEARCHERS[name](MANY, seed), 22)[10:]]
     assert MANY.best[later, -1].mean() > 1.2 * MANY.best[:, -1].mean()
 
 
-def order(searcher: Searcher, trials: int = 16) -> list[int]:
+def order(searcher: Searcher, trials: int = 13) -> list[int]:
     return [each.trial for each in play(MANY, searcher, Plain(), MANY.budget(trials))]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.chart import made_up
 from sickbay.chart import Chart, ChartWriter, blocks, reader
 from sickbay.chart.binary_records import pack_arrays, pack_record
-from sickbay.chart.columns import Columns, to_arrays
+from sickbay.chart.blocks import Columns
 from sickbay.chart.json_lines import EpochEnd, Row
 from sickbay.errors import UsageError
 from sickbay.history import History
@@ -90,7 +90,7 @@ def test_an_index_that_does_not_ascend_is_damage(index: list[int]) -> None:
     wrong = replace(columns, scalars={"loss": (np.array(index), np.ones(2))})
     (block,) = blocks.scan_blocks(packed(columns, History()))
     assert block is not None
-    body = pack_arrays(to_arrays(wrong))
+    body = pack_arrays(blocks._to_arrays(wrong))
     (bad,) = blocks.scan_blocks(pack_record(blocks.MAGIC, block.record.head(), body))
     assert bad is not None
     with pytest.raises(UsageError, match="must ascend"):

@@ -35,7 +35,7 @@ class Gone(Dataset[Tensor]):
     [
         ({"model": 3}, "model must be a torch.nn.Module, got int."),
         ({"model": nn.Linear}, "got the class Linear; pass an instance."),
-        ({"loss": nn.CrossEntropyLoss}, "got the class CrossEntropyLoss: make one of it."),
+        ({"loss": nn.CrossEntropyLoss}, "got the class CrossEntropyLoss; pass an instance."),
         ({"loss": Untold()}, "loss must be a function of outputs and targets, or None, got a Unt"),
         ({"optimizer": "Adam"}, "optimizer must be a torch.optim.Optimizer or None, got str."),
         ({"task": ["binary"]}, "There is no task"),
@@ -82,7 +82,7 @@ def test_a_model_that_cannot_be_copied_is_examined_itself_and_that_is_said() -> 
     report = sickbay.checkup(Locked(), DATA, nn.CrossEntropyLoss(), progress=False)
     assert report["survives_lower_precision"].outcome == "passed"
     assert (
-        "the model itself was run, and put back afterwards. "
+        "the model itself was run, and restored afterwards. "
         "The model cannot be copied: cannot pickle '_thread.lock' object."
     ) in report.untested
 

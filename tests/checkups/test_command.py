@@ -79,7 +79,7 @@ def test_the_exit_code(arguments: list[str], code: int, capsys: pytest.CaptureFi
     [
         pytest.param(["nets:cutt"], "did you mean 'cut'?", id="no-such-function"),
         pytest.param(["netts:cut"], "There is no module 'netts'", id="no-such-module"),
-        pytest.param([], "A checkup needs what makes the model", id="nothing"),
+        pytest.param([], "A checkup needs a function that returns the model", id="nothing"),
         pytest.param(["nets"], "package.module:function, got 'nets'", id="no-colon"),
         pytest.param(["nets:nothing"], "must return a model", id="no-model"),
         pytest.param(["nets:odd"], "did you mean 'loss'?", id="an-odd-part"),
@@ -103,7 +103,7 @@ def test_a_failure_says_why_where_and_what_to_do(capsys: pytest.CaptureFixture[s
     )
     assert "  in   first.weight, first.bias" in printed
     assert "  try  look for .detach()" in printed
-    assert "made up from first (Linear)" in printed
+    assert "generated for first (Linear)" in printed
     assert "Cut: 1 failed, " in printed
 
 

@@ -57,7 +57,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(["fine:"], "named as package.module:function", id="no-name"),
         pytest.param(["fine:net."], "named as package.module:function", id="ends-in-a-dot"),
         pytest.param(["fi\0ne:net"], "named as package.module:function", id="nul"),
-        pytest.param([""], "A checkup needs what makes the model", id="empty"),
+        pytest.param([""], "A checkup needs a function that returns the model", id="empty"),
         pytest.param(["raises:net"], "raised JSONDecodeError: Expecting value", id="raises"),
         pytest.param(["leaves:net"], "Importing 'leaves' raised SystemExit: not here", id="leaves"),
         pytest.param(["broken:net"], "raised SyntaxError", id="broken"),
@@ -139,4 +139,4 @@ def test_what_a_folder_lacks_is_said_also_where_the_folder_is_gone(
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert main(["checkup", "fine:net"]) == 2
-    assert "The folder this runs in is gone" in capsys.readouterr().err
+    assert "The current folder no longer exists" in capsys.readouterr().err

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups import Inapplicable, Statement, checkup
-from sickbay.checkups.case import Case
-from sickbay.checkups.report import Result
+from sickbay.checkups.training_setup import Setup
 from sickbay.errors import UsageError
+from sickbay.reports.checkup_report import Result
 from tests.checkups.small import data, network
 
 
@@ -29,7 +29,7 @@ class Crashes(Statement):
         It would.
     """
 
-    def examine(self, case: Case) -> Result:  # noqa: ARG002
+    def examine(self, setup: Setup) -> Result:  # noqa: ARG002
         raise ZeroDivisionError("first line\nlast line")
 
 
@@ -37,7 +37,7 @@ class Crashes(Statement):
 class MakesNoSense(Statement):
     """It makes sense."""
 
-    def examine(self, case: Case) -> Result:  # noqa: ARG002
+    def examine(self, setup: Setup) -> Result:  # noqa: ARG002
         raise Inapplicable("there is none")
 
 
@@ -56,9 +56,9 @@ def test_a_test_that_crashes_has_failed() -> None:
 def test_what_was_not_tested_is_said() -> None:
     untested = checkup(network(), tests="runs_on_the_batch").untested
     assert [each.split(":")[0] for each in untested] == [
-        "the inputs were made up from 0 (Linear)",
-        "without targets nothing is said about the loss",
-        "without an optimizer nothing is said about it",
+        "the inputs were generated for 0 (Linear)",
+        "the loss is not tested without targets",
+        "the optimizer is not tested",
     ]
     optimizer = torch.optim.SGD(network().parameters(), 0.1)
     assert not checkup(network(), data(), None, optimizer, tests="runs_on_the_batch").untested
@@ -107,7 +107,7 @@ def elbo(outputs: tuple[Tensor, Tensor, Tensor], x: Tensor) -> Tensor:
 def test_a_loss_may_take_all_that_the_model_puts_out() -> None:
     x, _ = data()
     report = checkup(Encoder(), (x, x), elbo, tests="gradient_reaches_every_parameter")
-    assert report.results[0].message == "it reaches 6 parameters"
+    assert report.results[0].message == "gradients reach 6 parameters"
     first = checkup(Encoder(), (x, x), nn.MSELoss(), tests="gradient_reaches_every_parameter")
     assert first.ok  # which takes the first
 
@@ -127,7 +127,7 @@ class Fixed(nn.Module):
 def test_a_model_that_runs_with_the_whole_batch_only() -> None:
     report = checkup(Fixed(), data(), nn.CrossEntropyLoss())
     assert [each.test for each in report.failed] == ["shapes_follow_the_batch"]
-    assert "with 32 samples only" in report.failed[0].message
+    assert "only runs with 32 samples" in report.failed[0].message
     assert report["runs_on_the_batch"].outcome == "passed"
 
 
@@ -210,5 +210,5 @@ def test_targets_of_several_heads() -> None:
 
 def test_reasons_are_told_once() -> None:
     printed = str(checkup(network(), data(), nn.CrossEntropyLoss()))
-    told = "- no attention was seen: no test of 'attention rows sum to one', 'uses positions'"
+    told = "- skipped 'attention rows sum to one', 'uses positions': the model has no attention"
     assert told in printed.splitlines()

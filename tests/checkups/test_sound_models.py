@@ -2,15 +2,15 @@ import pytest
 import torch
 
 from sickbay.checkups import Statement, checkup
-from sickbay.checkups.statements.attention_rows_sum_to_one import AttentionRowsSumToOne
-from sickbay.checkups.statements.normalisation_normalises import NormalisationNormalises
-from sickbay.checkups.statements.respects_masks import RespectsMasks
-from sickbay.checkups.statements.samples_stay_apart import SamplesStayApart
-from sickbay.checkups.statements.sees_no_future import SeesNoFuture
-from sickbay.checkups.statements.shapes_follow_the_batch import ShapesFollowTheBatch
-from sickbay.checkups.statements.survives_edge_inputs import SurvivesEdgeInputs
-from sickbay.checkups.statements.survives_lower_precision import SurvivesLowerPrecision
-from sickbay.checkups.statements.uses_positions import UsesPositions
+from sickbay.checkups.statements.limits.survives_edge_inputs import SurvivesEdgeInputs
+from sickbay.checkups.statements.limits.survives_lower_precision import SurvivesLowerPrecision
+from sickbay.checkups.statements.modes.normalisation_normalises import NormalisationNormalises
+from sickbay.checkups.statements.sequences.attention_rows_sum_to_one import AttentionRowsSumToOne
+from sickbay.checkups.statements.sequences.respects_masks import RespectsMasks
+from sickbay.checkups.statements.sequences.samples_stay_apart import SamplesStayApart
+from sickbay.checkups.statements.sequences.sees_no_future import SeesNoFuture
+from sickbay.checkups.statements.sequences.shapes_follow_the_batch import ShapesFollowTheBatch
+from sickbay.checkups.statements.sequences.uses_positions import UsesPositions
 from tests.checkups.of_all_kinds import SOUND
 
 TESTS: list[Statement] = [

@@ -78,6 +78,7 @@ def test_gradient_accumulation_counts_optimizer_steps() -> None:
 
 @pytest.mark.parametrize("fused", [False, True])
 def test_steps_skipped_by_a_gradient_scaler_are_noticed(fused: bool) -> None:
+    torch.manual_seed(0)
     model = mlp()
     optimizer = torch.optim.AdamW(model.parameters(), fused=fused)
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
@@ -165,10 +166,10 @@ PARTS: dict[str, str] = {
     "learnt order": "sickbay.probe.layer_order.Layers.learn_order",
     "optimizer step": "sickbay.probe.probe.Probe._on_step",
     "after the step": "sickbay.probe.probe.Probe._on_stepped",
-    "releasing all": "sickbay.probe.probe.Probe.release",
-    "making a reading": "sickbay.probe.probe.Probe.reading",
+    "collecting": "sickbay.probe.probe.Probe.collect",
+    "making vitals": "sickbay.probe.probe.Probe.vitals",
     "arming": "sickbay.probe.probe.Probe.arm",
-    "rates": "sickbay.probe.probe.Probe.learning_rates",
+    "rates": "sickbay.probe.held_parameters.HeldParameters.learning_rates",
     "looking again": "sickbay.probe.probe.Probe.refresh",
     "closing": "sickbay.probe.probe.Probe.close",
     "history": "sickbay.history.History.append",
@@ -176,7 +177,7 @@ PARTS: dict[str, str] = {
     "chart events": "sickbay.chart.ChartWriter.event",
     "chart end": "sickbay.chart.ChartWriter.close",
     "a problem": "sickbay.problems.non_finite.NonFinite.check",
-    "the ward": "sickbay.doctor.causes.Causes.judge",
+    "causes": "sickbay.doctor.causes.Causes.judge",
     "the governor": "sickbay.doctor.governor.Governor.lap",
     "the clock": "sickbay.probe.cost_clock.Clock.read",
     "the voice": "sickbay.reports.terminal.print_finding",

@@ -10,14 +10,12 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.vitals import Table, Vitals
-from tests.doctor.loops import learn, watch
 from tests.models import features, mlp
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How patient the ward is was measured, and is not what is tested here."""
+    """Fix the patience, which was measured and is not tested here."""
     monkeypatch.setattr(under_test, "PATIENCE", 5)
 
 
@@ -52,10 +50,10 @@ class Log:
 
 def judgements(*problems: Problem, times: int, log: Log | None = None) -> list[list[str]]:
     """Judge so often; return what was said each time, with a minus for what is gone."""
-    ward = Causes(problems, Guard((log or Log()).report))
+    causes = Causes(problems, Guard((log or Log()).report))
     said = []
     for step in range(times):
-        verdict = ward.judge(History(loss=[1.0] * (step + 1)))
+        verdict = causes.judge(History(loss=[1.0] * (step + 1)))
         new, gone = verdict.new, verdict.gone
         assert all(finding.step == step for finding in new)
         said.append([*(finding.problem for finding in new), *(f"-{name}" for name in gone)])
@@ -105,13 +103,13 @@ def test_what_fails_while_it_stands_is_gone_after_a_while() -> None:
 
 
 def test_standing() -> None:
-    ward = Causes([Scripted("x....."), Other(".xxxxx")], Guard(Log().report))
+    causes = Causes([Scripted("x....."), Other(".xxxxx")], Guard(Log().report))
     standing = []
     for step in range(6):
-        ward.judge(History(loss=[1.0] * (step + 1)))
-        standing.append(list(ward.standing))
+        causes.judge(History(loss=[1.0] * (step + 1)))
+        standing.append(list(causes.standing))
     assert standing == [["scripted"], *[["scripted", "other"]] * 4, ["other"]]
-    assert list(ward.problems) == ["scripted", "other"]
+    assert list(causes.problems) == ["scripted", "other"]
 
 
 class Flu(Scripted):
@@ -132,10 +130,10 @@ class Cut(Scripted):
 
 def account(*problems: Problem, times: int) -> list[str]:
     """Judge so often; return what was told: `cause(consequence)`, `late<cause`, `-gone`."""
-    ward = Causes(problems, Guard(Log().report))
+    causes = Causes(problems, Guard(Log().report))
     told = []
     for step in range(times):
-        verdict = ward.judge(History(loss=[1.0] * (step + 1)))
+        verdict = causes.judge(History(loss=[1.0] * (step + 1)))
         words = [
             finding.problem
             + (f"({' '.join(finding.consequences)})" if finding.consequences else "")
@@ -242,11 +240,11 @@ def test_a_batch_that_was_skipped_explains_nothing_later() -> None:
 
 
 def test_what_is_explained_does_not_stand_by_itself() -> None:
-    ward = Causes([Flu("xx"), Fever("xx"), Cut(".x")], Guard(Log().report))
-    ward.judge(History(loss=[1.0]))
-    assert ward.standing == ["flu"]
-    ward.judge(History(loss=[1.0] * 2))
-    assert ward.standing == ["flu", "cut"]
+    causes = Causes([Flu("xx"), Fever("xx"), Cut(".x")], Guard(Log().report))
+    causes.judge(History(loss=[1.0]))
+    assert causes.standing == ["flu"]
+    causes.judge(History(loss=[1.0] * 2))
+    assert causes.standing == ["flu", "cut"]
 
 
 class Hen(Scripted):
@@ -270,76 +268,3 @@ def test_what_explains_each_other_is_said_all_the_same(
     problems: list[Problem], expected: list[str]
 ) -> None:
     assert account(*problems, times=len(expected)) == expected
-
-
-class OfWeights(Scripted):
-    reads = ("weight",)
-
-
-class OfSteps(Scripted):
-    reads = ("step",)
-
-
-class OfEpochs(Scripted):
-    reads = ("epoch", "gradient")
-
-
-def test_a_problem_is_asked_when_something_it_reads_is_new() -> None:
-    asked = [OfWeights("." * 9), OfSteps("." * 9), OfEpochs("." * 9), Scripted("." * 9)]
-    ward, made = Causes(asked, Guard(Log().report)), History(loss=[1.0])
-
-    def judged() -> list[int]:
-        before = [problem.asked for problem in asked]
-        ward.judge(made)
-        return [problem.asked - count for problem, count in zip(asked, before, strict=True)]
-
-    assert judged() == [0, 1, 1, 1]  # the first epoch is new too
-    assert judged() == [0, 0, 0, 0]
-    made.append(Vitals(step=1, scalars={"loss": 1.0}))
-    assert judged() == [0, 1, 0, 1]
-    made.append(Vitals(step=2, tables=[Table.of("weight", 2, {})]))
-    assert judged() == [1, 1, 0, 1]
-    made.append(Vitals(step=3, tables=[Table.of("gradient", 3, {})]))
-    assert judged() == [0, 1, 1, 1]
-    made.end_epoch()
-    assert judged() == [0, 0, 1, 1]
-
-
-def test_absence_counts_only_when_asked() -> None:
-    ward, made = Causes([OfWeights("x" + "." * 9)], Guard(Log().report)), History()
-    gone = []
-    for step in range(12):
-        tables = [Table.of("weight", step, {})] if step % 2 == 0 else []
-        made.append(Vitals(step=step, tables=tables))
-        gone += [step] * len(ward.judge(made).gone)
-    assert gone == [10]
-
-
-def trained(*problems: Problem, steps: int) -> sickbay.Doctor:
-    model = mlp()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    doctor = watch(model, optimizer, problems=problems)
-    for _ in range(steps):
-        learn(model, optimizer, features())
-        doctor.step(1.0)
-    return doctor
-
-
-def test_through_a_doctor_several_causes_are_one_event() -> None:
-    doctor = trained(Flu("xxx"), Cut("xxx"), Fever("..x"), steps=3)
-    assert [finding.problem for finding in doctor.findings] == ["flu", "cut"]
-    assert [(event.kind, event.step, event.text) for event in doctor.events] == [
-        ("finding", 0, "step 0  flu  seen"),
-        ("finding", 0, "step 0  cut  seen"),
-        ("combined", 0, "2 at once: flu, cut"),
-        ("consequence", 2, "step 2  fever  seen  (a consequence of flu)"),
-    ]
-
-
-def test_through_a_doctor_one_cause_is_no_combination() -> None:
-    doctor = trained(Flu("x"), Fever("x"), steps=1)
-    (finding,) = doctor.findings
-    assert finding.consequences == ("fever",)
-    assert [(event.kind, event.text) for event in doctor.events] == [
-        ("finding", "step 0  flu  seen  (explains fever)")
-    ]

@@ -229,7 +229,7 @@ def test_copies_of_outputs_do_not_pile_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["sickbay.history.History.append", "sickbay.probe.probe.Probe.release"]
+    "part", ["sickbay.history.History.append", "sickbay.probe.probe.Probe.collect"]
 )
 def test_a_doctor_that_failed_takes_its_hooks_away(
     part: str, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ from sickbay.doctor.treatment import PARTED
 from sickbay.errors import UsageError
 from sickbay.probe.finite import all_finite
 from tests.doctor.loops import undisturbed
-from tests.doctor.test_treatment import learn, regression, treated
+from tests.doctor.treated import learn, regression, treated
 
 
 def join(folder: Path, rank: int, count: int) -> None:

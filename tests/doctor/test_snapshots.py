@@ -15,7 +15,7 @@ from sickbay.probe.finite import all_finite
 from sickbay.remedies import HalveLearningRate, RollBack
 from sickbay.vitals import Vitals
 from tests.doctor.test_step_adjustments import find, nurse, update
-from tests.doctor.test_treatment import learn, regression, remedies, state_of, treated
+from tests.doctor.treated import learn, regression, remedies, state_of, treated
 
 
 def pass_time(nurse: Treater, *steps: int) -> None:

@@ -17,7 +17,7 @@ from sickbay.doctor import Doctor, live_remedies, treatment
 from sickbay.probe.finite import all_finite
 from sickbay.remedies import ClipNorm
 from tests.doctor.test_step_adjustments import find
-from tests.doctor.test_treatment import regression, remedies, state_of, treated
+from tests.doctor.treated import regression, remedies, state_of, treated
 from tests.models import mlp
 
 

@@ -9,7 +9,7 @@ import torch
 from torch.optim import SGD
 
 from sickbay import UsageError, inject
-from sickbay.inject.spec import FAULTS
+from sickbay.inject.fault_text import FAULTS
 from tests.inject.loops import hooks_of
 from tests.models import mlp
 
@@ -130,7 +130,7 @@ def test_steps_and_seeds_may_be_numpy_s() -> None:
     [
         ({"name": "odd"}, "There is no fault 'odd'"),
         ({"at": 3}, "at must be a tuple of steps, got 3."),
-        ({"layer": 3}, "layer must be a text, got 3."),
+        ({"layer": 3}, "layer must be a string, got 3."),
         ({"factor": 2.0}, "nan_gradient takes no *FACTOR"),
         ({"value": 3.0}, "value must be nan, inf or -inf, got 3.0."),
     ],

@@ -13,7 +13,7 @@ from torch.optim import SGD, AdamW, Optimizer
 import sickbay
 from sickbay import inject
 from sickbay.inject import Injection
-from sickbay.inject.spec import FAULTS
+from sickbay.inject.fault_text import FAULTS
 from tests.inject.loops import EACH, every_fault, hooks_of, same, train
 from tests.models import FAMILIES, compiled, mlp
 

@@ -9,8 +9,8 @@ import pytest
 
 from sickbay import inject
 from sickbay.cli import main
-from sickbay.demo import show_watch
-from sickbay.inject.spec import FAULTS
+from sickbay.demo.watch_fault import watch_fault
+from sickbay.inject.fault_text import FAULTS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "guide" / "inject.md").read_text(encoding="utf-8")
@@ -41,14 +41,14 @@ def test_the_example_finds_the_fault_at_its_step() -> None:
 
 def test_the_demo_s_other_network_is_healthy_until_the_fault_comes() -> None:
     last = 8 * 25 - 1  # the last step
-    result = show_watch.run(25, inject.parse(f"nan_gradient@{last}"))
+    result = watch_fault(25, inject.parse(f"nan_gradient@{last}"))
     assert [(each.problem, each.step) for each in result.findings] == [("non_finite", last)]
 
 
 def test_the_demo_takes_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--epochs", "3", "--inject", "nan_batch@20"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "a healthy network with nan_batch@20 to tell" in printed
+    assert "with the fault nan_batch@20." in printed
     assert "step 20 non finite" in printed
     assert "Found: non_finite." in printed
 
@@ -72,7 +72,7 @@ def test_a_fault_that_the_demo_cannot_use_gets_one_sentence(
 
 def test_the_demo_shuffles_labels_too() -> None:
     plain, shuffled = (
-        show_watch.run(12, inject.parse(spec)).accuracy
+        watch_fault(12, inject.parse(spec)).accuracy
         for spec in ("scale_gradients*1@0", "shuffle_labels@0")
     )
     assert plain > 0.9 > 0.8 > shuffled

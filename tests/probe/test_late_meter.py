@@ -39,8 +39,7 @@ def test_many_calls_without_a_step_of_the_optimizer(
 def test_what_is_under_way_keeps_no_gradients(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, delayed(late, looks=99))
     doctor = train(3, every={"gradient": 1})  # it clips, so gradients are read twice
-    assert isinstance(doctor._desk, intake.Mail)
-    kept = [letter.taken.gradients.raw for letter in doctor._desk._out]
+    kept = [each.gradients.raw for each in doctor._intake._waiting if each.gradients is not None]
     assert len(kept) == 3
     assert not any(raw.grads for raw in kept if raw is not None)
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.demo.circles import circles
+from sickbay.demo.flawed_models import circles
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.repairs.data import Data
 from sickbay.repairs.training_loop import RunSettings, live_copy

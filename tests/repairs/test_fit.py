@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import sickbay
-from sickbay.demo.circles import circles
-from sickbay.demo.sick_models import PATIENTS, layers
+from sickbay.demo.flawed_models import FLAWED_MODELS, circles, layers
 from sickbay.repairs.executor import Executor
 from sickbay.repairs.run import Run
 from tests.repairs.unsteady import Poison
@@ -86,9 +85,9 @@ def test_training_ends_at_the_target() -> None:
     assert outcome.score >= 0.9
 
 
-@pytest.mark.parametrize("problem", PATIENTS)
+@pytest.mark.parametrize("problem", FLAWED_MODELS)
 def test_each_of_the_eight(problem: str) -> None:
-    recipe, data, validation = PATIENTS[problem].make()
+    recipe, data, validation = FLAWED_MODELS[problem].make()
     recipe = replace(recipe, epochs=30)
     outcome = sickbay.repair(recipe, data, validation=validation, progress=False)
     assert outcome.solved
@@ -103,7 +102,7 @@ def test_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_way_of_the_paper() -> None:
-    recipe, data, validation = PATIENTS["slow_convergence"].make()
+    recipe, data, validation = FLAWED_MODELS["slow_convergence"].make()
     outcome = sickbay.repair(
         replace(recipe, epochs=12), data, validation=validation, strategy="autotrainer",
         progress=False,
@@ -165,7 +164,7 @@ def test_finished_attempts_are_not_repeated(
 
 
 def test_heats_in_processes() -> None:
-    recipe, data, validation = PATIENTS["dying_relu"].make()
+    recipe, data, validation = FLAWED_MODELS["dying_relu"].make()
     recipe = replace(recipe, epochs=15)
     alone = sickbay.repair(recipe, data, validation=validation, progress=False)
     several = sickbay.repair(recipe, data, validation=validation, progress=False, workers=2)
@@ -262,7 +261,7 @@ def test_an_optimizer_of_another_model() -> None:
 
 def test_heats_on_a_ray_cluster() -> None:
     ray = pytest.importorskip("ray")
-    recipe, data, validation = PATIENTS["dying_relu"].make()
+    recipe, data, validation = FLAWED_MODELS["dying_relu"].make()
     # Each starts a process, which takes its time.
     some: list[str | sickbay.Remedy] = ["insert_normalisation", Poison()]
     try:

@@ -19,7 +19,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.data import Dataset
 
 import sickbay
-from sickbay.demo.circles import circles
+from sickbay.demo.flawed_models import circles
 from sickbay.repairs import journal, run_files
 from tests.repairs.loops import recipe_of, step
 from tests.repairs.samples import refused

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import sickbay
-from sickbay.demo.circles import circles
+from sickbay.demo.flawed_models import circles
 from tests.repairs.loops import recipe_of, step
 from tests.repairs.samples import refused
 from tests.repairs.test_fit import healthy, sick

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,11 +12,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 import sickbay
-from sickbay.demo.circles import circles
-from sickbay.demo.sick_models import layers
+from sickbay.demo.flawed_models import circles, layers
 from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
-from sickbay.repairs.process_executor import ProcessExecutor
+from sickbay.repairs.executor import Executor
+from sickbay.repairs.process_worker import ProcessWorker
 from sickbay.repairs.training_loop import RunSettings
 
 
@@ -83,9 +84,10 @@ def healthy() -> nn.Sequential:
     return layers(2, 32, 32, 1, gain=2.4)
 
 
-def executor(data: Any = None) -> ProcessExecutor:
+def executor(data: Any = None) -> Executor:
     samples = Data.of(data or circles(512), circles(256, seed=1), batch_size=64)
-    return ProcessExecutor(samples, RunSettings(problems=(), treatable=(), epochs=4), size=2)
+    settings = RunSettings(problems=(), treatable=(), epochs=4)
+    return Executor(samples, settings, partial(ProcessWorker, 1), size=2)
 
 
 def recipe_for(model: nn.Module) -> sickbay.Recipe:

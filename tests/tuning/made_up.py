@@ -1,16 +1,19 @@
-"""Searches of plain numbers, and problems that are easy to foresee."""
+"""Searches made of plain numbers, and problems that are easy to predict."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
 
+from sickbay.chart import ChartWriter
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison
 from sickbay.thresholds import choice, threshold
-from sickbay.tuning.finished_search import Search
-from sickbay.tuning.recorded_trial import Epoch, Recorded
-from sickbay.vitals import Setup
+from sickbay.tuning.charted_trials import note
+from sickbay.tuning.recorded_search import Epoch, RecordedSearch, RecordedTrial
+from sickbay.vitals import Setup, Vitals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +125,7 @@ def trial(
     values: Sequence[float] = (),
     seconds: Sequence[float] = (),
     epochs: int | None = None,
-) -> Recorded:
+) -> RecordedTrial:
     """Return a trial of as many epochs as there are losses; values are what 10 leaves of them."""
     values = values or [10 - loss for loss in losses]
     seconds = seconds or [1.0] * len(losses)
@@ -130,14 +133,32 @@ def trial(
         Epoch({"loss": loss, "score": value}, seconds=taken)
         for loss, value, taken in zip(losses, values, seconds, strict=True)
     ]
-    return Recorded(name, Setup(epochs=epochs or len(losses)), lived)
+    return RecordedTrial(name, Setup(epochs=epochs or len(losses)), lived)
 
 
-def search(*trials: Recorded, maximize: bool = True) -> Search:
-    return Search("made up", trials, "score", maximize)
+def save_charts(
+    folder: Path, trials: Iterable[RecordedTrial], metric: str = "", direction: str = "maximize"
+) -> str:
+    """Write a chart for each trial, as `watch(..., chart=folder)` does; return the folder."""
+    for number, each in enumerate(trials):
+        with patch("time.time", lambda number=number: 1000.0 * number):
+            writer = ChartWriter(folder / each.name, each.setup)
+        seconds = 1000.0 * number
+        for epoch, ended in enumerate(each.epochs):
+            seconds += ended.seconds
+            writer.append(Vitals(epoch, epoch, seconds))
+            writer.end_epoch(epoch, ended.scalars)
+        writer.close()
+        if metric:
+            note(writer.path, metric, direction)
+    return str(folder)
 
 
-def thirds(count: int = 60) -> Search:
+def search(*trials: RecordedTrial, maximize: bool = True) -> RecordedSearch:
+    return RecordedSearch("made up", trials, "score", maximize)
+
+
+def thirds(count: int = 60) -> RecordedSearch:
     """Return good trials, middling ones that stay at a loss of 5 and bad ones at 6, in turn.
 
     Every epoch of four takes a second; the good ones begin at 3, and each is better than the last.

@@ -21,7 +21,7 @@ from sickbay.history import History
 from sickbay.problems import NonFinite, PassiveLoss
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, watch
-from sickbay.tuning.ray.courses_actor import start
+from sickbay.tuning.ray.curves_actor import start
 from tests.tuning.loops import BATCHES, accuracy, learn, network
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tune_ray.py"
@@ -64,7 +64,7 @@ def alone(config: dict[str, Any]) -> None:
             next(model.parameters()).data.fill_(math.nan)
         for x, y in BATCHES:
             doctor.step(learn(model, optimizer, x, y))
-            doctor._checker.wait()
+            doctor._background.wait()
             if doctor.done:
                 return
         doctor.epoch(val_accuracy=math.nan if epoch else 0.5)
@@ -75,6 +75,7 @@ def search_alone(folder: str) -> list[dict[str, Any]]:
     results = tune.Tuner(
         alone,
         param_space={"sick": tune.grid_search([False, True]), "folder": folder},
+        tune_config=tune.TuneConfig(reuse_actors=True, max_concurrent_trials=1),
         run_config=tune.RunConfig(storage_path=folder, verbose=0),
     ).fit()
     assert not results.errors, results.errors

@@ -5,12 +5,10 @@ import pytest
 
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
-from sickbay.problems.trials.comparison import Comparison, LearningCurve
-from sickbay.tuning.board import Board, Effect, Tally
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.calibration import Calibration, calibrate
-from sickbay.tuning.replay import left_by, walk
-from sickbay.tuning.threshold_settings import changes
-from sickbay.tuning.try_settings import Shared, try_alone
+from sickbay.tuning.replay import curves_after, judge_search
+from sickbay.tuning.setting_effects import Effect, SettingEffects, Tally, judge_alone
 from tests.tuning.made_up import (
     Always,
     FewOthers,
@@ -28,7 +26,7 @@ def untracked(_what: str, _total: int) -> Callable[[], object]:
 
 
 def told(calibration: Calibration) -> list[str]:
-    return changes(calibration.profile, calibration.problems)
+    return calibration.settings
 
 
 def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
@@ -37,13 +35,13 @@ def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
     found = calibrate([thirds()], [HighLoss(limit=8)])
     assert told(found) == ["high_loss.limit=5.33"]
     assert (found.before.saved, found.held_out.saved, found.after.saved) == (0, 0.25, 0.25)
-    assert (found.after.lost_of_ten, found.after.ten, found.after.tenth) == (0, 10, 6)
+    assert (found.after.lost_of_ten, found.after.ten, found.after.best_ten_per_cent) == (0, 10, 6)
     assert any(each.lost_of_ten for each in found.tried)
 
 
 def test_a_single_search_is_cut_into_five() -> None:
     found = calibrate([thirds()], [HighLoss(limit=8)])
-    assert [(fold.name, fold.trials) for fold in found.folds] == [
+    assert [(fold.left_out, fold.trials) for fold in found.folds] == [
         (f"part {number}", 12) for number in range(1, 6)
     ]
     assert [fold.before.saved for fold in found.folds] == [0] * 5
@@ -53,7 +51,7 @@ def test_a_single_search_is_cut_into_five() -> None:
 
 def test_a_profile_that_loses_good_trials_is_made_safe() -> None:
     found = calibrate([thirds()], [HighLoss(limit=2.5)])
-    assert (found.before.lost_of_ten, found.before.lost_of_tenth) == (10, 6)
+    assert (found.before.lost_of_ten, found.before.lost_of_best_ten_per_cent) == (10, 6)
     assert told(found) == ["high_loss.limit=5.62"]
     assert found.after.is_safe
 
@@ -99,9 +97,14 @@ def test_each_of_several_searches_is_left_out() -> None:
     ]
     found = calibrate([thirds(), search(*harder)], [HighLoss(limit=8)])
     easy, hard = found.folds
-    assert (easy.name, easy.trials, hard.name, hard.trials) == ("1: made up", 60, "2: made up", 60)
+    assert (easy.left_out, easy.trials, hard.left_out, hard.trials) == (
+        "1: made up",
+        60,
+        "2: made up",
+        60,
+    )
     # Calibrated by the easy one alone, good trials of the hard one are lost; and not the other way.
-    assert changes(found.profile, hard.problems) == ["high_loss.limit=5.33"]
+    assert hard.settings == ["high_loss.limit=5.33"]
     assert hard.after.lost_of_ten == 10
     assert easy.after == easy.before
     assert told(found) == []
@@ -132,14 +135,19 @@ def test_progress_is_told() -> None:
 def test_a_tally_counts_every_search_the_same() -> None:
     long = search(trial("long", [9, 9], seconds=[90, 10]), trial("whole", [1, 1], seconds=[50, 50]))
     short = search(trial("short", [9, 9], seconds=[1, 9]))
-    board = Board([long, short], [], untracked)
-    (effect,) = board.together([[HighLoss()]])
+    effects = SettingEffects([long, short], [], untracked)
+    (effect,) = effects.together([[HighLoss()]])
     everything = np.ones(3, bool)
-    assert board.tally(effect, everything).saved == (10 / 200 + 9 / 10) / 2
-    assert board.tally(effect, np.array([True, True, False])).saved == 10 / 200
-    assert board.tally(effect, np.array([False, True, True])).saved == (0 + 9 / 10) / 2
-    tally = board.tally(effect, everything)
-    assert (tally.lost_of_ten, tally.ten, tally.lost_of_tenth, tally.tenth) == (2, 3, 1, 2)
+    assert effects.tally(effect, everything).saved == (10 / 200 + 9 / 10) / 2
+    assert effects.tally(effect, np.array([True, True, False])).saved == 10 / 200
+    assert effects.tally(effect, np.array([False, True, True])).saved == (0 + 9 / 10) / 2
+    tally = effects.tally(effect, everything)
+    assert (
+        tally.lost_of_ten,
+        tally.ten,
+        tally.lost_of_best_ten_per_cent,
+        tally.best_ten_per_cent,
+    ) == (2, 3, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -157,38 +165,40 @@ def test_a_setting_is_judged_once() -> None:
         begun.append(what)
         return lambda: None
 
-    board = Board([thirds()], [], track)
-    board.learn([HighLoss(), HighLoss(), Rising()])
-    board.learn([Rising()])
-    board.learn([HighLoss(limit=5), HighLoss(limit=4)])
+    effects = SettingEffects([thirds()], [], track)
+    effects.learn([HighLoss(), HighLoss(), Rising()])
+    effects.learn([Rising()])
+    effects.learn([HighLoss(limit=5), HighLoss(limit=4)])
     assert begun == ["1 choices", "2 settings", "1 settings"]
 
 
 def test_of_several_effects_the_earliest_counts() -> None:
     made = search(trial("a", [1, 9, 9, 9]), trial("b", [1, 2, 9, 9]), trial("c", [1, 1, 1, 1]))
-    board = Board([made], [], untracked)
+    effects = SettingEffects([made], [], untracked)
     late, early = HighLoss(epochs=3), Rising()
-    board.learn([late, early])
-    effect = board.alone([late, early])
+    effects.learn([late, early])
+    effect = effects.estimate([late, early])
     assert effect.epoch[:2].tolist() == [2, 2]
     assert effect.problem.tolist() == ["rising", "rising", ""]
     assert effect.saved.tolist() == [2, 2, 0]
-    assert board.alone([late]).epoch[:2].tolist() == [3, 3]
-    assert not board.alone([]).saved.any()
-    pieced = Effect.pieced([board.alone([late]), effect], [np.arange(3) == 0, np.arange(3) > 0])
+    assert effects.estimate([late]).epoch[:2].tolist() == [3, 3]
+    assert not effects.estimate([]).saved.any()
+    pieced = Effect.by_part(
+        [effects.estimate([late]), effect], [np.arange(3) == 0, np.arange(3) > 0]
+    )
     assert pieced.epoch[:2].tolist() == [3, 2]
 
 
 def test_settings_are_tried_beside_the_same_others() -> None:
     made = thirds(30)
     problems: list[Problem] = [HighLoss(), HighLoss(limit=4), WorseThanAll()]
-    ended = walk(made, [[each] for each in problems])
-    whole = left_by(made, ())
-    tried = try_alone(made, problems, whole)
+    ended = judge_search(made, [[each] for each in problems])
+    whole = curves_after(made, ())
+    tried = judge_alone(made, problems, whole)
     assert tried[:2] == ended[:2]
     assert [each.trial for each in tried[2]] == ["bad 0"]
     # Beside what is left by ending them, nothing is worse than two others that got as far.
-    assert try_alone(made, [WorseThanAll()], [LearningCurve([], [])] * 30) == [()]
+    assert judge_alone(made, [WorseThanAll()], [LearningCurve([], [])] * 30) == [()]
 
 
 def test_what_is_left_of_the_others() -> None:
@@ -198,20 +208,10 @@ def test_what_is_left_of_the_others() -> None:
         trial("c", [1], epochs=3),
         trial("d", [1, 1, 1]),
     )
-    (ended,) = walk(made, [[HighLoss(), Rising()]])
-    assert [(list(each.losses), each.over) for each in left_by(made, ended)] == [
+    (ended,) = judge_search(made, [[HighLoss(), Rising()]])
+    assert [(list(each.losses), each.over) for each in curves_after(made, ended)] == [
         ([9], False),
         ([1, 2], True),
         ([1], False),
         ([1, 1, 1], True),
     ]
-
-
-def test_a_shared_comparison_says_the_same() -> None:
-    others = [LearningCurve([], [0.1 * each, 0.2 * each], over=each % 2 == 0) for each in range(9)]
-    own = LearningCurve([], [0.3])
-    shared, plain = Shared(own, others, True), Comparison(own, others, True)
-    for _ in range(2):
-        assert shared.gains() == plain.gains()
-        for share, least in ((0.25, 1), (0.25, 4), (0.5, 1)):
-            assert shared.best_of(share, least) == plain.best_of(share, least)

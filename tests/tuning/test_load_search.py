@@ -15,12 +15,11 @@ from sickbay.problems import NeverLearnt, NonFinite
 from sickbay.tuning.charted_trials import note
 from sickbay.tuning.load_search import read
 from sickbay.tuning.optuna import watch
-from sickbay.tuning.pool import Pool, save
-from sickbay.tuning.recorded_trial import Epoch, Recorded
+from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.tuning.replay import replay
 from sickbay.vitals import Setup, Table, Vitals
 from tests.tuning.loops import BATCHES, accuracy, learn, network
-from tests.tuning.made_up import trial
+from tests.tuning.made_up import save_charts
 
 Direction = Literal["maximize", "minimize"]
 NAN = Table.of("gradient", 2, {"a.weight": {"nonfinite": 1.0}})
@@ -89,7 +88,7 @@ def test_a_bad_chart_is_left_out_and_said(folder: Path) -> None:
     assert [each.name for each in read(folder, notice=said.append).trials] == ["trial-0", "trial-1"]
     damage, left_out = said
     assert damage.endswith("trial-1: events.jsonl: 1 line of 2 is damaged and left out.")
-    assert left_out.startswith("a chart is left out: '")
+    assert left_out.startswith("skipped a chart: '")
     assert left_out.endswith("trial-2/chart.json' cannot be read: started is missing.")
 
 
@@ -131,19 +130,9 @@ def test_a_metric_that_is_not_given_at_every_epoch(tmp_path: Path) -> None:
     ]
 
 
-def test_a_pool(tmp_path: Path) -> None:
-    save(Pool("task", {}, [trial("a", [1, 2])]), tmp_path / "task.zip")
-    search = read(tmp_path / "task.zip", metric="score")
-    assert (search.name, search.values, search.maximize) == ("task", [9], True)
-    assert read(tmp_path / "task.zip").metric == "loss"
-    save(Pool("task", {"metric": "score", "direction": "minimize"}, search.trials), tmp_path / "b")
-    assert (read(tmp_path / "b").metric, read(tmp_path / "b").maximize) == ("score", False)
-
-
 def test_what_was_never_measured_is_no_metric(tmp_path: Path) -> None:
-    odd = Recorded("a", Setup(), [Epoch({"val_accuracy": nan, "val_loss": 0.5})])
-    save(Pool("task", {}, [odd]), tmp_path / "task.zip")
-    assert read(tmp_path / "task.zip").metric == "val_loss"
+    odd = RecordedTrial("a", Setup(), [Epoch({"val_accuracy": nan, "val_loss": 0.5})])
+    assert read(save_charts(tmp_path, [odd])).metric == "val_loss"
 
 
 def make_study(folder: Path, name: str, direction: Direction = "minimize") -> optuna.Study:
@@ -153,7 +142,7 @@ def make_study(folder: Path, name: str, direction: Direction = "minimize") -> op
 
 
 def test_a_study_is_one_of_a_storage(folder: Path) -> None:
-    with pytest.raises(UsageError, match="--study names one of a storage"):
+    with pytest.raises(UsageError, match="--study needs an Optuna storage"):
         read(folder, study="mine")
 
 
@@ -170,9 +159,9 @@ def test_a_study_in_a_storage(folder: Path) -> None:
     assert (search.name, search.metric, search.maximize) == ("all", "val_accuracy", True)
     assert [each.name for each in search.trials] == ["trial-0", "trial-1", "trial-2"]
     assert search.values == [pytest.approx(1.0), 0.9, 0.8]
-    course = search.course(search.trials[1], 9)
-    assert course.losses == [2.0, 1.0, 0.5]
-    assert isnan(course.values[1])
+    curve = search.learning_curve(search.trials[1], 9)
+    assert curve.losses == [2.0, 1.0, 0.5]
+    assert isnan(curve.values[1])
     assert [each.setup.epochs for each in search.trials] == [3, 3, 3]
 
 
@@ -270,9 +259,9 @@ def test_one_of_several_studies(folder: Path) -> None:
 def test_what_cannot_be_read(folder: Path) -> None:
     (folder / "notes" / "x.zip").write_text("x")
     cases: dict[str | Path, str] = {
-        folder / "nowhere": "STUDY must be a folder of charts, a pool file or the address",
+        folder / "nowhere": "STUDY must be a folder of charts, the address",
         folder / "notes": "There are no charts in",
-        folder / "notes" / "x.zip": "must be a pool of recorded trials .BadZipFile",
+        folder / "notes" / "x.zip": "STUDY must be a folder of charts, the address",
         f"sqlite:///{folder}/none.db": "There is no storage",
         "nonsense://x": "cannot be read",
     }
@@ -294,6 +283,6 @@ def test_the_file_of_a_database_is_to_be_named_as_one(tmp_path: Path) -> None:
 
 def test_trials_that_never_ended_an_epoch(tmp_path: Path) -> None:
     ChartWriter(tmp_path / "trial-0", Setup()).close()
-    with pytest.raises(UsageError, match="no trial has got to the end of an epoch"):
+    with pytest.raises(UsageError, match="no trial has finished an epoch"):
         read(tmp_path)
     assert json.loads((tmp_path / "trial-0" / "chart.json").read_text())["schema"] == 2

@@ -38,8 +38,8 @@ def deleted() -> optuna.Trial:
     ("trial", "options", "expected"),
     [
         (lambda: "trial", {}, "trial must be a trial of Optuna, got str."),
-        (finished, {}, "trial must be one of a study that runs, got trial 0, which is not running"),
-        (deleted, {}, "trial must be one of a study that runs, got trial 0, which is not there"),
+        (finished, {}, "trial must be one of a running study, got trial 0, which is not running"),
+        (deleted, {}, "trial must be one of a running study, got trial 0, which is not there"),
         (several, {}, "direction must be 'maximize' or 'minimize' in a study of several"),
         (
             several,
@@ -62,7 +62,7 @@ def deleted() -> optuna.Trial:
         (None, {"learns": "penalty", "penalty": float("nan")}, "penalty must be a finite number"),
         (None, {"epochs": 0}, "epochs must be a whole number of at least 1, got 0."),
         (None, {"epochs": None}, "epochs must be a whole number of at least 1, got None."),
-        (None, {"metric": 3}, "metric must be the name that epoch() is given it by"),
+        (None, {"metric": 3}, "metric must be a keyword of epoch()"),
         (None, {"profile": "no"}, "There is no profile 'no'"),
     ],
 )

@@ -199,13 +199,13 @@ def test_what_fails_only_at_the_close_is_said_too(capsys: pytest.CaptureFixture[
     assert "the study cannot be reached (OSError: failure 1)" in capsys.readouterr().err
 
 
-def test_the_checker_takes_leave_of_the_storage() -> None:
+def test_the_judge_takes_leave_of_the_storage() -> None:
     storage = Shaky()
     study = optuna.create_study(storage=storage, direction="maximize")
     model, optimizer = network(rate=0.5)
     doctor = watch(study.ask(), model, optimizer, epochs=2, profile="bttackler")
     train(doctor, model, optimizer)
-    thread = doctor._checker._thread
+    thread = doctor._background._thread
     assert thread is not None
     thread.join(10)
-    assert storage.left == ["sickbay checker"]
+    assert storage.left == ["sickbay judge"]

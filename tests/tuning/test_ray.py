@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import sickbay
-from sickbay.doctor.watch_model import admit
+from sickbay.doctor.watch_arguments import check_watched
 from sickbay.problems import NonFinite, PassiveLoss, Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
-from sickbay.tuning.ray.courses_actor import Exchange
+from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.ray.doctor import ALONE
 from tests.tuning.loops import BATCHES, learn, network, train
 
@@ -83,9 +83,9 @@ def test_what_ends_inside_an_epoch_reports_the_newest_value_that_is_finite(found
     assert (sick["training_iteration"], sick["val_accuracy"]) == (3, 0.5)
 
 
-def made(model: Any, optimizer: Any, problem: Problem, exchange: Exchange) -> RayDoctor:
+def made(model: Any, optimizer: Any, problem: Problem, exchange: CurveExchange) -> RayDoctor:
     """Return the doctor of a trial of two epochs, outside of a search."""
-    admitted = admit(
+    watched = check_watched(
         model,
         optimizer,
         (problem,),
@@ -96,10 +96,10 @@ def made(model: Any, optimizer: Any, problem: Problem, exchange: Exchange) -> Ra
         on_finding="advise",
         activations=True,
     )
-    return RayDoctor(admitted, "val_accuracy", True, exchange)
+    return RayDoctor(watched, "val_accuracy", True, exchange)
 
 
-class Noted(Exchange):
+class Noted(CurveExchange):
     """Keeps what the others would be told."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ def test_where_ray_does_not_answer_training_goes_on(
 ) -> None:
     monkeypatch.setattr("ray._private.auto_init_hook.enable_auto_connect", False)
     model, optimizer = network(0.5)
-    doctor = made(model, optimizer, PassiveLoss(), Exchange("1"))
+    doctor = made(model, optimizer, PassiveLoss(), CurveExchange("1"))
     train(doctor, model, optimizer)
     assert doctor.history.epoch == 2
     said = capsys.readouterr().err
@@ -142,8 +142,8 @@ def test_where_ray_does_not_answer_training_goes_on(
 
 def test_the_stopper_can_be_kept_on_disk() -> None:
     stopper = DiagnosisStopper()
-    stopper._courses = lambda: None  # what an actor's handle would be
-    assert pickle.loads(pickle.dumps(stopper))._courses is None
+    stopper._curves = lambda: None  # what an actor's handle would be
+    assert pickle.loads(pickle.dumps(stopper))._curves is None
     assert not stopper.stop_all()
 
 
@@ -153,7 +153,7 @@ def test_the_stopper_can_be_kept_on_disk() -> None:
         ({}, "watch must be called inside a trainable that Ray Tune runs."),
         ({"mode": "maximize"}, "There is no mode 'maximize'. Possible: 'max', 'min'."),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0."),
-        ({"metric": ""}, "metric must be the name that epoch() is given it by"),
+        ({"metric": ""}, "metric must be a keyword of epoch()"),
     ],
 )
 def test_what_cannot_be_used_gets_a_sentence(options: Any, expected: str) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from sickbay.problems import Problem
-from sickbay.tuning.replay import Judged, replay
+from sickbay.tuning.replay import Indicator, replay
 from tests.tuning.made_up import (
     Broken,
     HighLoss,
@@ -14,8 +14,8 @@ from tests.tuning.made_up import (
 )
 
 
-def ends(judged: Judged) -> list[tuple[str, int]]:
-    return [(each.trial, each.epoch) for each in judged.ended]
+def ends(indicator: Indicator) -> list[tuple[str, int]]:
+    return [(each.trial, each.epoch) for each in indicator.ended]
 
 
 def test_each_indicator_alone_and_all_together() -> None:
@@ -30,10 +30,13 @@ def test_each_indicator_alone_and_all_together() -> None:
     assert ends(high) == [("sick", 2)]
     assert ends(rising) == [("sick", 2), ("rising", 3)]
     assert ends(told.together) == [("sick", 2), ("rising", 3)]
-    assert [each.saved for each in told.together.ended] == [7, 4]
+    assert [each.seconds_saved for each in told.together.ended] == [7, 4]
     assert [each.finding.problem for each in told.together.ended] == ["high_loss", "rising"]
     assert (high.saved, told.together.saved) == (7 / 40, 11 / 40)
-    assert (rising.epoch, high.benign, rising.benign) == (2.5, 0, 2)
+    assert [[each.benign for each in judged.ended] for judged in told.alone] == [
+        [False],
+        [True] * 2,
+    ]
 
 
 def test_a_trial_is_judged_at_every_epoch_but_the_last_planned_one() -> None:
@@ -45,7 +48,7 @@ def test_a_trial_is_judged_at_every_epoch_but_the_last_planned_one() -> None:
     )
     told = replay(made, [HighLoss()])
     assert ends(told.together) == [("before-it", 2), ("cut-short", 2), ("at-once", 1)]
-    assert [each.saved for each in told.together.ended] == [1, 0, 2]
+    assert [each.seconds_saved for each in told.together.ended] == [1, 0, 2]
 
 
 def test_without_planned_epochs_the_last_recorded_one_is_the_last() -> None:
@@ -113,8 +116,8 @@ def test_which_good_ones_are_lost(losses: list[float], problem: Problem, lost: b
 def test_what_is_told_of_an_ended_trial() -> None:
     made = search(*TEN_GOOD, trial("it", [4, 6, 0.01, 3]))
     (ended,) = replay(made, [HighLoss()]).together.ended
-    assert (ended.index, ended.place, ended.epoch, ended.saved) == (10, 1, 2, 2)
-    assert (ended.reached, ended.kept, ended.benign) == (9.99, 6, False)
+    assert (ended.index, ended.place, ended.epoch, ended.seconds_saved) == (10, 1, 2, 2)
+    assert (ended.reached, ended.reached_by_then, ended.benign) == (9.99, 6, False)
 
 
 def test_lost_of_the_best_ten_per_cent() -> None:
@@ -123,7 +126,7 @@ def test_lost_of_the_best_ten_per_cent() -> None:
         trial("second", [6, 0.5]), trial("third", [6, 0.6]), trial("best", [6, 0.4]), *others
     )
     together = replay(made, [HighLoss()]).together
-    assert (together.lost_of_ten, together.lost_of_tenth) == (3, 2)
+    assert (together.lost_of_ten, together.lost_of_best_ten_per_cent) == (3, 2)
 
 
 def test_an_indicator_that_raises_is_told_of_and_left_out() -> None:
@@ -142,4 +145,4 @@ def test_every_trial_is_a_tick() -> None:
 def test_a_search_without_time() -> None:
     made = search(trial("a", [9, 9], seconds=[0, 0]))
     assert replay(made, [HighLoss()]).together.saved == 0
-    assert replay(search(), [HighLoss()]).together.epoch is None
+    assert replay(search(), [HighLoss()]).together.saved == 0

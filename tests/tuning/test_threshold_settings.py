@@ -1,10 +1,13 @@
+from dataclasses import dataclass
+
 import pytest
 
 from sickbay.errors import UsageError
 from sickbay.problems import NoMoreGain, PassiveLoss
 from sickbay.problems.profiles import PROFILES
+from sickbay.thresholds import choice, switch, text
 from sickbay.tuning.threshold_settings import changes, lines, with_settings
-from tests.tuning.made_up import Always
+from tests.tuning.made_up import Always, HighLoss
 
 PROFILE = PROFILES["bttackler"]
 
@@ -81,7 +84,21 @@ def test_a_share_comes_nearer_to_one() -> None:
     assert windows == [0.158, 0.237, 0.356, 0.533, 0.8, 0.867, 0.911, 0.941, 0.96]
 
 
-def test_what_is_no_number_has_no_line() -> None:
+@dataclass(frozen=True, kw_only=True)
+class Switched(HighLoss):
+    """High loss, with a switch, a choice and a text."""
+
+    loud: bool = switch(False, "Say more.")
+    when: str = choice("ever", "When.", ["ever", "always"])
+    words: str = text("high", "What to say.")
+
+
+def test_only_numbers_are_varied() -> None:
+    varied = lines(Switched(), Switched())
+    assert len(varied) == 2
+    settings = [each for line in varied for each in line.settings]
+    rest = {(each.loud, each.when, each.words) for each in settings if isinstance(each, Switched)}
+    assert rest == {(False, "ever", "high")}
     assert lines(Always(), Always()) == []
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.doctor.watch_model import admit
+from sickbay.doctor.watch_arguments import check_watched
 from sickbay.probe import grad_scaler
 from sickbay.problems import NoMoreGain, NonFinite, PassiveLoss
 from sickbay.tuning.judge import End
@@ -31,7 +31,7 @@ class Told(TrialDoctor):
         super().__init__(*args)
         self.ends: list[End] = []
 
-    def _conclude(self, end: End) -> bool:
+    def end_trial(self, end: End) -> bool:
         self.ends.append(end)
         return len(self.ends) > self.late
 
@@ -45,7 +45,7 @@ def watch(
     budget: float = 0.01,
     chart: Path | None = None,
 ) -> Told:
-    admitted = admit(
+    watched = check_watched(
         model,
         optimizer,
         problems,
@@ -56,7 +56,7 @@ def watch(
         on_finding=lambda _: None,
         activations=True,
     )
-    return Told(admitted, "val_accuracy", True)
+    return Told(watched, "val_accuracy", True)
 
 
 def test_a_trial_that_learns_nothing_is_ended_at_the_epoch_that_shows_it() -> None:
@@ -90,7 +90,7 @@ def test_what_is_not_finite_ends_a_trial_inside_its_epoch() -> None:
         found += doctor.step(learn(model, optimizer, *BATCHES[0]))
         if doctor.done:
             break
-        doctor._checker.wait()
+        doctor._background.wait()
     assert [(each.problem, each.step) for each in found] == [("non_finite", 20)]
     assert step == 21
 
@@ -110,7 +110,7 @@ def test_training_is_the_training_without_it() -> None:
 
 
 @pytest.mark.parametrize("budget", [1e-6, 0.5])
-def test_the_checker_s_epochs_are_the_means_of_all_steps(budget: float) -> None:
+def test_the_judge_s_epochs_are_the_means_of_all_steps(budget: float) -> None:
     model, optimizer = network(rate=0.5)
     listening = Listening()
     doctor = watch(model, optimizer, listening, epochs=3, every="auto", budget=budget)
@@ -197,7 +197,7 @@ def test_after_the_last_epoch_nothing_is_watched() -> None:
     assert grad_scaler._patch.listeners
     train(doctor, model, optimizer)
     assert not grad_scaler._patch.listeners
-    thread = doctor._checker._thread
+    thread = doctor._background._thread
     assert thread is not None
     thread.join(10)
     assert not thread.is_alive()
@@ -208,7 +208,7 @@ def test_a_doctor_that_is_left_behind_leaves_no_thread() -> None:
     doctor: Told | None = watch(model, optimizer, PassiveLoss())
     assert doctor is not None
     doctor.step(learn(model, optimizer, *BATCHES[0]))
-    thread = doctor._checker._thread
+    thread = doctor._background._thread
     assert thread in threading.enumerate()
     doctor = model = optimizer = None  # type: ignore[assignment]
     deadline = time.monotonic() + 10
@@ -222,8 +222,9 @@ def test_judging_is_part_of_the_cost() -> None:
     doctor = watch(model, optimizer, PassiveLoss())
     for _ in range(5):
         doctor.step(learn(model, optimizer, *BATCHES[0]))
-    assert doctor._checker.wait()
-    spent = doctor._checker.seconds
+    assert doctor._background.wait()
+    spent = doctor._background.seconds
     assert spent > 0
-    doctor._judge()
-    assert doctor._charged >= spent
+    doctor._clock.read()
+    doctor._background.judge(doctor.history)
+    assert doctor._clock.read()["judging"] > 0

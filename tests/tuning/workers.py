@@ -56,7 +56,7 @@ def search(kind: str, address: str, trials: int) -> list[int]:
         try:
             train(doctor, model, optimizer)
         finally:
-            met.append(len(doctor._checker._known))
+            met.append(len(doctor._background._known))
         return doctor.result()
 
     opened = storage(kind, address)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from io import FileIO
 
-from sickbay.chart.blocks import pack_block
-from sickbay.chart.columns import Columns
+from sickbay.chart.blocks import Columns, pack_block
 from sickbay.chart.folder import BLOCKS, EVENTS, LINES, TABLES
 from sickbay.chart.json_lines import Names, Row, encode, encode_row
 from sickbay.chart.tables import pack_table

@@ -115,21 +115,6 @@ class Chart:
 
         It is one history that grows as it grew in the loop, with the newest `window` values of a
         scalar and `tables` tables of a kind. Only its setup is the newest from the start.
-
-        >>> from tempfile import TemporaryDirectory
-        >>> from sickbay.chart import ChartWriter
-        >>> from sickbay.vitals import Vitals
-        >>> with TemporaryDirectory() as folder:
-        ...     writer = ChartWriter(folder, Setup())
-        ...     for step, loss in enumerate([3.0, 2.0]):
-        ...         writer.append(Vitals(step=step, scalars={"loss": loss}))
-        ...     writer.end_epoch(0, {"val_loss": 2.5})
-        ...     writer.close()
-        ...     for history in Chart.open(folder).replay():
-        ...         print(history.step, history.latest("loss"), history.epochs("loss"))
-        0 3.0 []
-        1 2.0 []
-        1 2.0 [2.5]
         """
         return self._replay(_check_size("window", window), _check_size("tables", tables))
 

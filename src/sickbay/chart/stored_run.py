@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from sickbay.chart.blocks import Block, scan_blocks
-from sickbay.chart.columns import Columns, TablesOf
+from sickbay.chart.blocks import Block, Columns, TablesOf, scan_blocks
 from sickbay.chart.folder import BLOCKS, EVENTS, LINES, TABLES
 from sickbay.chart.json_lines import EpochEnd, Events, Row, or_none, read_rows, whole_lines
 from sickbay.chart.tables import TableReader

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from threading import RLock, Timer, current_thread, get_ident
@@ -234,15 +235,13 @@ def _take_all(waiting: list[Item]) -> list[Item]:
     return taken
 
 
-def _finish_timers() -> None:
+def _for_all(action: Callable[[WriteQueue], None]) -> None:
     for queue in list(OPEN):
-        queue.finish_timer()
-
-
-def _stop_in_fork() -> None:
-    for queue in list(OPEN):
-        queue.stop_in_fork()
+        action(queue)
 
 
 # No thread of ours runs while a process is forked, and no lock is held.
-os.register_at_fork(before=_finish_timers, after_in_child=_stop_in_fork)
+os.register_at_fork(
+    before=partial(_for_all, WriteQueue.finish_timer),
+    after_in_child=partial(_for_all, WriteQueue.stop_in_fork),
+)

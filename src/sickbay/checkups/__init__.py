@@ -1,7 +1,8 @@
-"""Tests of a model before its first step."""
+"""Tests of a model before its first training step."""
 
 from sickbay.checkups.base import Inapplicable as Inapplicable
 from sickbay.checkups.base import Statement as Statement
-from sickbay.checkups.report import Report as Report
-from sickbay.checkups.report import Result as Result
 from sickbay.checkups.run_checkup import checkup as checkup
+from sickbay.checkups.training_setup import Setup as Setup
+from sickbay.reports.checkup_report import Report as Report
+from sickbay.reports.checkup_report import Result as Result

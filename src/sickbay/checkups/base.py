@@ -1,4 +1,4 @@
-"""What every test of a model is: a statement that should hold."""
+"""The base class of every test in a checkup: a statement that should hold for a model."""
 
 from __future__ import annotations
 
@@ -7,51 +7,59 @@ from collections.abc import Iterable
 from inspect import getdoc
 from typing import TYPE_CHECKING, ClassVar
 
-from sickbay.checkups.report import Outcome, Result
 from sickbay.findings import Severity
+from sickbay.reports.checkup_report import Outcome, Result
 from sickbay.thresholds import Tunable
 
 if TYPE_CHECKING:
-    from sickbay.checkups.case import Case
+    from sickbay.checkups.training_setup import Setup
 
 WHY = "Why it matters:"
 
 
-class Inapplicable(Exception):  # noqa: N818 - no error: the test says so and is not counted
-    """Raised by a test, or by what it asks the case for, that makes no sense for this model."""
+class Inapplicable(Exception):  # noqa: N818 - not an error: the test is reported as skipped
+    """Raised when a test makes no sense for this model or needs something that was not given."""
 
 
 class Statement(Tunable, ABC):
-    """Something that should hold for a model before it is trained, and how to tell.
+    """Something that should hold for a model before training, and how to check it.
 
-    Subclasses are frozen dataclasses: their fields are the limits. The first line of the docstring
-    is the statement, the section "Why it matters" the reason.
+    Subclasses are frozen dataclasses whose fields are the limits. The first line of the docstring
+    is the statement; the section "Why it matters" gives the reason.
+
+    Attributes:
+        severity: How serious a failure is.
+        remedy: What to do about a failure.
+        optional: Whether the test runs only on request.
+        order: When the test runs within its group. Tests of equal order run by name.
     """
 
     severity: ClassVar[Severity] = "critical"
     remedy: ClassVar[str] = ""
-    optional: ClassVar[bool] = False  # run only if it is asked for
+    optional: ClassVar[bool] = False
+    order: ClassVar[int] = 100
 
     @abstractmethod
-    def examine(self, case: Case) -> Result:
-        """Return whether it holds, or raise `Inapplicable`.
+    def examine(self, setup: Setup) -> Result:
+        """Return whether the statement holds, or raise `Inapplicable`.
 
-        What it does to a model it does to a `case.patient()`.
+        Run and change only a `setup.model_copy()`, never `setup.model` itself.
         """
 
     def holds(self, message: str, **evidence: float) -> Result:
-        """Return that it does."""
-        return self._result("passed", message, (), evidence)
+        """Return a result that passed."""
+        return self._result("passed", message, evidence=evidence)
 
     def fails(
         self, message: str, *, layers: Iterable[str] = (), remedy: str = "", **evidence: float
     ) -> Result:
-        """Return that it does not."""
+        """Return a result that failed."""
+        remedy = remedy or self.remedy
         return self._result("failed", message, tuple(layers), evidence, remedy)
 
     def skipped(self, message: str) -> Result:
-        """Return that it makes no sense here."""
-        return self._result("skipped", message, (), {})
+        """Return a result that says why the test does not apply."""
+        return self._result("skipped", message)
 
     @classmethod
     def statement(cls) -> str:
@@ -66,8 +74,8 @@ class Statement(Tunable, ABC):
         self,
         outcome: Outcome,
         message: str,
-        layers: tuple[str, ...],
-        evidence: dict[str, float],
+        layers: tuple[str, ...] = (),
+        evidence: dict[str, float] | None = None,
         remedy: str = "",
     ) -> Result:
         return Result(
@@ -77,7 +85,7 @@ class Statement(Tunable, ABC):
             severity=self.severity,
             statement=self.statement(),
             reason=self.reason(),
-            remedy=(remedy or self.remedy) if outcome == "failed" else "",
+            remedy=remedy,
             layers=layers,
-            evidence=evidence,
+            evidence=evidence or {},
         )

@@ -1,4 +1,4 @@
-"""One batch, as a model is called with it."""
+"""One batch: the arguments a model is called with, and the targets."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from sickbay.checkups.base import Inapplicable
 from sickbay.errors import UsageError
 from sickbay.model_copies import tensors_in
 from sickbay.printable import error_summary
 
-DEEPEST = 50  # lists in lists
-LABELS = ("labels", "label", "targets", "target", "y")  # what a batch that is a dict calls them
+MAX_DEPTH = 50  # of nested lists
+LABELS = ("labels", "label", "targets", "target", "y")  # names of targets in a dict
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a model is called with, and the targets, if there are any.
+    """The inputs of a model, and the targets if there are any.
 
     Attributes:
-        args: The arguments of a call.
-        kwargs: Those given by name.
-        targets: What is to be learnt, None if that is not known, or not one tensor.
-        several: Targets that are several tensors, in a dict or tuple, for a loss that takes them.
-        along: The dimension of the inputs that counts samples.
-        made_up: What the inputs were made up from, "" if they were given.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
+        targets: The targets, None if unknown or not a single tensor.
+        nested_targets: Targets made of several tensors, for a loss that takes them as they are.
+        sample_dim: The dimension of the inputs that counts samples.
+        synthetic_from: The layer that inputs were generated for, "" if they were given.
 
     >>> batch = Batch.of((torch.rand(8, 3), torch.zeros(8)))
     >>> batch.size, batch.first(2).inputs[0].shape, batch.first(2).targets.shape
@@ -40,42 +41,43 @@ class Batch:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     targets: Tensor | None = None
-    several: Any = None
-    along: int = 0
-    made_up: str = ""
+    nested_targets: Any = None
+    sample_dim: int = 0
+    synthetic_from: str = ""
 
     @classmethod
     def of(cls, given: Any, dtype: torch.dtype = torch.float32) -> Batch:
-        """Return what a user has given as a batch: inputs, (inputs, targets) or a DataLoader.
+        """Return a batch from inputs, (inputs, targets) or a DataLoader.
 
-        Inputs are a tensor, a tuple of arguments or a dict of arguments by name. Of a list or
-        tuple with more than two the last are the targets. Arrays in double precision become
-        `dtype`, that of the model.
+        Inputs are a tensor, a tuple of arguments or a dict of keyword arguments. In a list or tuple
+        of more than two items the last one holds the targets. Arrays in double precision become
+        `dtype`, the dtype of the model.
         """
 
-        def ready(value: Any) -> Any:
-            return _tensors(value, dtype)
+        def converted(value: Any) -> Any:
+            return _to_tensors(value, dtype)
 
         if isinstance(given, DataLoader):
-            given = _first_of(given)
+            given = _first_batch(given)
         targets = None
         if isinstance(given, tuple | list) and len(given) > 1:
             *inputs, targets = given
             given = inputs[0] if len(inputs) == 1 else tuple(inputs)
         if isinstance(given, Mapping):
-            named = {name: ready(value) for name, value in given.items()}
-            labels = next((named[each] for each in LABELS if each in named), None)
-            made = cls((), named)._with(labels if targets is None else ready(targets))
+            named = {name: converted(value) for name, value in given.items()}
+            labels = next((named[name] for name in LABELS if name in named), None)
+            batch = cls((), named)._with_targets(labels if targets is None else converted(targets))
         else:
             args = tuple(given) if isinstance(given, tuple | list) else (given,)
-            made = cls(tuple(map(ready, args)))._with(ready(targets))
-        made._check()
-        return replace(made, along=made._along())
+            batch = cls(tuple(map(converted, args)))._with_targets(converted(targets))
+        batch._check()
+        return replace(batch, sample_dim=batch._find_sample_dim())
 
     @property
     def inputs(self) -> list[Tensor]:
-        """All tensors among the inputs."""
-        return tensors_in([*self.args, dict(self._fed)])
+        """All input tensors."""
+        inputs = {name: value for name, value in self.kwargs.items() if name not in LABELS}
+        return tensors_in([*self.args, inputs])
 
     @property
     def main(self) -> Tensor:
@@ -84,70 +86,97 @@ class Batch:
 
     @property
     def tokens(self) -> bool:
-        """Whether the model is fed whole numbers, in sequences."""
+        """Whether the first input holds sequences of integers."""
         return not self.main.is_floating_point() and self.main.ndim > 1
 
     @property
     def size(self) -> int:
-        """How many samples there are."""
-        return int(self.main.shape[self.along]) if self.main.ndim else 1
+        """The number of samples."""
+        return int(self.main.shape[self.sample_dim]) if self.main.ndim else 1
 
     def first(self, count: int) -> Batch:
         """Return the first samples."""
-        return self.rows(torch.arange(min(count, self.size)))
+        return self.select(torch.arange(min(count, self.size)))
 
-    def rows(self, places: Tensor) -> Batch:
-        """Return some samples, in this order; one may be there several times."""
+    def cycle(self, count: int) -> Batch:
+        """Return this many samples, starting over where there are fewer."""
+        return self.select(torch.arange(count) % self.size)
+
+    def select(self, indices: Tensor) -> Batch:
+        """Return some samples, in this order; an index may occur several times."""
         size, main = self.size, self.main
 
-        def taken(value: Tensor, along: int) -> Tensor:
-            if value.ndim <= along or value.shape[along] != size:
+        def select(value: Tensor, dim: int = 0) -> Tensor:
+            if value.ndim <= dim or value.shape[dim] != size:
                 return value
-            return value.index_select(along, places.to(value.device))
+            return value.index_select(dim, indices.to(value.device))
 
-        def own(value: Tensor) -> Tensor:
-            """Leave a mask that all samples share, which may be as long as they are many."""
+        def select_input(value: Tensor) -> Tensor:
+            """Keep a mask that all samples share, even if it has as many rows as the batch."""
             shared = value.shape == (size, size) and value is not main
-            return value if shared and _is_mask(value) else taken(value, self.along)
+            return value if shared and _is_mask(value) else select(value, self.sample_dim)
 
-        def cut(value: Tensor) -> Tensor:
-            return taken(value, 0)
+        return self.map_inputs(select_input, floats_only=False)._map_targets(select)
 
-        changed, labels = self.changed(own, floats=False), self.targets
-        several = _mapped(self.several, cut)
-        return replace(changed, targets=None if labels is None else cut(labels), several=several)
+    def map_inputs(
+        self, function: Callable[[Tensor], Tensor], *, floats_only: bool = True
+    ) -> Batch:
+        """Return the batch with a function applied to its inputs, by default only to floats."""
 
-    def changed(self, function: Callable[[Tensor], Tensor], *, floats: bool = True) -> Batch:
-        """Return the batch with every input changed, only those of real numbers by default."""
+        def apply(value: Tensor) -> Tensor:
+            return value if floats_only and not value.is_floating_point() else function(value)
 
-        def each(value: Tensor) -> Tensor:
-            return value if floats and not value.is_floating_point() else function(value)
+        kwargs = {name: _map(value, apply) for name, value in self.kwargs.items()}
+        return replace(self, args=_map(self.args, apply), kwargs=kwargs)
 
-        kwargs = {name: _mapped(value, each) for name, value in self.kwargs.items()}
-        return replace(self, args=_mapped(self.args, each), kwargs=kwargs)
+    def with_input(self, old: Tensor, new: Tensor) -> Batch:
+        """Return the batch with one of its inputs replaced."""
+        return self.map_inputs(lambda value: new if value is old else value, floats_only=False)
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
 
-        def there(value: Tensor) -> Tensor:
+        def move(value: Tensor) -> Tensor:
             return value.to(device)
 
-        moved, several = self.changed(there, floats=False), _mapped(self.several, there)
-        targets = None if self.targets is None else there(self.targets)
-        return replace(moved, targets=targets, several=several)
+        return self.map_inputs(move, floats_only=False)._map_targets(move)
 
-    def _with(self, targets: Any) -> Batch:
-        """Return the batch with its targets."""
+    def require_samples(self) -> Batch:
+        """Return the batch, or raise `Inapplicable` unless it holds several separate samples."""
+        size, main, dim = self.size, self.main, self.sample_dim
+        for value in self.inputs:
+            if value is main:
+                continue
+            edges = (
+                not value.is_floating_point() and value.ndim == 2 and value.shape[0] == 2 != size
+            )
+            if value.layout != torch.strided or tuple(value.shape) == (size, size) or edges:
+                raise Inapplicable("the rows of the input are parts of a graph")
+            if value.ndim > dim and value.shape[dim] != size and size in value.shape:
+                raise Inapplicable("an input counts the samples in another dimension")
+        if size < 2:
+            raise Inapplicable("the batch has only one sample")
+        return self
+
+    def first_if_separate(self, count: int) -> Batch:
+        """Return the first samples, or the whole batch if samples cannot be separated."""
+        try:
+            return self.require_samples().first(count)
+        except Inapplicable:
+            return self
+
+    def _map_targets(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        nested = _map(self.nested_targets, function)
+        targets = None if self.targets is None else function(self.targets)
+        return replace(self, targets=targets, nested_targets=nested)
+
+    def _with_targets(self, targets: Any) -> Batch:
         if targets is None or isinstance(targets, Tensor):
             return replace(self, targets=targets)
         if not tensors_in(targets):
             given = type(targets).__name__
             raise UsageError(f"targets must be a tensor, or a dict or tuple of them, got {given}.")
-        return replace(self, several=targets)
-
-    @property
-    def _fed(self) -> Mapping[str, Any]:
-        return {name: value for name, value in self.kwargs.items() if name not in LABELS}
+        return replace(self, nested_targets=targets)
 
     def _check(self) -> None:
         if not self.inputs:
@@ -158,61 +187,61 @@ class Batch:
             )
         if not self.main.numel():
             raise UsageError(f"batch must have samples, got inputs of {tuple(self.main.shape)}.")
-        for each in tensors_in([*self.args, dict(self.kwargs), self.targets, self.several]):
-            if each.is_meta:
+        for value in tensors_in([*self.args, dict(self.kwargs), self.targets, self.nested_targets]):
+            if value.is_meta:
                 raise UsageError("batch must hold values, got a tensor on the meta device.")
 
-    def _along(self) -> int:
-        """Tell the dimension of the samples: the second where only that fits the targets."""
+    def _find_sample_dim(self) -> int:
+        """Return 1 if only the second dimension matches the targets, else 0."""
         shape, targets = self.main.shape, self.targets
         if targets is None or not targets.ndim or len(shape) < 3 or shape[0] == targets.shape[0]:
             return 0
         return 1 if shape[1] == targets.shape[0] else 0
 
 
-def _first_of(loader: DataLoader[Any]) -> Any:
+def _first_batch(loader: DataLoader[Any]) -> Any:
     try:
         return next(iter(loader))
     except StopIteration:
         raise UsageError("batch must be a DataLoader with at least one batch, got none.") from None
-    except Exception as error:  # its data set is the user's own
+    except Exception as error:  # the data set is the user's code
         raise UsageError(f"The DataLoader raised {error_summary(error)}.") from error
 
 
-def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """Return a nested value with every tensor changed."""
+def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """Apply a function to every tensor in a nested value."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, dict):
-        return {name: _mapped(part, function) for name, part in value.items()}
+        return {name: _map(part, function) for name, part in value.items()}
     if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_mapped(part, function) for part in value)
+        return type(value)(_map(part, function) for part in value)
     return value
 
 
 def _is_mask(value: Tensor) -> bool:
-    """Tell whether a tensor only says yes and no."""
+    """Return whether a tensor only says yes or no."""
     return value.dtype == torch.bool or bool((value.isinf() | (value == 0) | (value == 1)).all())
 
 
-def _tensors(value: Any, dtype: torch.dtype, deep: int = 0) -> Any:
-    """Return a value with arrays of numbers as tensors."""
-    if deep > DEEPEST:
-        raise UsageError(f"batch must be nested at most {DEEPEST} deep, got more.")
+def _to_tensors(value: Any, dtype: torch.dtype, depth: int = 0) -> Any:
+    """Convert every array of numbers in a nested value to a tensor."""
+    if depth > MAX_DEPTH:
+        raise UsageError(f"batch must be nested at most {MAX_DEPTH} deep, got more.")
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        return _tensor(value, dtype)
+        return _to_tensor(value, dtype)
     if isinstance(value, dict):
-        return {name: _tensors(each, dtype, deep + 1) for name, each in value.items()}
+        return {name: _to_tensors(part, dtype, depth + 1) for name, part in value.items()}
     if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_tensors(each, dtype, deep + 1) for each in value)
+        return type(value)(_to_tensors(part, dtype, depth + 1) for part in value)
     return value
 
 
-def _tensor(array: NDArray[Any], dtype: torch.dtype) -> Tensor:
+def _to_tensor(array: NDArray[Any], dtype: torch.dtype) -> Tensor:
     native = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
     try:
-        made = torch.from_numpy(native)
-    except TypeError:  # as numbers of 128 bits
+        tensor = torch.from_numpy(native)
+    except TypeError:  # such as floats of 128 bits
         possible = "arrays of a type that torch has"
         raise UsageError(f"batch must hold {possible}, got {array.dtype}.") from None
-    return made.to(dtype) if made.dtype == torch.float64 else made
+    return tensor.to(dtype) if tensor.dtype == torch.float64 else tensor

@@ -1,4 +1,4 @@
-"""Where an output tells classes apart, and labels as such an output."""
+"""Which dimension of an output holds the classes, and labels as one-hot outputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 
 def class_dimension(output: Tensor, targets: Tensor) -> int | None:
-    """Return the dimension of the output that goes over the classes, None if there is none.
+    """Return the dimension of the output that holds the classes, None if there is none.
 
     >>> import torch
     >>> images, tokens = torch.rand(2, 5, 8, 8), torch.rand(2, 16, 5)
@@ -22,7 +22,7 @@ def class_dimension(output: Tensor, targets: Tensor) -> int | None:
     last = len(shape) - 1
     if last < 1:
         return None
-    if shape == wanted:  # a value for every class
+    if shape == wanted:  # one value per class
         return last if last == 2 else 1
     if shape[:1] + shape[2:] == wanted:
         return 1
@@ -32,7 +32,7 @@ def class_dimension(output: Tensor, targets: Tensor) -> int | None:
 
 
 def one_hot(output: Tensor, targets: Tensor, dimension: int) -> Tensor:
-    """Return the targets as an output that is right: one for its class, zero for the others."""
+    """Return the targets in the shape of the output: one for the right class, else zero."""
     if targets.shape == output.shape:
         return targets.to(output)
     width = output.shape[dimension]

@@ -1,4 +1,4 @@
-"""`sickbay checkup`: examine what a function makes, and leave with an exit code."""
+"""`sickbay checkup`: examine the model that a function returns, and set the exit code."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from math import prod
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from sickbay.arguments import check_choice, check_int, short_repr
-from sickbay.checkups.import_by_name import called, named
-from sickbay.checkups.report import Report
 from sickbay.checkups.run_checkup import checkup
-from sickbay.checkups.source_location import written
-from sickbay.checkups.statements import EVERY
+from sickbay.checkups.statements import group_of, known_statements
+from sickbay.checkups.user_code import call, defined_at, load
 from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.by_name import EVERY as PROBLEMS
+from sickbay.reports.checkup_report import Report
 from sickbay.reports.checkup_text import show
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
 SHAPE = re.compile(r"([0-9]{1,12}(?:x[0-9]{1,12})*)(?::([0-9]{1,18}))?")
 BATCHES = "a shape as 8x3x32x32, or 8x128:65 for tokens, or a function as package.module:function"
-MOST, DIMENSIONS = 1 << 28, 16  # numbers of a batch that is made up: a GiB
+MOST_VALUES, MOST_DIMENSIONS = 1 << 28, 16  # of a random batch: a GiB
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,73 +37,51 @@ def run(options: argparse.Namespace) -> int:
         Console().print(listed())
         return 0
     if not options.factory:
-        raise UsageError("A checkup needs what makes the model, as package.module:function.")
-    with redirect_stdout(sys.stderr):  # what the model prints would spoil JSON
-        made = make(options)
+        message = "A checkup needs a function that returns the model, as package.module:function."
+        raise UsageError(message)
+    with redirect_stdout(sys.stderr):  # output of the user's code would spoil JSON
+        parts = _parts(options)
         tests = None if options.tests is None else options.tests.split(",")
-        report = checkup(**made, tests=tests, progress=not options.quiet)
+        report = checkup(**parts, tests=tests, progress=not options.quiet)
     if not report.file:
-        file, line = written(named(options.factory))
+        file, line = defined_at(load(options.factory))
         report = replace(report, file=file, line=line)
-    print_out(report, options)
+    _print(report, options)
     return int(options.fail_on != "never" and report.fails(options.fail_on))
 
 
-def make(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what is examined: what the factory makes, and what the options add to it."""
-    given = called(options.factory)
-    made = {"model": given} if isinstance(given, nn.Module) else given
-    if not isinstance(made, dict) or not isinstance(made.get("model"), nn.Module):
-        got = short_repr(list(made)) if isinstance(made, dict) else type(made).__name__
-        raise UsageError(
-            f"{options.factory} must return a model, or a dict with 'model' and any of "
-            f"{', '.join(PARTS[1:])}; got {got}."
-        )
-    parts = {check_choice("part of a checkup", name, PARTS): value for name, value in made.items()}
-    if options.batch is not None:
-        parts["batch"] = batch_of(options.batch)
-    if options.loss is not None:
-        loss = named(options.loss)
-        parts["loss"] = called(options.loss) if isinstance(loss, type) else loss
-    return parts | ({} if options.task is None else {"task": options.task})
-
-
-def print_out(report: Report, options: argparse.Namespace) -> None:
-    """Print the report in the form that is asked for."""
-    if options.json or options.sarif:
-        print(json.dumps(report.as_sarif() if options.sarif else report.as_json(), indent=2))
-    else:
-        show(report, Console())
-
-
 def listed() -> Table:
-    """Return all tests in a table."""
+    """Return all tests as a table, by group."""
     table = Table(box=None, pad_edge=False)
     table.add_column("test", no_wrap=True)
     table.add_column("what should hold")
     table.add_column("if it does not")
-    for kind in EVERY:
-        optional = " (only if asked for)" if kind.optional else ""
-        table.add_row(kind.name(), kind.statement(), kind.severity + optional)
+    group = ""
+    for name, kind in known_statements().items():
+        if group_of(kind) != group:
+            group = group_of(kind)
+            table.add_row(f"[bold]{group}[/]")
+        optional = " (only on request)" if kind.optional else ""
+        table.add_row(f"  {name}", kind.statement(), kind.severity + optional)
     return table
 
 
 def explained(name: str) -> str:
-    """Return all about a test."""
-    known = {each.name(): each for each in EVERY}
+    """Return the documentation of a test with its limits."""
+    known = known_statements()
     if name not in known:
         raise unknown_name("problem or test", name, [*PROBLEMS, *known])
     kind = known[name]
-    told = f"{name} ({kind.severity})\n\n{inspect.getdoc(kind)}"
+    text = f"{name} ({kind.severity})\n\n{inspect.getdoc(kind)}"
     if kind.remedy:
-        told += f"\n\nWhat to try:\n    {kind.remedy}"
+        text += f"\n\nWhat to try:\n    {kind.remedy}"
     limits = fields(kind)  # type: ignore[arg-type]
     rows = [f"    {each.name}  {each.metadata['doc']}  {each.default}" for each in limits]
-    return told + ("\n\nLimits:\n" + "\n".join(rows) if rows else "")
+    return text + ("\n\nLimits:\n" + "\n".join(rows) if rows else "")
 
 
 def batch_of(text: str) -> Any:
-    """Return a batch that is named, or random inputs of a shape.
+    """Return the batch of a named function, or random inputs of a shape.
 
     >>> batch_of("8x3x32x32").shape, batch_of("4x16:65").dtype
     (torch.Size([8, 3, 32, 32]), torch.int64)
@@ -113,16 +90,43 @@ def batch_of(text: str) -> Any:
     if match is None:
         if ":" not in text or not text[0].isidentifier():
             raise UsageError(f"--batch must be {BATCHES}, got {text!r}.")
-        return called(text)
+        return call(text)
     shape = tuple(map(int, match[1].split("x")))
-    if not 0 < prod(shape) <= MOST or len(shape) > DIMENSIONS:
-        possible = f"1 to {MOST:,} numbers in at most {DIMENSIONS} dimensions"
-        raise UsageError(f"--batch must have {possible}, got {text!r}.")
+    if not 0 < prod(shape) <= MOST_VALUES or len(shape) > MOST_DIMENSIONS:
+        rule = f"1 to {MOST_VALUES:,} numbers in at most {MOST_DIMENSIONS} dimensions"
+        raise UsageError(f"--batch must have {rule}, got {text!r}.")
     generator = torch.Generator().manual_seed(0)
-    made: Tensor
-    if match[2]:
-        below = check_int(f"The number of tokens in --batch {text!r}", int(match[2]), least=1)
-        made = torch.randint(below, shape, generator=generator)
+    if not match[2]:
+        return torch.randn(shape, generator=generator)
+    tokens = check_int(f"The number of tokens in --batch {text!r}", int(match[2]), least=1)
+    return torch.randint(tokens, shape, generator=generator)
+
+
+def _parts(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `checkup`: what the factory returns, and what the options add."""
+    given = call(options.factory)
+    returned = {"model": given} if isinstance(given, nn.Module) else given
+    if not isinstance(returned, dict) or not isinstance(returned.get("model"), nn.Module):
+        is_dict = isinstance(returned, dict)
+        got = short_repr(list(returned)) if is_dict else type(returned).__name__
+        raise UsageError(
+            f"{options.factory} must return a model, or a dict with 'model' and any of "
+            f"{', '.join(PARTS[1:])}; got {got}."
+        )
+    parts = {
+        check_choice("part of a checkup", name, PARTS): value for name, value in returned.items()
+    }
+    if options.batch is not None:
+        parts["batch"] = batch_of(options.batch)
+    if options.loss is not None:
+        loss = load(options.loss)
+        parts["loss"] = call(options.loss) if isinstance(loss, type) else loss
+    return parts | ({} if options.task is None else {"task": options.task})
+
+
+def _print(report: Report, options: argparse.Namespace) -> None:
+    """Print the report in the requested format."""
+    if options.json or options.sarif:
+        print(json.dumps(report.as_sarif() if options.sarif else report.as_json(), indent=2))
     else:
-        made = torch.randn(shape, generator=generator)
-    return made
+        show(report, Console())

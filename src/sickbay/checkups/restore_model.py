@@ -1,4 +1,4 @@
-"""Leaving what is the user's as it was."""
+"""Keeping the user's model, gradients and loss as they were."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from torch import Generator, nn
 
 
 @contextmanager
-def kept(model: nn.Module) -> Iterator[None]:
-    """Put all that a model holds back afterwards, in place, where it cannot be copied."""
+def restored(model: nn.Module) -> Iterator[None]:
+    """Restore all that a model holds afterwards, in place, as if it had been copied."""
     tensors = [*model.parameters(), *model.buffers()]
     values = [each.detach().clone() for each in tensors]
-    wanted = [(each, each.requires_grad) for each in model.parameters()]
-    held = [(module, _held(module)) for module in model.modules()]
-    chances = [
-        (each, each.get_state())
-        for module, _ in held
-        for each in vars(module).values()
-        if isinstance(each, Generator)
+    trainable = [(each, each.requires_grad) for each in model.parameters()]
+    attributes = [(module, _attributes(module)) for module in model.modules()]
+    generators = [
+        (value, value.get_state())
+        for _, held in attributes
+        for value in held.values()
+        if isinstance(value, Generator)
     ]
     try:
         with without_gradients(model):
@@ -31,18 +31,18 @@ def kept(model: nn.Module) -> Iterator[None]:
         with torch.no_grad():
             for tensor, value in zip(tensors, values, strict=True):
                 tensor.copy_(value)
-        for each, needed in wanted:
-            each.requires_grad_(needed)
-        for module, state in held:
+        for each, requires_grad in trainable:
+            each.requires_grad_(requires_grad)
+        for module, held in attributes:
             vars(module).clear()
-            vars(module).update(state)
-        for generator, numbers in chances:
-            generator.set_state(numbers)
+            vars(module).update(held)
+        for generator, state in generators:
+            generator.set_state(state)
 
 
 @contextmanager
 def without_gradients(model: nn.Module) -> Iterator[None]:
-    """Take the gradients of a model away, and give them back: a loss may reach the model itself."""
+    """Hide the gradients of a model for a while: the loss may reach the model itself."""
     gradients = [(each, each.grad) for each in model.parameters()]
     for each, _ in gradients:
         each.grad = None
@@ -53,8 +53,8 @@ def without_gradients(model: nn.Module) -> Iterator[None]:
             each.grad = gradient
 
 
-def copied(loss: Any) -> Any:
-    """Return a loss whose own weights and buffers may change."""
+def copy_loss(loss: Any) -> Any:
+    """Return a copy of a loss that is a module, since its weights and buffers may change."""
     if not isinstance(loss, nn.Module):
         return loss
     try:
@@ -64,30 +64,28 @@ def copied(loss: Any) -> Any:
 
 
 @contextmanager
-def as_usual(model: nn.Module) -> Iterator[None]:
-    """Examine in the usual modes, whatever those around are, and not compiled."""
+def default_modes(model: nn.Module) -> Iterator[None]:
+    """Run without autocast, inference mode, compilation and old gradients."""
     with ExitStack() as modes:
         for device in ("cpu", "cuda"):
             modes.enter_context(torch.autocast(device, enabled=False))
-        for each in (torch.inference_mode(False), _stance("force_eager"), without_gradients(model)):
-            modes.enter_context(each)
+        for mode in (
+            torch.inference_mode(False),
+            compiler_stance("force_eager"),
+            without_gradients(model),
+        ):
+            modes.enter_context(mode)
         yield
 
 
-def compiling() -> Any:
-    """Return what allows it to compile, inside."""
-    return _stance("default")
+def compiler_stance(name: str) -> Any:
+    """Return a context that sets how compiled models run; does nothing before torch 2.6."""
+    known = hasattr(torch.compiler, "set_stance")
+    return torch.compiler.set_stance(name) if known else nullcontext()
 
 
-def _stance(name: str) -> Any:
-    """Return what makes compiled models run so; a torch before 2.6 knows no such thing."""
-    return (
-        torch.compiler.set_stance(name) if hasattr(torch.compiler, "set_stance") else nullcontext()
-    )
-
-
-def _held(module: nn.Module) -> dict[str, Any]:
-    """Return what a module holds; of lists and dicts, hooks among them, what is in them now."""
+def _attributes(module: nn.Module) -> dict[str, Any]:
+    """Return the attributes of a module, with shallow copies of its collections and hooks."""
     return {
         name: copy.copy(value) if isinstance(value, list | dict | set) else value
         for name, value in vars(module).items()

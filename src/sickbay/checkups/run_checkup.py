@@ -1,4 +1,4 @@
-"""Examining a model before its first step."""
+"""`checkup`: examine a model before its first training step."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sickbay import arguments
 from sickbay.arguments import bad_argument
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.case import Case, Loss
-from sickbay.checkups.report import Report, Result
-from sickbay.checkups.restore_model import as_usual, copied
-from sickbay.checkups.source_location import written
-from sickbay.checkups.statements import EVERY
+from sickbay.checkups.restore_model import copy_loss, default_modes
+from sickbay.checkups.statements import known_statements
+from sickbay.checkups.training_setup import Loss, Setup
+from sickbay.checkups.user_code import defined_at
 from sickbay.console import Progress, Screen
 from sickbay.errors import UsageError
 from sickbay.isolated_random import IsolatedRandom, loader_generators
 from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.printable import error_message
+from sickbay.reports.checkup_report import Report, Result
 from sickbay.tasks import TASKS, Task
 
 Test = str | Statement | type[Statement]
@@ -45,25 +45,25 @@ def checkup(
     progress: bool = True,
     seed: int = 0,
 ) -> Report:
-    """Examine a model before its first step.
+    """Examine a model before its first training step.
 
     The model, its gradients, modes and buffers, the optimizer, the data and all random states are
-    afterwards what they were before.
+    the same afterwards.
 
     Args:
         model: The model.
         batch: Inputs, (inputs, targets) or a DataLoader. Inputs are a tensor, a tuple of arguments
-            or a dict of arguments by name. Without it, inputs are made up from the first layers.
-        loss: What is called with outputs and targets. Without it, the model's own (`output.loss`),
-            or the usual one of the task.
-        optimizer: What will train the model; only looked at.
-        task: "binary", "multiclass", "multilabel", "regression" or "next_token", if it cannot
-            be told from the targets.
-        tests: Names of tests or tests themselves; "all" for the optional ones too. By default all
-            but those.
-        validation: A batch to validate on, which should share no sample with `batch`.
-        progress: Whether to show a bar on a terminal.
-        seed: What random inputs are drawn from.
+            or a dict of keyword arguments. By default, random inputs that fit the first layers.
+        loss: A function of outputs and targets. By default the model's own loss (`output.loss`), or
+            the usual one of the task.
+        optimizer: The optimizer that will train the model. It is only inspected.
+        task: "binary", "multiclass", "multilabel", "regression" or "next_token". By default
+            inferred from the targets.
+        tests: Names of tests, or your own subclasses or instances of `Statement`. "default" stands
+            for all but the optional tests, "all" for all of them.
+        validation: A validation batch, which should share no sample with `batch`.
+        progress: Whether to show a progress bar on a terminal.
+        seed: The seed of random inputs.
 
     Returns:
         The results, in the order of the tests. `print(report)` shows them.
@@ -77,101 +77,105 @@ def checkup(
         ['output_fits_the_loss']
     """
     check_model(model, lazy=False)
-    check_loss(loss)
+    _check_loss(loss)
     if optimizer is not None:
         check_optimizer(optimizer, rule="a torch.optim.Optimizer or None")
     if task is not None:
         arguments.check_choice("task", task, filter(None, TASKS))
     arguments.check_bool("progress", progress)
-    seed, chosen = arguments.check_seed(seed), choose(tests)
-    dtype = next((each.dtype for each in model.parameters() if each.is_floating_point()), None)
+    seed, statements = arguments.check_seed(seed), choose(tests)
+    dtypes = (each.dtype for each in model.parameters() if each.is_floating_point())
+    dtype = next(dtypes, torch.float32)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
-    own = set[torch.Generator]().union(*map(loader_generators, loaders))
-    with IsolatedRandom(seed, *own), as_usual(model):
-        case = Case(
+    generators = set[torch.Generator]().union(*map(loader_generators, loaders))
+    with IsolatedRandom(seed, *generators), default_modes(model):
+        setup = Setup(
             model,
-            None if batch is None else Batch.of(batch, dtype or torch.float32),
-            copied(loss),
+            None if batch is None else Batch.of(batch, dtype),
+            copy_loss(loss),
             optimizer,
             task or "",
-            None if validation is None else Batch.of(validation, dtype or torch.float32),
+            None if validation is None else Batch.of(validation, dtype),
         )
-        results = list(examined(case, chosen, progress))
-    file, line = written(type(case.model))
-    return Report(results, type(case.model).__name__, untested(case), file, line)
+        results = list(_examine_all(setup, statements, progress))
+    file, line = defined_at(type(setup.model))
+    return Report(results, type(setup.model).__name__, _untested(setup), file, line)
 
 
 def choose(tests: Tests) -> list[Statement]:
-    """Return the tests that are asked for."""
+    """Return the statements that `tests` stands for, each name once."""
     if tests is None:
-        return [each() for each in EVERY if not each.optional]
+        tests = "default"
     listed = [tests] if isinstance(tests, str | Statement | type) else tests
     if not isinstance(listed, Sequence | Set | Iterator):
-        raise arguments.bad_argument("tests", "names of tests or tests themselves", listed)
-    chosen = [test for each in listed for test in _chosen(each)]
+        raise bad_argument("tests", "names of tests or tests themselves", listed)
+    chosen = [statement for test in listed for statement in _statements(test)]
     if not chosen:
-        raise UsageError("tests must name at least one test, got none; leave it out for the usual.")
-    return list({each.name(): each for each in chosen}.values())  # one named twice runs once
+        raise UsageError("tests must name at least one test, got none; omit it for the default.")
+    return list({statement.name(): statement for statement in chosen}.values())
 
 
-def _chosen(test: object) -> list[Statement]:
-    """Return the tests that one name stands for."""
+def _statements(test: object) -> list[Statement]:
+    """Return the statements that one item of `tests` stands for."""
     if isinstance(test, Statement):
         return [test]
     if isinstance(test, type) and issubclass(test, Statement) and not isabstract(test):
         return [test()]
-    known = {each.name(): each for each in EVERY}
-    name = arguments.check_choice("test", test, [*known, "all"])
-    return [kind() for kind in EVERY] if name == "all" else [known[name]()]
+    known = known_statements()
+    name = arguments.check_choice("test", test, [*known, "default", "all"])
+    if name in known:
+        return [known[name]()]
+    return [kind() for kind in known.values() if name == "all" or not kind.optional]
 
 
-def examined(case: Case, tests: Sequence[Statement], progress: bool) -> Iterable[Result]:
-    """Yield the result of each test; show on a terminal how far it is."""
+def _examine_all(setup: Setup, statements: Sequence[Statement], progress: bool) -> Iterator[Result]:
+    """Yield the result of each test, with a progress bar on a terminal."""
     console = Screen(stderr=True)
-    shown = progress and console.is_terminal
-    with Progress(console=console, transient=True, disable=not shown) as bar:
-        running = bar.add_task("checkup", total=len(tests))
-        for test in tests:
-            bar.update(running, description=test.name().replace("_", " "))
-            yield result_of(test, case)
-            bar.advance(running)
+    hidden = not (progress and console.is_terminal)
+    with Progress(console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("checkup", total=len(statements))
+        for statement in statements:
+            bar.update(task, description=statement.name().replace("_", " "))
+            yield _examine(statement, setup)
+            bar.advance(task)
 
 
-def result_of(test: Statement, case: Case) -> Result:
+def _examine(statement: Statement, setup: Setup) -> Result:
     """Return the result of a test; one that raises has failed."""
     start = perf_counter()
     try:
         with warnings.catch_warnings(), torch.enable_grad():
             warnings.simplefilter("ignore")
-            result = test.examine(case)
-    except Inapplicable as why:
-        result = test.skipped(str(why))
+            result = statement.examine(setup)
+    except Inapplicable as reason:
+        result = statement.skipped(str(reason))
     except (MemoryError, torch.cuda.OutOfMemoryError):
-        result = test.skipped("there is too little memory for it")
+        result = statement.skipped("there is not enough memory for it")
     except Exception as error:
-        kind, last = type(error).__name__, error_message(error).rstrip(".")
-        result = test.fails(f"it raised {kind}" + (f": {last}" if last != kind else ""))
+        kind, message = type(error).__name__, error_message(error).rstrip(".")
+        result = statement.fails(f"it raised {kind}" + (f": {message}" if message != kind else ""))
     return replace(result, seconds=perf_counter() - start)
 
 
-def check_loss(loss: object) -> None:
-    """Say so if this is no loss."""
-    possible = "a function of outputs and targets, or None"
+def _check_loss(loss: object) -> None:
+    """Raise `UsageError` unless `loss` is a function or None."""
+    rule = "a function of outputs and targets, or None"
     if isinstance(loss, type):
-        raise UsageError(f"loss must be {possible}, got the class {loss.__name__}: make one of it.")
+        raise UsageError(f"loss must be {rule}, got the class {loss.__name__}; pass an instance.")
     if loss is not None and not callable(loss):
-        raise bad_argument("loss", possible, loss)
+        raise bad_argument("loss", rule, loss)
 
 
-def untested(case: Case) -> tuple[str, ...]:
-    """Say what could not be examined for lack of something."""
+def _untested(setup: Setup) -> tuple[str, ...]:
+    """Return what could not be tested because something was not given."""
     notes = []
-    if case.uncopied:
-        notes.append(f"the model itself was run, and put back afterwards. {case.uncopied}")
-    if case.made_up:
-        notes.append(f"the inputs were made up from {case.made_up}: nothing is said about the data")
-    if not case.has_targets:
-        notes.append("without targets nothing is said about the loss")
-    if not case.has_optimizer:
-        notes.append("without an optimizer nothing is said about it")
+    if setup.copy_failure:
+        notes.append(f"the model itself was run, and restored afterwards. {setup.copy_failure}")
+    if setup.synthetic_from:
+        source = setup.synthetic_from
+        notes.append(f"the inputs were generated for {source}: the data is not tested")
+    if not setup.has_targets:
+        notes.append("the loss is not tested without targets")
+    if not setup.has_optimizer:
+        notes.append("the optimizer is not tested: none was given")
     return tuple(notes)

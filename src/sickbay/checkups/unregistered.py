@@ -1,4 +1,4 @@
-"""Trainable tensors that a model holds but does not know of, as layers in a plain list."""
+"""Tensors and layers that modules hold in plain attributes, lists or dicts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-DEEP = 4  # lists in lists
+MAX_DEPTH = 4  # of nested lists
 
 
 def unregistered(model: nn.Module) -> dict[str, Tensor]:
-    """Return them by name.
+    """Return the trainable tensors that are no parameters of the model, by name.
 
     >>> model = nn.Linear(1, 1)
     >>> model.more = [nn.Linear(1, 1, bias=False)]
@@ -21,47 +21,48 @@ def unregistered(model: nn.Module) -> dict[str, Tensor]:
     """
     known = {id(each) for each in model.parameters()}
     found: dict[str, Tensor] = {}
-    for name, each in beside(model):
-        if each.requires_grad and each.is_leaf and id(each) not in known:
-            known.add(id(each))
-            found[name] = each
+    for name, tensor in plain_tensors(model):
+        if tensor.requires_grad and tensor.is_leaf and id(tensor) not in known:
+            known.add(id(tensor))
+            found[name] = tensor
     return found
 
 
-def beside(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield every tensor that modules hold as plain attributes, with its name."""
-    for name, value in _held(model):
+def plain_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield every tensor that modules hold as a plain attribute, with its name."""
+    for name, value in _plain_attributes(model):
         if isinstance(value, Tensor):
             yield name, value
         else:
             yield from ((f"{name}.{each}", part) for each, part in value.named_parameters())
 
 
-def hidden(model: nn.Module) -> dict[str, nn.Module]:
+def unregistered_layers(model: nn.Module) -> dict[str, nn.Module]:
     """Return the layers that a model holds in plain lists, dicts or tuples, by name.
 
     >>> model = nn.Linear(1, 1)
     >>> model.more = [nn.Dropout()]
-    >>> list(hidden(model))
+    >>> list(unregistered_layers(model))
     ['more[0]']
     """
-    return {name: value for name, value in _held(model) if isinstance(value, nn.Module)}
+    found = _plain_attributes(model)
+    return {name: value for name, value in found if isinstance(value, nn.Module)}
 
 
-def _held(model: nn.Module) -> Iterator[tuple[str, Tensor | nn.Module]]:
-    own = vars(nn.Module())
+def _plain_attributes(model: nn.Module) -> Iterator[tuple[str, Tensor | nn.Module]]:
+    of_torch = vars(nn.Module())
     for path, module in model.named_modules():
         for name, value in vars(module).items():
-            if name not in own:
-                yield from _in(value, f"{path}.{name}" if path else name, DEEP)
+            if name not in of_torch:
+                yield from _nested(value, f"{path}.{name}" if path else name, MAX_DEPTH)
 
 
-def _in(value: Any, name: str, deep: int) -> Iterator[tuple[str, Tensor | nn.Module]]:
+def _nested(value: Any, name: str, depth: int) -> Iterator[tuple[str, Tensor | nn.Module]]:
     if isinstance(value, Tensor | nn.Module):
         yield name, value
     elif isinstance(value, deque) and value.maxlen is None:
-        yield from _in(list(value), name, deep)
-    elif isinstance(value, dict | list | tuple) and deep:
+        yield from _nested(list(value), name, depth)
+    elif isinstance(value, dict | list | tuple) and depth:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, each in items:
-            yield from _in(each, f"{name}[{key!r}]", deep - 1)
+            yield from _nested(each, f"{name}[{key!r}]", depth - 1)

@@ -1,83 +1,121 @@
-"""The command `sickbay demo`."""
+"""The command `sickbay demo`: repair a flawed network, or watch a healthy one with a fault."""
 
 from __future__ import annotations
 
 import json
 import os
 from argparse import Namespace
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
-from sickbay import demo, inject
+import torch
+
+from sickbay import inject
 from sickbay.arguments import check_path
 from sickbay.console import Console
-from sickbay.demo import show_watch
+from sickbay.demo.flawed_models import FLAWED_MODELS
+from sickbay.demo.watch_fault import watch_fault
 from sickbay.errors import UsageError
 from sickbay.printable import one_line, printable
+from sickbay.repairs import Outcome, repair
+from sickbay.repairs.data import Data
 from sickbay.repairs.outcome import plain
+from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 from sickbay.safe_files import write_error
 
 
 def run(options: Namespace) -> None:
-    """Repair a sick network, or watch one that a fault is put into."""
+    """Repair a flawed network, or watch a healthy one that a fault is put into."""
     if options.chart is not None:
-        _make(check_path("--chart", options.chart))
+        _make_folder(check_path("--chart", options.chart))
     if options.inject is not None:
         _watch(options)
     else:
         _repair(options)
 
 
+def repair_flawed_model(
+    problem: str, epochs: int, chart: str, console: Console, progress: bool = True
+) -> tuple[float, Outcome]:
+    """Train a flawed network as it is and repaired, from fixed seeds; return both results."""
+    torch.set_num_threads(1)  # fastest for such small matrices
+    recipe, data, validation = FLAWED_MODELS[problem].make()
+    recipe = replace(recipe, epochs=epochs)
+    outcome = repair(
+        recipe,
+        data,
+        validation=validation,
+        chart=chart,
+        console=console,
+        progress=progress,
+        learn=False,  # a demo says nothing about the user's models
+    )
+    unrepaired = TrainingLoop(
+        recipe,
+        Data.of(data, validation, batch_size=recipe.batch_size),
+        RunSettings(problems=(), treatable=(), epochs=epochs),
+    )
+    before = unrepaired.advance(epochs).scores[-1]["val_accuracy"]
+    unrepaired.close()
+    return before, outcome
+
+
 def _repair(options: Namespace) -> None:
     console = Console(quiet=options.json)
-    chart = options.chart or _temporary()
-    about = demo.PATIENTS[options.problem].about
-    console.print(f"Two circles are to be told apart by {about}.", soft_wrap=True)
-    result = demo.run(options.problem, options.epochs, chart, console, progress=not options.json)
+    flaw = FLAWED_MODELS[options.problem].flaw
+    console.print(f"A network learns to tell two circles apart. Its flaw: {flaw}.", soft_wrap=True)
+    before, outcome = repair_flawed_model(
+        options.problem,
+        options.epochs,
+        options.chart or _temporary_folder(),
+        console,
+        progress=not options.json,
+    )
     if options.json:
-        print(json.dumps(result.as_json(), indent=2))
+        result = {"problem": options.problem, "trained_as_it_was": before} | outcome.as_json()
+        print(json.dumps(result, indent=2))
         return
-    outcome = result.outcome
-    verdict = "repaired" if outcome.solved else "not repaired"
+    after = "after the repair" if outcome.solved else "at best; it could not be repaired"
     console.print(
-        f"\nAccuracy {result.before:.2f} as it was, {outcome.score:.2f} {verdict}, "
-        f"in {outcome.epochs:.0f} epochs where one training has {options.epochs}."
+        f"\nAccuracy: {before:.2f} as it was, {outcome.score:.2f} {after}.\n"
+        f"All attempts together took {outcome.epochs:.0f} epochs; one training takes "
+        f"{options.epochs}."
     )
     console.print("The change:")
     console.print(printable(outcome.diff), markup=False, highlight=False, soft_wrap=True)
-    _say(console, f"Every attempt is recorded in {outcome.chart}")
-    _say(console, f"What came of it: {outcome.chart}/outcome.json")
+    _print_plain(console, f"Every attempt is recorded in {outcome.chart}")
+    _print_plain(console, f"The outcome is in {outcome.chart}/outcome.json")
     if outcome.findings:
-        console.print(f"More: sickbay explain {outcome.findings[0].problem}")
+        console.print(f"Learn more: sickbay explain {outcome.findings[0].problem}")
 
 
 def _watch(options: Namespace) -> None:
     console, fault = Console(quiet=options.json), inject.parse(options.inject)
-    _say(
+    _print_plain(
         console,
-        f"Training a healthy network with {fault} to tell two circles apart, "
-        f"{options.epochs} epochs, watched.",
+        f"Watching a healthy network learn to tell two circles apart for {options.epochs} epochs, "
+        f"with the fault {fault}.",
     )
-    result = show_watch.run(options.epochs, fault, options.chart, console)
+    result = watch_fault(options.epochs, fault, options.chart, console)
     if options.json:
-        told = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
-        print(json.dumps(plain(told), indent=2))
+        values = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
+        print(json.dumps(plain(values), indent=2))
         return
     names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
-    console.print(f"Accuracy {result.accuracy:.2f}, where guessing gives 0.50. Found: {names}.")
+    console.print(f"Accuracy: {result.accuracy:.2f}; guessing gives 0.50. Found: {names}.")
     if result.findings:
-        console.print(f"More: sickbay explain {result.findings[0].problem}")
+        console.print(f"Learn more: sickbay explain {result.findings[0].problem}")
     if result.chart:
-        _say(console, f"Recorded in {result.chart}")
+        _print_plain(console, f"The run is recorded in {result.chart}")
 
 
-def _say(console: Console, text: str) -> None:
-    """Print a line with somebody's own names in it, which may look like markup."""
+def _print_plain(console: Console, text: str) -> None:
+    """Print a line with the user's own names in it, which may look like markup."""
     console.print(one_line(text), markup=False, emoji=False, soft_wrap=True)
 
 
-def _make(path: Path) -> None:
+def _make_folder(path: Path) -> None:
     """Make a folder to write to, before the work begins."""
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -87,7 +125,7 @@ def _make(path: Path) -> None:
         raise UsageError(f"--chart must be a folder that can be written to, got {str(path)!r}.")
 
 
-def _temporary() -> str:
+def _temporary_folder() -> str:
     try:
         return mkdtemp(prefix="sickbay-demo-")
     except OSError as error:

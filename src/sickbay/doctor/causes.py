@@ -1,56 +1,53 @@
-"""Which problems stand at the moment: each is said once, by its cause, and once when it is gone."""
+"""Which problems are present: each is reported once, under its cause, and once when it is gone."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from sickbay.doctor.judging import Verdict
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.shared.base import Source
-from sickbay.vitals import KINDS
+from sickbay.vitals import KINDS, Vitals
 
-# Judgements without it before a problem counts as gone, doubled each time it was said.
+# Judgements without a problem before it counts as gone, doubled each time it was reported.
 PATIENCE = 10
-# Steps for which a problem that is gone still explains what follows: the damage outlasts it.
+# Steps for which a problem that is gone still explains others: its damage lasts longer.
 AFTERMATH = 200
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What one judgement has brought."""
-
-    new: list[Finding] = field(default_factory=list)  # to be said
-    # With their cause, which was said before.
-    explained: list[tuple[Finding, str]] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-
-
 class Causes:
-    """Asks the problems, and remembers which of them stand.
+    """Checks the problems, and remembers which of them are present.
 
-    A problem is asked when something it reads is new. What another problem explains, now or lately,
-    is no finding of its own: it is named among the consequences of that one. The order of the
-    problems is that of their priority.
+    A problem is checked when something it reads is new. If another problem explains it, now or
+    lately, it is listed among that one's consequences instead of being reported. Problems are in
+    order of priority.
     """
 
     def __init__(self, problems: Sequence[Problem], guard: Guard) -> None:
         self.problems = {problem.name(): problem for problem in problems}
         self._guard = guard
-        self._absent: dict[str, int] = {}  # standing problems, and how long they were not seen
-        self._said: Counter[str] = Counter()  # how often each was a finding
+        self._absent: dict[str, int] = {}  # judgements without each problem that is present
+        self._said: Counter[str] = Counter()  # how often each was reported
         self._until: dict[str, int] = {}  # the last step at which each explains others
-        self._explained: set[str] = set()  # standing problems that another one explains
-        self._seen: dict[Source, int] = {}  # the step, or epoch, of what was judged last
+        self._explained: set[str] = set()  # present problems that another one explains
+        self._seen: dict[Source, int] = {}  # the step or epoch of what was judged last
 
     @property
     def standing(self) -> list[str]:
-        """The names of the problems that stand and are explained by no other, by priority."""
+        """The problems that are present and not explained by another, by priority."""
         return [name for name in self.problems if name in self._absent.keys() - self._explained]
 
+    def add(self, vitals: Vitals) -> None:
+        """Do nothing: the history has all that the problems read."""
+
+    def end_epoch(self, metrics: Mapping[str, float]) -> None:
+        """Do nothing, for the same reason."""
+
     def judge(self, history: History) -> Verdict:
-        """Ask the problems."""
+        """Check every problem that reads something new."""
         fresh = self._fresh(history)
         found: dict[str, Finding] = {}
         gone: list[str] = []
@@ -70,7 +67,7 @@ class Causes:
         return self._by_cause(new, gone, history.step) if new or gone else Verdict()
 
     def _fresh(self, history: History) -> set[Source]:
-        """Return what has come in since the last time."""
+        """Return the sources with something new since the last judgement."""
         now: dict[Source, int] = {"step": history.step, "epoch": history.epoch}
         for kind in KINDS:
             if (table := history.table(kind)) is not None:
@@ -80,7 +77,7 @@ class Causes:
         return fresh
 
     def _note_absence(self, name: str) -> list[str]:
-        """Count a judgement without a standing problem; return its name if it is gone now."""
+        """Count a judgement without a present problem; return its name if it is gone now."""
         self._absent[name] += 1
         if self._absent[name] < PATIENCE * 2 ** max(self._said[name] - 1, 0):
             return []
@@ -91,7 +88,7 @@ class Causes:
         return [name]
 
     def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
-        """Sort new findings into those to be said, with what they explain, and the others."""
+        """Split new findings into those to report, with their consequences, and the others."""
         lately = [name for name in self._said if step <= self._until[name]]
         causes = {name: self._cause(name, list(new), lately) for name in new}
         own = [name for name, cause in causes.items() if cause == name]
@@ -108,7 +105,7 @@ class Causes:
         return verdict
 
     def _cause(self, name: str, new: Sequence[str], lately: Sequence[str]) -> str:
-        """Return what explains a problem: one said before, else a new one of higher priority."""
+        """Return the cause of a problem: one reported before, else a new one of higher priority."""
         while True:
             said = (cause for cause in lately if name in self.problems[cause].explains)
             before = new[: new.index(name)]

@@ -1,48 +1,51 @@
-"""How often to look: as often as the budget pays for."""
+"""How often to read statistics: as often as the budget allows."""
 
 from collections.abc import Callable, Iterable, Mapping
+from time import perf_counter, thread_time
 from typing import Literal, TypeAlias
 
 from sickbay.arguments import bad_argument, check_float, check_int
 from sickbay.errors import UsageError
+from sickbay.probe.cost_clock import Clock
 from sickbay.vitals import Kind
 
 Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int] | Callable[[int], bool]
 
-# What a reading is worth, as its share of what the budget leaves.
+# The share of the budget that each account is paid.
 SHARES: Mapping[str, float] = {
     "gradient": 0.35, "activation": 0.25, "weight": 0.15, "batch": 0.05, "judging": 0.2
 }  # fmt: skip
 KINDS_READ = ("gradient", "weight", "activation", "batch")
 POSSIBLE = "a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
-# What is wrong mostly shows in the first steps, so these get more.
-START_SECONDS = 0.002  # in all purses together at the start
+# Most problems show in the first steps, so these get more.
+START_SECONDS = 0.002  # in all accounts together at the start
 START_STEPS = 50  # steps for which the budget is doubled
-# Steps that are read whatever it costs: as many as a problem must show in.
+# Steps that are read whatever they cost: as many as a problem needs to be seen in.
 ALWAYS_READ: Mapping[str, int] = {"gradient": 3, "activation": 3, "weight": 3, "batch": 8}
-READ_ONCE: Mapping[str, int] = {"gradient": 1, "weight": 1}  # the cheap ones, if not eager
+READ_ONCE: Mapping[str, int] = {"gradient": 1, "weight": 1}  # the cheap kinds, if not eager
 ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
-AIM = 0.7  # of the budget; the rest is for what cannot be timed from inside (hook calls, caches)
-LEAST = 0.05  # of the aim is for readings in any case, or a very fast loop would never be read
-BOOKS = 0.5  # of the aim, less the price of passing, may go to the books and the gradient norm
-CLOSER = 3  # steps that are read in full after something strange: as many as a problem must show in
-DEBT = 8  # readings that no purse is deeper in debt than, or a bad start would make it blind
-MOST = 200  # steps that are booked together at the most, where that is too little for every step
-PAUSE = 4  # a step longer than so many usual ones is a pause, which earns no more
+AIM = 0.7  # of the budget; the rest is for costs that cannot be timed from inside (hooks, caches)
+LEAST = 0.05  # of the aim always goes to readings, or a very fast loop would never be read
+BOOKS = 0.5  # of the aim, less the cost of passing, may go to bookkeeping and the gradient norm
+CLOSER = 3  # steps that are read in full after something strange
+DEBT = 8  # readings; no account gets deeper into debt, or a bad start would stop its readings
+MOST = 200  # steps that may pass before the next bookkeeping
+PAUSE = 4  # a step this many times as long as usual is a pause, and earns no more than that
 MEMORY = 0.9  # weight of the past in a running mean
-# Worth their time whatever it is: they count as overhead, but no purse pays for them.
-UNPAID = ("voice", "replay", "treatment")
+# These count as overhead, but no account pays for them.
+UNPAID = ("printing", "replay", "treatment")
 
 
 class Governor:
-    """Decides what is read at the next step.
+    """Decides what to read at the next step, and keeps account of what that costs.
 
-    With a number for `every` it is that: every so many steps, for all kinds or for each; with a
-    function, those that it says yes to, and only these are judged if nothing strange happens. With
-    "auto" each kind has a purse: every step pays a share of the budget in, and a kind is read when
-    its purse holds the price of a reading, so the cost stays within the budget on any model. The
-    start costs more, unless it is not to be `eager`: then gradients and weights are read once, and
-    what is dear is read when it can be paid for, at a guess of what it costs.
+    If `every` is a number (or one for each kind), every so many steps are read. If it is a
+    function, the steps for which it returns True are read, and only these are judged unless
+    something strange happens. With "auto", each kind of reading has an account: every step pays in
+    a share of the budget, and a kind is read when its account covers the price of a reading. So
+    the cost stays within the budget on any model. An `eager` governor spends more at the start.
+    Otherwise gradients and weights are read once at the start, and expensive kinds are read when
+    their accounts cover an estimate of the price.
 
     >>> governor = Governor("auto", budget=0.01, kinds=["gradient"])
     >>> governor.due(0)  # the first step is always read
@@ -63,16 +66,18 @@ class Governor:
         self.every = check_every(every)
         self.budget = check_budget(budget)
         self.loop_time = self.own_time = 0.0
-        payees = [*self.kinds, "judging"]
-        total = sum(SHARES[each] for each in payees)
-        self._shares = {each: SHARES[each] / total for each in payees}
+        self.clock = Clock()  # every part adds its time to it
+        self._last = 0.0  # when the last step ended
+        accounts = [*self.kinds, "judging"]
+        total = sum(SHARES[each] for each in accounts)
+        self._shares = {each: SHARES[each] / total for each in accounts}
         start = START_SECONDS if eager else 0.0
-        self._purses = {each: start * share for each, share in self._shares.items()}
+        self._balances = {each: start * share for each, share in self._shares.items()}
         self._start = START_STEPS if eager else 0
         self._always, self._eager = ALWAYS_READ if eager else READ_ONCE, eager
-        self._closer_until = dict.fromkeys(payees, -1)
-        self._prices = dict.fromkeys(payees, 0.0)
-        self._answer = -1, False  # of a function for `every`, to the last step it was asked about
+        self._closer_until = dict.fromkeys(accounts, -1)
+        self._prices = dict.fromkeys(accounts, 0.0)
+        self._answer = -1, False  # of a function for `every`, with its step
         self._book_price = self._passing_price = self._looking_price = self._step_time = 0.0
 
     @property
@@ -80,8 +85,21 @@ class Governor:
         """The fraction of the loop's time that was spent watching it."""
         return self.own_time / self.loop_time if self.loop_time else 0.0
 
+    def start(self, on_cpu: bool) -> None:
+        """Start timing the loop."""
+        if on_cpu and self.every == "auto":
+            self.clock.timer = thread_time
+        self._last = perf_counter()
+
+    def end_steps(self, count: int) -> float:
+        """Account for `count` steps with what the clock has added up; return the time."""
+        now = perf_counter()
+        self.lap(now - self._last, self.clock.read(), count)
+        self._last = now
+        return now
+
     def due(self, step: int) -> set[Kind]:
-        """Return what is to be read at `step`."""
+        """Return the kinds to read at `step`."""
         if self.every == "auto":
             return {
                 kind
@@ -96,7 +114,7 @@ class Governor:
         return set(self.kinds) if read else set()
 
     def _says_yes(self, step: int) -> bool:
-        if self._answer[0] == step:  # it is the user's own, and is asked once for a step
+        if self._answer[0] == step:  # the user's function is called once for a step
             return self._answer[1]
         try:
             self._answer = step, bool(self.every(step))  # type: ignore[operator]
@@ -107,24 +125,24 @@ class Governor:
 
     def _affords(self, each: str) -> bool:
         known = self._eager or self._prices[each] > 0
-        return known and self._purses[each] >= self._prices[each]
+        return known and self._balances[each] >= self._prices[each]
 
     def look_closer(self, step: int) -> None:
-        """Read everything in the steps from `step` on, but what is deep in debt already."""
-        for each, purse in self._purses.items():
-            if 2 * purse > -DEBT * self._prices[each]:
+        """Read every kind in the steps from `step` on, unless its account is deep in debt."""
+        for each, balance in self._balances.items():
+            if 2 * balance > -DEBT * self._prices[each]:
                 self._closer_until[each] = step + CLOSER
 
     def judging_due(self, step: int) -> bool:
-        """Tell whether the problems may be asked at `step`."""
+        """Return whether to judge at `step`."""
         if callable(self.every):
             return self._says_yes(step)
-        affordable = self._purses["judging"] >= self._prices["judging"]
+        affordable = self._balances["judging"] >= self._prices["judging"]
         always = max(ALWAYS_JUDGED, self._closer_until["judging"])
         return self.every != "auto" or step < always or affordable
 
     def uneventful(self) -> int:
-        """Return how many steps may pass, if nothing happens, before the books are kept again."""
+        """Return how many steps may pass without bookkeeping if nothing happens."""
         always = self._passing_price + self._looking_price
         allowance = BOOKS * (AIM * self.budget * self._step_time - always)
         if self.every != "auto" or self._book_price <= allowance:
@@ -132,66 +150,53 @@ class Governor:
         return min(MOST, int(self._book_price / allowance)) if allowance > 0 else MOST
 
     def lap(self, elapsed: float, costs: Mapping[str, float], steps: int = 1) -> None:
-        """Account for some steps: their time, and what each part cost."""
+        """Account for some steps: the seconds they took, and the seconds each part cost."""
         is_first = not self.loop_time
         self.loop_time += elapsed
         self.own_time += sum(costs.values())
         if self.every != "auto":
             return
-        if is_first:  # its cost is that of starting, its time the user's preparations
-            for each in () if self._eager else self._purses:
+        if is_first:  # includes the cost of starting, and whatever the user did before the loop
+            for each in () if self._eager else self._balances:
                 self._settle(each, 0.0, costs.get(each, 0.0))
             return
         if self._step_time:
             elapsed = min(elapsed, PAUSE * steps * self._step_time)
         self._step_time = running_mean(self._step_time, elapsed / steps)
-        self._book_price = running_mean(self._book_price, costs.get("books", 0.0))
+        self._book_price = running_mean(self._book_price, costs.get("bookkeeping", 0.0))
         looking = costs.get("looking", 0.0) / steps
         self._looking_price = running_mean(self._looking_price, looking)
         if steps > 1:
             passing = costs.get("passing", 0.0) / (steps - 1)
             self._passing_price = running_mean(self._passing_price, passing)
-        elsewhere = {*self._purses, *UNPAID}
-        running = sum(cost for each, cost in costs.items() if each not in elsewhere)
+        apart = {*self._balances, *UNPAID}
+        running = sum(cost for each, cost in costs.items() if each not in apart)
         start = 2 if self._start > 0 else 1
         self._start -= steps
         income = start * AIM * self.budget * elapsed
         spare = max(income - running, LEAST * income)
         for each, share in self._shares.items():
             if not self._eager and each in self.kinds and not self._prices[each]:
-                self._prices[each] = self._step_time  # a guess, until there is a first reading
+                self._prices[each] = self._step_time  # an estimate until the first reading
             self._settle(each, share * spare, costs.get(each, 0.0))
 
     def _settle(self, each: str, income: float, cost: float) -> None:
         if cost:
             price = self._prices[each]
             self._prices[each] = min(cost, (price + cost) / 2) if price else cost
-        # No purse saves for more than two readings, or a pause would end in a burst of them.
-        most = max(self._purses[each], 2 * self._prices[each])
+        # No account saves for more than two readings, or a pause would end in a burst of them.
+        most = max(self._balances[each], 2 * self._prices[each])
         least = -DEBT * self._prices[each]
-        self._purses[each] = max(min(self._purses[each] + income, most) - cost, least)
-
-
-def summed(*costs: Mapping[str, float]) -> dict[str, float]:
-    """Return what each thing has cost in all.
-
-    >>> summed({"books": 1.0}, {"books": 2.0, "voice": 1.0})
-    {'books': 3.0, 'voice': 1.0}
-    """
-    total: dict[str, float] = {}
-    for part in costs:
-        for what, cost in part.items():
-            total[what] = total.get(what, 0.0) + cost
-    return total
+        self._balances[each] = max(min(self._balances[each] + income, most) - cost, least)
 
 
 def running_mean(mean: float, value: float) -> float:
-    """Return the mean moved towards a new value; a mean of 0 has not begun."""
+    """Return the running mean with a new value; a mean of 0 has no values yet."""
     return MEMORY * mean + (1 - MEMORY) * value if mean else value
 
 
 def check_every(every: object) -> Every:
-    """Return `every`, or say what is wrong with it."""
+    """Raise `UsageError` unless `every` is possible."""
     if callable(every) or (isinstance(every, str) and every == "auto"):
         return every  # type: ignore[return-value]
     if not isinstance(every, Mapping):
@@ -209,5 +214,5 @@ def _steps(value: object, every: object, least: int) -> int:
 
 
 def check_budget(budget: object) -> float:
-    """Return `budget`, or say what is wrong with it."""
+    """Raise `UsageError` unless `budget` is a fraction above 0."""
     return check_float("budget", budget, above=0, most=1)

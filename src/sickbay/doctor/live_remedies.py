@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torch import Tensor, nn
-from torch.optim import SGD, Optimizer
+from torch import Tensor
+from torch.optim import SGD
 
 from sickbay.doctor.snapshots import Snapshots, rates
 from sickbay.doctor.step_adjustments import StepAdjuster
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.probe.guard import Guard
+from sickbay.probe.probe import Probe
 from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy, RollBack
@@ -31,18 +31,21 @@ class LiveRemedies:
 
     def __init__(
         self,
-        model: nn.Module,
-        optimizers: Sequence[Optimizer],
+        probe: Probe,
         history: History,
-        guard: Guard,
-        dosing: StepAdjuster,
-        keeper: Snapshots,
+        adjuster: StepAdjuster,
+        snapshots: Snapshots,
         problems: Mapping[str, Problem],
+        remedies: Mapping[str, Sequence[Remedy]] | None = None,
     ) -> None:
-        self._model, self._optimizers, self._history = model, optimizers, history
-        self._guard, self._adjuster, self._snapshots = guard, dosing, keeper
-        self._problems = problems
-        self._start = max(rates(optimizers[0]), default=0.0)
+        self._model, self._optimizers, self._guard = (
+            probe.layers.model,
+            probe.optimizers,
+            probe.guard,
+        )
+        self._history, self._adjuster, self._snapshots = history, adjuster, snapshots
+        self._problems, self._choices = problems, CHOICES if remedies is None else remedies
+        self._start = max(rates(self._optimizers[0]), default=0.0)
         self._counts: Counter[str] = Counter()  # treatments, by problem
         self._last: dict[str, int] = {}  # the step of the last one, by problem
         self._rollbacks = 0
@@ -57,7 +60,9 @@ class LiveRemedies:
         problem = finding.problem
         if not self._may_treat(problem):
             return None
-        remedies = ranked(problem, [each for each in CHOICES.get(problem, ()) if is_live(each)])
+        remedies = ranked(
+            problem, [each for each in self._choices.get(problem, ()) if is_live(each)]
+        )
         if lasting:
             remedies.sort(key=lambda each: not isinstance(each, RollBack))
         judged = self._problems.get(problem)

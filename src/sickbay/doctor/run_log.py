@@ -1,14 +1,14 @@
-"""What the doctor says and writes down."""
+"""What the doctor prints, keeps and records."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
-from sickbay.doctor.causes import Verdict
+from sickbay.doctor.judging import Verdict
 from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
 from sickbay.printable import error_summary
@@ -18,38 +18,43 @@ from sickbay.problems import Problem
 from sickbay.reports import terminal
 from sickbay.vitals import Setup, Vitals
 
+if TYPE_CHECKING:
+    from sickbay.remedies import Remedy
+
 OnFinding: TypeAlias = Literal["advise", "silent", "stop", "treat"] | Callable[[Finding], object]
 
 WAITING = (
-    "every reading waits for the device: reading without waiting needs Triton, and the whole model "
-    "on CUDA devices."
+    "every reading waits for the GPU: to read without waiting, install Triton and keep the whole "
+    "model on CUDA devices."
 )
 UNHEARD = (
     "no layer's output could be read at this step: the model was not called, or is in eval mode, "
     "or was compiled before it was watched (watch first, or call torch._dynamo.reset())."
 )
 SCRIPTED = (
-    "modules made by torch.jit.script take no hooks: their gradients and weights are read, their "
-    "outputs are not."
+    "modules made by torch.jit.script take no hooks: their gradients and weights are read, but not "
+    "their outputs."
 )
 
 
 class RunLog:
-    """Keeps findings and events, tells the user, and writes the chart if there is one."""
+    """Keeps findings and events, prints them, and writes the chart if there is one."""
 
     def __init__(
         self,
         history: History,
-        problems: Mapping[str, Problem],
+        problems: Sequence[Problem],
         on_finding: OnFinding,
         chart: str | os.PathLike[str] | None,
+        remedies: Mapping[str, Sequence[Remedy]] | None = None,
     ) -> None:
         self.findings: list[Finding] = []
         self.events: list[Event] = []
         self.to_raise: list[Finding] = []
         self.guard = Guard(self.trouble)
-        self.plan: Callable[[Finding, str], bool] | None = None  # tells whether it is treated
-        self._history, self._problems, self._on_finding = history, problems, on_finding
+        self.plan: Callable[[Finding, str], bool] | None = None  # returns whether it is treated
+        self._history, self._on_finding, self._remedies = history, on_finding, remedies
+        self._advice = {problem.name(): problem.advice for problem in problems}
         self._said: set[str] = set()
         self._chart = None if chart is None else ChartWriter(chart, history.setup, self.notice)
         self.path = None if self._chart is None else self._chart.path  # the folder of the chart
@@ -62,22 +67,22 @@ class RunLog:
         return self._on_finding == "treat"
 
     def vitals(self, vitals: Vitals) -> None:
-        """Write down a reading."""
+        """Record a reading."""
         if self._chart is not None:
             self.guard.run("chart", self._chart.append, vitals)
 
     def end_epoch(self, metrics: Mapping[str, float]) -> None:
-        """Write down that an epoch is over."""
+        """Record the end of an epoch."""
         if self._chart is not None:
             self.guard.run("chart", self._chart.end_epoch, self._history.epoch, metrics)
 
     def setup(self, setup: Setup) -> None:
-        """Write down what the run is made of."""
+        """Record the setup of the run."""
         if self._chart is not None:
             self.guard.run("chart", self._chart.setup, setup)
 
     def verdict(self, verdict: Verdict, standing: Sequence[str]) -> None:
-        """Keep what a judgement has brought; `standing` are the problems there are now."""
+        """Keep the result of a judgement; `standing` are the problems present now."""
         for finding in verdict.new:
             self.finding(finding)
         for finding, cause in verdict.explained:
@@ -88,7 +93,7 @@ class RunLog:
             self.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
 
     def finding(self, finding: Finding) -> None:
-        """Keep a finding and do with it what the user has asked for."""
+        """Keep a finding and do with it what the user asked for."""
         self.findings.append(finding)
         if self._chart is not None:
             self.guard.run("chart", self._chart.finding, finding)
@@ -99,13 +104,13 @@ class RunLog:
         else:
             self._announce(finding, treated)
 
-    def taken(self) -> list[Finding]:
-        """Return what is to be raised, once."""
+    def pop_to_raise(self) -> list[Finding]:
+        """Return the findings to raise, once."""
         findings, self.to_raise = self.to_raise, []
         return findings
 
     def consequence(self, finding: Finding, cause: str) -> None:
-        """Keep a problem that an earlier finding explains, and mention it."""
+        """Keep and print a problem that an earlier finding explains."""
         text = f"{finding}  (a consequence of {cause.replace('_', ' ')})"
         self._add(Event(kind="consequence", step=finding.step, epoch=finding.epoch, text=text))
         self._planned(finding, cause)
@@ -113,19 +118,19 @@ class RunLog:
             self._speak(terminal.print_notice, text)
 
     def treatment(self, text: str, say: bool = True) -> None:
-        """Keep that something was done to the loop, and say it."""
+        """Keep and print what was done to the loop."""
         self.event("treatment", text)
         if say:
             step = max(self._history.step, 0)
             self._speak(terminal.print_treatment, f"step {step}  {text}")
 
     def event(self, kind: EventKind, text: str) -> None:
-        """Keep something that has happened."""
+        """Keep something that happened."""
         step = max(self._history.step, 0)
         self._add(Event(kind=kind, step=step, epoch=self._history.epoch, text=text))
 
     def notice(self, text: str) -> None:
-        """Say something about the watching itself, once."""
+        """Print something about the watching itself, once."""
         if text not in self._said:
             self._said.add(text)
             self.event("notice", text)
@@ -133,19 +138,19 @@ class RunLog:
                 self._speak(terminal.print_notice, text)
 
     def trouble(self, part: str, error: Exception) -> None:
-        """Report that a part of ours has failed and is switched off. Called by the guard."""
+        """Report that a part of sickbay failed and is switched off. Called by the guard."""
         text = f"{part} failed and is switched off ({error_summary(error)})."
         self.event("trouble", text)
         self._speak(terminal.print_notice, text)
 
     def close(self) -> None:
-        """Finish the chart; what comes later is not written to it."""
+        """Finish the chart. Anything later is not recorded."""
         if self._chart is not None:
             self.guard.run("end of the chart", self._chart.close)
             self._chart = None
 
     def _planned(self, finding: Finding, cause: str = "") -> bool:
-        """Ask for treatment, where there is any; tell whether there will be."""
+        """Ask for treatment, if any; return whether there will be one."""
         plan = self.plan
         return plan is not None and bool(self.guard.run("treatment", plan, finding, cause))
 
@@ -156,17 +161,17 @@ class RunLog:
             self._speak(self._show, finding, treated)
 
     def _show(self, finding: Finding, treated: bool) -> None:
-        terminal.print_finding(finding, "" if treated else self._advice(finding.problem))
+        terminal.print_finding(finding, "" if treated else self._advise(finding.problem))
 
     def _speak(self, say: Callable[..., None], *what: object) -> None:
-        """Print something; of several processes only the first does, since all see the same."""
-        self.guard.run("voice", lambda: say(*what) if is_first() else None)
+        """Print something. Of several processes only the first does, since all see the same."""
+        self.guard.run("printing", lambda: say(*what) if is_first() else None)
 
-    def _advice(self, problem: str) -> str:
-        """Return what to try: the remedy with the best odds, as words and code; else in general."""
-        from sickbay.remedies.advice import advised  # here, so that only who is sick waits for it
+    def _advise(self, problem: str) -> str:
+        """Return the remedy with the best odds as words and code, or else the general advice."""
+        from sickbay.remedies.advice import advised  # a slow import, needed only with a finding
 
-        return "\n".join(advised(problem)) or self._problems[problem].advice
+        return "\n".join(advised(problem, self._remedies)) or self._advice[problem]
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

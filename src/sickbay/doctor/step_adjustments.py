@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from time import perf_counter
@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from sickbay.doctor.optimizer_step import OptimizerStep
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
-from sickbay.probe.guard import Guard
+from sickbay.probe.probe import Probe
 from sickbay.recipe import Recipe
 
 IN_A_ROW = 10  # bad batches in a row that are skipped; then it is not the batch
@@ -92,28 +92,25 @@ class StepAdjuster:
         sick: Optimizers that had too many bad batches, for which none is skipped any more.
         left_alone: Optimizers that are stepped with a closure.
         over: Whether treatment has ended, because this has become one of several processes.
-        seconds: Spent in hooks, since it was last set to 0.
-        on_device: Whether that is mostly waiting for a device.
     """
 
     def __init__(
         self,
-        model: nn.Module,
-        optimizers: Sequence[Optimizer],
-        guard: Guard,
-        wake: Callable[[], object],
+        probe: Probe,
     ) -> None:
         self.adjustments: list[Adjustment] = []
-        self.skipping, self.alarmed, self.on_device, self.over = True, False, False, False
+        self.skipping, self.alarmed, self.over = True, False, False
         self.skipped: list[str] = []
         self.sick: set[Optimizer] = set()
         self.left_alone: set[Optimizer] = set()
-        self.seconds = 0.0
-        self._model, self._wake = model, wake
-        self._streaks = {each: Streak() for each in optimizers}
+        self._model, self._probe = probe.layers.model, probe
+        self._streaks = {each: Streak() for each in probe.optimizers}
         self._buffers: list[tuple[Tensor, Tensor]] = []  # with what they held at a good step
         self._good_steps = 0
-        self._steppings = [OptimizerStep(each, self._prepare, guard) for each in optimizers]
+        self._on_cpu = True
+        self._steppings = [
+            OptimizerStep(each, self._prepare, probe.guard) for each in probe.optimizers
+        ]
 
     @property
     def factor(self) -> float:
@@ -162,15 +159,16 @@ class StepAdjuster:
         start, optimizer = perf_counter(), stepping.optimizer
         if not self.over and is_one_of_several():
             self.over = True
-            self._wake()
+            self._probe.quiet = False
         if self.over:
             return
         if not closure:
             self._look(stepping)
         elif optimizer not in self.left_alone:  # its gradients come into being inside the step
             self.left_alone.add(optimizer)
-            self._wake()
-        self.seconds += perf_counter() - start
+            self._probe.quiet = False
+        # On a GPU this mostly waits for what the loop has to do anyway.
+        self._probe.clock.add("looking" if self._on_cpu else "treatment", perf_counter() - start)
 
     def _look(self, stepping: OptimizerStep) -> None:
         optimizer = stepping.optimizer
@@ -178,12 +176,12 @@ class StepAdjuster:
         if found_inf is not None and float(found_inf) > 0:
             return  # a fused optimizer under a gradient scaler, which skips by itself
         held, grads = with_gradients(optimizer)
-        self.on_device = bool(grads) and not grads[0].is_cpu
+        self._on_cpu = not grads or grads[0].is_cpu
         bad = not all_finite(grads)
         lasting = self._streaks[optimizer].is_lasting(bad=bad)
         if bad:
             self.alarmed = True
-            self._wake()
+            self._probe.quiet = False
             if self.skipping and optimizer not in self.sick:
                 self._skip(stepping, held)
             if lasting:

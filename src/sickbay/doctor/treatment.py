@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from time import perf_counter
 
 from torch import nn
 
 from sickbay.doctor.live_remedies import LiveRemedies
-from sickbay.doctor.run_log import RunLog
 from sickbay.doctor.snapshots import LEVEL, Snapshot, Snapshots, rates, tensors
 from sickbay.doctor.step_adjustments import IN_A_ROW, LATELY, Adjustment, StepAdjuster
+from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
 from sickbay.probe.probe import Probe
-from sickbay.problems import NonFinite, Problem
+from sickbay.problems import NonFinite
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 
@@ -70,43 +68,28 @@ class Treater:
     def __init__(
         self,
         probe: Probe,
-        history: History,
-        record: RunLog,
-        wake: Callable[[], object],
-        budget: float,
-        problems: Mapping[str, Problem],
+        watched: Watched,
     ) -> None:
         self.treatments: list[Treatment] = []
-        model, optimizers = probe.layers.model, probe.optimizers
-        self._model, self._history = model, history
-        self._log, self._guard = record, record.guard
-        record.plan = self.plan
-        self._adjuster = StepAdjuster(model, optimizers, self._guard, wake)
-        self._snapshots = Snapshots(model, optimizers, history, budget)
-        self._problems = {NON_FINITE: NonFinite(), **problems}
-        parts = self._adjuster, self._snapshots, self._problems
-        self._remedies = LiveRemedies(model, optimizers, history, self._guard, *parts)
+        self._model, self._history, self._log = probe.layers.model, watched.history, watched.log
+        self._guard, self._clock = probe.guard, probe.clock
+        self._log.plan = self.plan
+        self._adjuster = StepAdjuster(probe)
+        budget = watched.governor.budget
+        self._snapshots = Snapshots(self._model, probe.optimizers, self._history, budget)
+        self._problems = {each.name(): each for each in (NonFinite(), *watched.problems)}
+        self._remedies = LiveRemedies(
+            probe, self._history, self._adjuster, self._snapshots, self._problems, watched.remedies
+        )
         self._planned: list[Finding] = []
         self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before
         self._mended = False  # buffers were put back
         self._over = False
-        self._seconds = 0.0
 
     @property
     def may_pass(self) -> int:
         """How many steps may pass before `act` must be called again, if nothing happens."""
         return 0 if self._jumps else self._snapshots.may_pass
-
-    def costs(self) -> dict[str, float]:
-        """Return the seconds spent since the last call: looking at gradients, and all else.
-
-        On a device looking is mostly waiting for what the loop has to do anyway.
-        """
-        looking, other = self._adjuster.seconds, self._seconds
-        self._seconds = self._adjuster.seconds = 0.0
-        if self._adjuster.on_device:
-            return {"treatment": looking + other}
-        return {"looking": looking, "treatment": other}
 
     def plan(self, finding: Finding, cause: str = "") -> bool:
         """Take a finding in; tell whether something is, or may be, done about it.
@@ -138,18 +121,15 @@ class Treater:
             self._planned.append(finding)
         return True
 
-    def act(self, standing: Sequence[str]) -> float:
-        """Do what is to be done after a step, where these problems stand; return the seconds."""
-        start = perf_counter()
+    def act(self, standing: Sequence[str]) -> None:
+        """Do what is due after a step, while the problems in `standing` are present."""
         if self._guard.run("treatment", self._is_over):
-            return 0.0
-        ill = not all(map(self._spares_weights, standing)) or self._adjuster.alarmed
-        calm = not (ill or self._jumps or self._planned)
-        self._guard.run("treatment", self._act)
-        self._guard.run("snapshot", self._snapshots.look, calm)
-        seconds = perf_counter() - start
-        self._seconds += seconds
-        return seconds
+            return
+        with self._clock.timing("treatment"):
+            ill = not all(map(self._spares_weights, standing)) or self._adjuster.alarmed
+            calm = not (ill or self._jumps or self._planned)
+            self._guard.run("treatment", self._act)
+            self._guard.run("snapshot", self._snapshots.look, calm)
 
     def close(self) -> None:
         """Take the hooks away: learning rates and gradients are the loop's own again."""

@@ -1,18 +1,80 @@
-"""What `watch` may be given: one clear sentence for everything else, before anything is touched."""
+"""Check the arguments of `watch`, before anything is changed."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from torch import distributed, nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import bad_argument, check_int, short_repr
+from sickbay.arguments import bad_argument, check_bool, check_int, short_repr
+from sickbay.doctor.governor import Every, Governor
+from sickbay.doctor.run_log import OnFinding, RunLog
 from sickbay.errors import UsageError
-from sickbay.model_arguments import check_optimizer
+from sickbay.history import History
+from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.probe.distributed import is_one_of_several
+from sickbay.problems import Problem
+from sickbay.vitals import Kind, Setup
+
+if TYPE_CHECKING:
+    from sickbay.remedies import Remedy
+
+Chart: TypeAlias = str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run to watch, its arguments checked. Without `remedies`, treatment uses those shipped."""
+
+    model: nn.Module
+    optimizers: Sequence[Optimizer]
+    governor: Governor
+    problems: Sequence[Problem]
+    history: History
+    log: RunLog
+    remedies: Mapping[str, Sequence[Remedy]] | None = None
+
+
+def check_watched(
+    model: nn.Module,
+    optimizer: object,
+    problems: Sequence[Problem],
+    *,
+    every: Every,
+    budget: float,
+    epochs: int | None,
+    chart: Chart,
+    on_finding: OnFinding,
+    activations: bool,
+    eager: bool = True,
+    remedies: Sequence[str | Remedy] | None = None,
+) -> Watched:
+    """Return a run to watch, or raise `UsageError`."""
+    check_model(model, trainable=True)
+    optimizers = check_optimizers(optimizer, model)
+    check_on_finding(on_finding, optimizers, model)
+    if epochs is not None:
+        epochs = check_int("epochs", epochs, least=1)
+    kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
+    if not check_bool("activations", activations):
+        kinds.remove("activation")
+    governor = Governor(every, budget, kinds, eager)
+    chosen = None
+    if remedies is not None:
+        from sickbay.remedies.choices import choose  # a slow import
+
+        chosen = choose(remedies)
+    history = History(Setup(epochs=epochs))
+    log = RunLog(history, problems, on_finding, chart, chosen)
+    return Watched(model, optimizers, governor, problems, history, log, chosen)
 
 
 def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
-    """Return the optimizers as a list, or say what is wrong with them."""
+    """Return a list of optimizers; raise `UsageError` unless they hold parameters of `model`."""
     if optimizer is None:
         return []
     rule = "a torch.optim.Optimizer, a list of them, or None"
@@ -21,34 +83,24 @@ def check_optimizers(optimizer: object, model: nn.Module) -> list[Optimizer]:
 
 
 def check_on_finding(on_finding: object, optimizers: Sequence[Optimizer], model: nn.Module) -> None:
-    """Say so if this is nothing that can be done with a finding."""
+    """Raise `UsageError` unless `on_finding` is possible with this model and these optimizers."""
     named = isinstance(on_finding, str) and on_finding in ("advise", "silent", "stop", "treat")
     if not named and not callable(on_finding):
-        raise bad_argument(
-            "on_finding", "'advise', 'silent', 'stop', 'treat' or a function", on_finding
-        )
-    if named and on_finding == "treat":
-        check_treatable(optimizers, model)
-
-
-def check_treatable(optimizers: Sequence[Optimizer], model: nn.Module) -> None:
-    """Say so if a loop with these cannot be treated while it runs."""
+        rule = "'advise', 'silent', 'stop', 'treat' or a function"
+        raise bad_argument("on_finding", rule, on_finding)
+    if not named or on_finding != "treat":
+        return
     if not optimizers:
         raise UsageError("on_finding must not be 'treat' without an optimizer, got no optimizer.")
+    others = "'advise', 'silent', 'stop' or a function is possible."
     if is_one_of_several():
-        count = distributed.get_world_size()
         raise UsageError(
             "on_finding must not be 'treat' where several processes train together, got "
-            f"{count} processes; 'advise', 'silent', 'stop' or a function is possible."
+            f"{distributed.get_world_size()} processes; {others}"
         )
     spread = [name for name, each in model.named_parameters() if hasattr(each, "to_local")]
     if spread:
         raise UsageError(
             "on_finding must not be 'treat' where parameters are DTensors, got one in "
-            f"{short_repr(spread[0])}; 'advise', 'silent', 'stop' or a function is possible."
+            f"{short_repr(spread[0])}; {others}"
         )
-
-
-def check_epochs(epochs: object) -> int | None:
-    """Return a number of epochs, or say so if it is none."""
-    return None if epochs is None else check_int("epochs", epochs, least=1)

@@ -1,34 +1,23 @@
-"""The way in: what is given is checked, and a doctor made of it."""
+"""`sickbay.watch`: put a doctor into a training loop."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import check_bool
+from sickbay.doctor.causes import Causes
 from sickbay.doctor.doctor import Doctor
-from sickbay.doctor.governor import Every, Governor
-from sickbay.doctor.run_log import OnFinding, RunLog
-from sickbay.doctor.watch_arguments import (
-    check_epochs,
-    check_on_finding,
-    check_optimizers,
-)
-from sickbay.history import History
-from sickbay.model_arguments import check_model
+from sickbay.doctor.governor import Every
+from sickbay.doctor.run_log import OnFinding
+from sickbay.doctor.watch_arguments import Chart, check_watched
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.vitals import Kind, Setup
 
-Chart: TypeAlias = str | os.PathLike[str] | None
-# What a doctor is made of: model, optimizers, governor, problems, history and record.
-Admitted: TypeAlias = tuple[
-    nn.Module, list[Optimizer], Governor, tuple[Problem, ...], History, RunLog
-]
+if TYPE_CHECKING:
+    from sickbay.remedies import Remedy
 
 
 def watch(
@@ -39,6 +28,7 @@ def watch(
     budget: float = 0.01,
     profile: str = "default",
     problems: Sequence[str | Problem] | None = None,
+    remedies: Sequence[str | Remedy] | None = None,
     epochs: int | None = None,
     chart: Chart = None,
     on_finding: OnFinding = "advise",
@@ -47,64 +37,41 @@ def watch(
     """Watch a model train.
 
     Args:
-        model: The model, before or after `torch.compile` (before, if activations are to be read).
-        optimizer: Its optimizer, or several; without one, gradients are read as backward left them.
-        every: How often statistics are read: "auto" (as often as `budget` pays for), a number of
-            steps, or such a number for each kind, as in `{"gradient": 1}`; a kind not named there
-            is never read. Or a function that is given the number of a step and says whether to.
-        budget: With "auto": the fraction of the loop's time that watching may take.
-        profile: The list of problems to look for: "default", or as published: "autotrainer",
+        model: The model, before or after `torch.compile` (before, to read its activations).
+        optimizer: Its optimizer, or several. Without one, gradients are read as backward left them.
+        every: How often to read statistics: "auto" (as often as `budget` allows), a number of
+            steps, a number of steps for each kind, as in `{"gradient": 1}` (other kinds are never
+            read), or a function that takes the number of a step and returns whether to read it.
+        budget: With "auto", the fraction of the loop's time that watching may take.
+        profile: The problems to look for: "default", or a published list: "autotrainer",
             "bttackler", "training_doctor".
-        problems: Problems to look for instead: names, or objects with thresholds of your own.
+        problems: The problems to look for instead: names, or objects with your own thresholds.
+        remedies: The remedies to advise, and to use with `on_finding="treat"`, instead of those
+            shipped with sickbay: names, or objects of your own.
         epochs: How many epochs are planned, if known.
-        chart: A folder to record the run in; it is made. If it holds a run already, the new one
+        chart: A folder to record the run in. It is created; if it holds a run already, the new one
             goes beside it (`NAME-2`).
         on_finding: "advise" (print it), "silent", "stop" (raise `Diagnosed` at the next `step`),
-            "treat" (print it and do about it what a running loop can take: the only choice that
-            changes anything), or a function that is called with each finding.
+            "treat" (print it and apply what a running loop can take: the only choice that changes
+            your training), or a function to call with each finding.
         activations: Whether to read the outputs of layers.
 
     Returns:
-        The doctor, whose `step` belongs into the loop.
+        The doctor. Call its `step` in the loop.
 
     Raises:
-        UsageError: If something given cannot be used; nothing has been changed then.
+        UsageError: If an argument cannot be used. Nothing has been changed then.
     """
-    chosen = choose(profile, problems)
-    parts = admit(
+    watched = check_watched(
         model,
         optimizer,
-        chosen,
+        choose(profile, problems),
         every=every,
         budget=budget,
         epochs=epochs,
         chart=chart,
         on_finding=on_finding,
         activations=activations,
+        remedies=remedies,
     )
-    return Doctor(*parts)
-
-
-def admit(
-    model: nn.Module,
-    optimizer: object,
-    problems: tuple[Problem, ...],
-    *,
-    every: Every,
-    budget: float,
-    epochs: int | None,
-    chart: Chart,
-    on_finding: OnFinding,
-    activations: bool,
-    eager: bool = True,
-) -> Admitted:
-    """Check what was given, and return what a doctor is made of."""
-    check_model(model, trainable=True)
-    optimizers = check_optimizers(optimizer, model)
-    check_on_finding(on_finding, optimizers, model)
-    epochs, activations = check_epochs(epochs), check_bool("activations", activations)
-    kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
-    governor = Governor(every, budget, kinds if activations else kinds[:-1], eager)
-    history = History(Setup(epochs=epochs))
-    record = RunLog(history, {each.name(): each for each in problems}, on_finding, chart)
-    return model, optimizers, governor, problems, history, record
+    return Doctor(watched, Causes(watched.problems, watched.log.guard))

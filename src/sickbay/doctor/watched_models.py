@@ -1,4 +1,4 @@
-"""Which models are watched: each by one doctor, or their costs would pile up."""
+"""Which models are watched. Each has one doctor, or their costs would add up."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Closable(Protocol):
 _watched: WeakKeyDictionary[nn.Module, list[ref[Closable]]] = WeakKeyDictionary()
 
 
-def discharge(model: nn.Module) -> bool:
-    """Close whoever watches a model; tell whether there was somebody."""
+def close_earlier(model: nn.Module) -> bool:
+    """Close the doctor that watches a model; return whether there was one."""
     found = [alive for each in _watched.pop(model, []) if (alive := each()) is not None]
     for each in found[:1]:  # a doctor closes its probe
         each.close()
     return bool(found)
 
 
-def enter(model: nn.Module, *watchers: Closable) -> None:
+def register(model: nn.Module, *watchers: Closable) -> None:
     """Note who watches a model: the doctor first, then the probe, which the hooks keep alive."""
     _watched[model] = [ref(each) for each in watchers]
 
 
-def leave(model: nn.Module) -> None:
+def unregister(model: nn.Module) -> None:
     """Note that nobody watches a model any more."""
     _watched.pop(model, None)

@@ -1,8 +1,11 @@
-"""Faults on purpose: to see whether an alarm goes off, put in what it is to find.
+"""Faults on purpose, to see whether an alarm goes off.
 
 Each fault is a context manager that acts at given steps of the optimizer and is gone when the block
-ends; `shuffle_labels` wraps the batches instead. With no fault due, training is bit for bit the
-training without it.
+ends; `shuffle_labels` wraps the batches instead. While no fault is due, training is bit for bit the
+same as without it.
+
+Steps are counted from 0 when the block begins. `at` is a step or several, `every` repeats the fault
+every so many steps after the first. Layers are named as in `named_modules`.
 
 >>> import torch
 >>> import sickbay
@@ -22,15 +25,15 @@ training without it.
 [1]
 """
 
-from sickbay.inject.gradients import freeze_layer as freeze_layer
-from sickbay.inject.gradients import nan_gradient as nan_gradient
-from sickbay.inject.gradients import scale_gradients as scale_gradients
+from sickbay.inject.data_faults import nan_batch as nan_batch
+from sickbay.inject.data_faults import scale_inputs as scale_inputs
+from sickbay.inject.data_faults import shuffle_labels as shuffle_labels
+from sickbay.inject.fault_text import Fault as Fault
+from sickbay.inject.fault_text import parse as parse
 from sickbay.inject.injection import Injection as Injection
-from sickbay.inject.inputs import nan_batch as nan_batch
-from sickbay.inject.inputs import scale_inputs as scale_inputs
-from sickbay.inject.labels import shuffle_labels as shuffle_labels
-from sickbay.inject.learning_rate import raise_learning_rate as raise_learning_rate
-from sickbay.inject.spec import Fault as Fault
-from sickbay.inject.spec import parse as parse
-from sickbay.inject.weights import dead_layer as dead_layer
-from sickbay.inject.weights import nan_weight as nan_weight
+from sickbay.inject.model_faults import dead_layer as dead_layer
+from sickbay.inject.model_faults import freeze_layer as freeze_layer
+from sickbay.inject.model_faults import nan_gradient as nan_gradient
+from sickbay.inject.model_faults import nan_weight as nan_weight
+from sickbay.inject.model_faults import raise_learning_rate as raise_learning_rate
+from sickbay.inject.model_faults import scale_gradients as scale_gradients

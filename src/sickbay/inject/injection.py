@@ -1,21 +1,20 @@
-"""What every fault is: at work inside a `with` block, at given steps, and gone afterwards."""
+"""How every fault works: inside a `with` block, at given steps, and gone afterwards."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any
+from math import isfinite
+from typing import Any, TypeAlias
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from sickbay.arguments import bad_argument, check_int
-from sickbay.model_arguments import check_optimizer
+from sickbay.model_arguments import check_module, check_optimizer, unwrap_compiled
 
 
 @dataclass(frozen=True)
@@ -31,13 +30,17 @@ class When:
     lasting: bool = False
 
     @classmethod
-    def at_steps(cls, at: int | Sequence[int], every: int | None = None) -> When:
-        """Return when it is `at` these steps, and `every` so many after the first."""
-        return cls(steps_of(at), None if every is None else check_int("every", every, least=1))
+    def at_steps(cls, at: object, every: int | None = None) -> When:
+        """Return `at` these steps, and `every` so many after the first."""
+        steps = at if isinstance(at, Sequence) and not isinstance(at, str | bytes) else [at]
+        if not steps:
+            raise bad_argument("at", "a step or several, counted from 0", at)
+        checked = tuple(check_int("at", step, least=0) for step in steps)
+        return cls(checked, None if every is None else check_int("every", every, least=1))
 
     @classmethod
     def from_step(cls, at: int) -> When:
-        """Return when it is `at` this step and all after it."""
+        """Return `at` this step and all after it."""
         return cls((check_int("at", at, least=0),), lasting=True)
 
     def due(self, step: int) -> bool:
@@ -48,32 +51,34 @@ class When:
         return repeated or step in self.at
 
 
-class Injection(ABC):
-    """A fault, at work while its `with` block runs.
+class Injection:
+    """A fault that acts while its `with` block runs.
 
     Attributes:
-        step: The optimizer step that comes next, counted from 0 when the block begins.
-        steps: The steps at which it acted; of a fault that lasts, the first.
+        step: The next optimizer step, counted from 0 when the block begins.
+        steps: The steps at which it acted; for a fault that lasts, the first.
     """
 
-    def __init__(self, optimizer: Optimizer, when: When, once: bool = False) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        when: When,
+        hook: Callable[[Injection], Iterable[RemovableHandle]],
+        *,
+        once: bool = False,
+        undo: Callable[[], None] = lambda: None,
+    ) -> None:
         self.step = 0
         self.steps: list[int] = []
         self._optimizer, self._when, self._once = check_optimizer(optimizer), when, once
+        self._hook, self._undo = hook, undo
         self._hooks = ExitStack()
-
-    @abstractmethod
-    def hook(self) -> Iterator[RemovableHandle]:
-        """Hook the fault into the loop."""
-
-    def undo(self) -> None:  # noqa: B027 - most faults have nothing to put back
-        """Put back what can be put back."""
 
     def acts(self) -> bool:
         """Tell whether the fault is to act now, and note that it does.
 
-        One that acts `once` does so once in a step, however many batches the step has. So it also
-        ends where a gradient scaler drops the step because of it: that step is never counted.
+        A fault that acts `once` does so once per step, however many batches the step has. This also
+        stops it when a gradient scaler drops the step because of it, as that step is never counted.
         """
         done = bool(self.steps) and self.steps[-1] == self.step
         if not self._when.due(self.step) or (done and self._once):
@@ -86,22 +91,20 @@ class Injection(ABC):
         self.step, self.steps = 0, []
         with ExitStack() as hooks:
             hooks.callback(self._optimizer.register_step_post_hook(self._count).remove)
-            for handle in self.hook():
+            for handle in self._hook(self):
                 hooks.callback(handle.remove)
             self._hooks = hooks.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._hooks.close()
-        self.undo()
+        self._undo()
 
     def _count(self, *_: Any) -> None:
         self.step += 1
+
+
+ModelCall: TypeAlias = Callable[[Any, Any], Any]  # of the arguments and keyword arguments
 
 
 class ModelHook:
@@ -110,11 +113,11 @@ class ModelHook:
     A copied or pickled model carries it along as a function that does nothing.
     """
 
-    def __init__(self, call: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, call: ModelCall) -> None:
         self.call = call
 
-    def into(self, model: nn.Module) -> RemovableHandle:
-        # First in line: to all others it is as if the loop had called the model like this.
+    def add_to(self, model: nn.Module) -> RemovableHandle:
+        # First in line: for all other hooks the loop has called the model like this.
         return model.register_forward_pre_hook(self, prepend=True, with_kwargs=True)
 
     def __call__(self, model: nn.Module, args: Any, kwargs: Any) -> Any:
@@ -124,9 +127,33 @@ class ModelHook:
         return getattr, (nullcontext(), "__exit__")
 
 
-def steps_of(at: object) -> tuple[int, ...]:
-    """Return one step or several."""
-    several = isinstance(at, Sequence) and not isinstance(at, str | bytes)
-    if several and not at:
-        raise bad_argument("at", "a step or several, counted from 0", at)
-    return tuple(check_int("at", each, least=0) for each in (at if several else [at]))  # type: ignore[attr-defined]
+def check_target(model: object, optimizer: object) -> nn.Module:
+    """Return the model without its compiler; raise `UsageError` unless the optimizer is its own."""
+    module = check_module(model)
+    check_optimizer(optimizer, module)
+    return unwrap_compiled(module)
+
+
+def check_value(value: float) -> float:
+    """Return the value; raise `UsageError` unless it is NaN or infinite."""
+    if not isinstance(value, float) or isfinite(value):
+        raise bad_argument("value", "nan, inf or -inf", value)
+    return value
+
+
+def with_first(tensor: Tensor, value: float) -> Tensor:
+    """Return a copy with `value` as its first element.
+
+    >>> with_first(torch.ones(2, 2), 5.0).tolist()
+    [[5.0, 1.0], [1.0, 1.0]]
+    """
+    if tensor.layout is not torch.strided:
+        tensor = tensor.coalesce()
+        values = with_first(tensor.values(), value)
+        return torch.sparse_coo_tensor(
+            tensor.indices(), values, tensor.shape, check_invariants=False
+        )
+    copy = tensor.clone()
+    if copy.numel():
+        copy[(0,) * copy.ndim] = value
+    return copy

@@ -1,4 +1,4 @@
-"""Where the values of tensors lie while they are measured: cache-sized blocks of short rows."""
+"""Lay tensors out in cache-sized blocks of short rows, where they are measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-WIDTH = 1024  # values a row; short enough for sums in single precision
-ROWS = 256  # rows a block; with its work arrays a block takes 2.3 MB and stays in the cache
-SAMPLE = 512  # values a tensor that the quartiles are taken from; all of a smaller one
+WIDTH = 1024  # values per row; short enough for sums in single precision
+ROWS = 256  # rows per block; a block and its work arrays take 2.3 MB and stay in the cache
+SAMPLE = 512  # values per tensor that the quartiles are taken from; all of a smaller one
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of one tensor, lying from `row` on in its block."""
+    """A part of one tensor, from `row` on in its block."""
 
     tensor: int
     row: int
@@ -26,11 +26,11 @@ class Piece:
 
 
 class Buffers:
-    """The arrays every block is worked on in: one set a precision, shared by all plans."""
+    """The arrays that blocks are measured in: one set per precision, shared by all plans."""
 
     def __init__(self, precision: str) -> None:
         size = ROWS * WIDTH
-        # Two values more than the rows hold: a stand-in for "no value", and a last edge.
+        # Two more values than the rows hold: one stands for "no value", and one is the last edge.
         self.flat = np.zeros(size + 2, precision)
         self.flat[size] = np.inf
         self.values = self.flat[:size].reshape(ROWS, WIDTH)
@@ -40,24 +40,50 @@ class Buffers:
         self.ones = np.ones((ROWS, WIDTH), precision)
 
 
-@dataclass(frozen=True)
 class Block:
-    """Some pieces that are measured together, and all about them that can be known before."""
+    """Pieces that are measured together, and everything about them that is known in advance.
 
-    pieces: tuple[Piece, ...]
-    targets: list[torch.Tensor]  # where each piece is copied to
-    rows: slice  # its rows among all rows
-    counts: NDArray[np.float64]  # values in each row
-    short: int  # values missing to full rows
-    starts: NDArray[np.integer]  # first row of each piece
-    masks: list[NDArray[np.bool_]]  # where each piece lies in the mask
-    padding: list[NDArray[np.floating]]  # what lies behind the values in rows that are not full
-    edges: NDArray[np.intp]  # first and past-the-last value of each row
-    picks: NDArray[np.intp]  # positions of the values sampled for the quartiles
-    sample: slice  # where those go
+    `row` and `mark` are the first row of the block among all rows, and the first place of its
+    values in the sample.
+    """
+
+    def __init__(
+        self, pieces: list[Piece], shapes: Sequence[Shape], buffers: Buffers, row: int, mark: int
+    ) -> None:
+        self.pieces = pieces
+        self.targets: list[torch.Tensor] = []  # where each piece is copied to
+        self.masks: list[NDArray[np.bool_]] = []  # where each piece lies in the mask
+        self.padding: list[NDArray[np.floating]] = []  # the unused ends of rows
+        counts: list[int] = []
+        picks: list[NDArray[np.intp]] = []
+        for piece in pieces:
+            shape, start, stop = shapes[piece.tensor], piece.part.start, piece.part.stop
+            first, size = piece.row * WIDTH, stop - start
+            target = buffers.tensor[first : first + size]
+            self.targets.append(target.view(shape) if piece.whole else target)
+            self.masks.append(buffers.mask.reshape(-1)[first : first + size])
+            full, rest = divmod(size, WIDTH)
+            counts += [WIDTH] * full
+            if rest or not full:
+                self.padding.append(buffers.values[len(counts), rest:])
+                counts.append(rest)
+            positions = sample_of(piece.tensor, prod(shape))
+            inside = positions[(positions >= start) & (positions < stop)]
+            picks.append(inside - start + first)
+            if stop == prod(shape):  # fill the rest of a small tensor's sample with "no value"
+                picks.append(np.full(SAMPLE - len(positions), ROWS * WIDTH))
+        starts = np.arange(len(counts)) * WIDTH
+        self.counts = np.array(counts, np.float64)  # values in each row
+        self.short = len(counts) * WIDTH - sum(counts)  # values missing from full rows
+        self.starts = np.array([piece.row for piece in pieces])  # first row of each piece
+        self.rows = slice(row, row + len(counts))  # its rows among all rows
+        # The first and past-the-last value of each row.
+        self.edges = np.stack([starts, starts + counts], axis=1).ravel().astype(np.intp)
+        self.picks = np.concatenate(picks).astype(np.intp)  # positions of the sampled values
+        self.sample = slice(mark, mark + len(self.picks))  # where those go
 
     def load(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Copy the pieces in, converted to the block's precision, and clear what lies behind.
+        """Copy the pieces in, converted to the precision of the block, and clear the padding.
 
         Tensors that lie in more than one block must be flat.
         """
@@ -69,83 +95,43 @@ class Block:
         self.clear_padding()
 
     def clear_padding(self) -> None:
-        """Set what lies behind the values in rows that are not full to 0."""
         for rest in self.padding:
             rest.fill(0)
 
 
 def lay_out(shapes: Sequence[Shape], buffers: Buffers) -> list[Block]:
-    """Distribute tensors over blocks: in order, small ones whole, large ones in pieces."""
-    blocks: list[Block] = []
-    pieces: list[Piece] = []
+    """Distribute tensors over blocks in order: small ones whole, large ones in pieces."""
+    groups: list[list[Piece]] = [[]]
     row = 0
     for tensor, shape in enumerate(shapes):
         size, start = prod(shape), 0
-        while True:
-            needed = max(1, -(-(size - start) // WIDTH))
-            if row and row + needed > ROWS:
-                blocks.append(_block(pieces, shapes, buffers, blocks))
-                pieces, row = [], 0
+        while start < size or not start:
+            if row and row + rows_for(size - start) > ROWS:
+                groups.append([])
+                row = 0
             stop = min(size, start + (ROWS - row) * WIDTH)
-            pieces.append(Piece(tensor, row, slice(start, stop), stop - start == size))
-            row += max(1, -(-(stop - start) // WIDTH))
-            start = stop
-            if start >= size:
-                break
-    if pieces:
-        blocks.append(_block(pieces, shapes, buffers, blocks))
+            groups[-1].append(Piece(tensor, row, slice(start, stop), stop - start == size))
+            row += rows_for(stop - start)
+            start = max(stop, 1)
+    blocks: list[Block] = []
+    row = mark = 0
+    for pieces in filter(None, groups):
+        blocks.append(Block(pieces, shapes, buffers, row, mark))
+        row, mark = blocks[-1].rows.stop, blocks[-1].sample.stop
     return blocks
 
 
-def sample_of(tensor: int, size: int) -> NDArray[np.intp]:
-    """Return the ascending positions sampled in a tensor: one at random in each of equal strata.
+def rows_for(size: int) -> int:
+    """Return how many rows so many values take; an empty tensor takes one."""
+    return max(1, -(-size // WIDTH))
 
-    The generator is our own and always starts alike: the user's generators are never touched.
+
+def sample_of(tensor: int, size: int) -> NDArray[np.intp]:
+    """Return the ascending positions sampled in a tensor: a random one in each of equal strata.
+
+    They are always the same, and drawn from a generator of our own.
     """
     if size <= SAMPLE:
         return np.arange(size)
     jitter = np.random.default_rng(tensor).random(SAMPLE)
     return ((np.arange(SAMPLE) + jitter) * (size / SAMPLE)).astype(np.intp)
-
-
-def _block(
-    pieces: list[Piece], shapes: Sequence[Shape], buffers: Buffers, before: list[Block]
-) -> Block:
-    targets: list[torch.Tensor] = []
-    masks: list[NDArray[np.bool_]] = []
-    padding: list[NDArray[np.floating]] = []
-    counts: list[int] = []
-    picks: list[NDArray[np.intp]] = []
-    for piece in pieces:
-        shape, start, stop = shapes[piece.tensor], piece.part.start, piece.part.stop
-        first, size = piece.row * WIDTH, stop - start
-        target = buffers.tensor[first : first + size]
-        targets.append(target.view(shape) if piece.whole else target)
-        masks.append(buffers.mask.reshape(-1)[first : first + size])
-        full, rest = divmod(size, WIDTH)
-        counts += [WIDTH] * full
-        if rest or not full:
-            padding.append(buffers.values[len(counts), rest:])
-            counts.append(rest)
-        positions = sample_of(piece.tensor, prod(shape))
-        inside = positions[(positions >= start) & (positions < stop)]
-        picks.append(inside - start + first)
-        if stop == prod(shape):  # a small tensor fills its share of the sample with no-values
-            picks.append(np.full(SAMPLE - len(positions), ROWS * WIDTH))
-    starts = np.arange(len(counts)) * WIDTH
-    picked = np.concatenate(picks).astype(np.intp)
-    row = before[-1].rows.stop if before else 0
-    mark = before[-1].sample.stop if before else 0
-    return Block(
-        pieces=tuple(pieces),
-        targets=targets,
-        rows=slice(row, row + len(counts)),
-        counts=np.array(counts, np.float64),
-        short=len(counts) * WIDTH - sum(counts),
-        starts=np.array([piece.row for piece in pieces]),
-        masks=masks,
-        padding=padding,
-        edges=np.stack([starts, starts + counts], axis=1).ravel().astype(np.intp),
-        picks=picked,
-        sample=slice(mark, mark + len(picked)),
-    )

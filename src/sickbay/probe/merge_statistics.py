@@ -1,24 +1,28 @@
-"""From sums over short rows to the statistics of whole tensors, exactly."""
+"""Sum short rows of values, and merge the sums exactly into the statistics of whole tensors."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sickbay.probe.cache_blocks import Block, Buffers
 from sickbay.vitals import COLUMN, STATISTICS, Numbers
 
-# What is kept of a row: its count; a pivot near its mean and the sums of the first four powers of
-# the distance from it, all in units of two to the power of EXPONENT; how many values are exactly
-# zero and how many were lost to NaN and Inf; its extremes.
+# The sums of a row: its count; a pivot near its mean, and the sums of the first four powers of the
+# distance from it, in units of 2**EXPONENT; the counts of zeros, and of NaN and Inf; its extremes.
 COUNT, PIVOT, POWER1, POWER2, POWER3, POWER4, ZEROS, LOST, LOW, HIGH, EXPONENT = range(11)
 PARTS = 11
 SCALED = [COLUMN[name] for name in ("norm", "absmax", "mean", "minimum", "lower_quartile")]
 SCALED += [COLUMN[name] for name in ("median", "upper_quartile", "maximum", "mean_abs")]
 
+# Outside these bounds the fourth power of a value would leave the range of the number format.
+SAFE = {np.dtype("float32"): (1e-8, 1e8), np.dtype("float64"): (1e-70, 1e70)}
+CENTRED = 0.9  # rows are centred if their mean makes up more than this share of their mean square
+
 
 @dataclass(frozen=True)
 class Groups:
-    """Which rows belong to one tensor: the first of each, and how many."""
+    """Which rows belong to each tensor: the first of them, and how many."""
 
     first: NDArray[np.integer]
     heights: NDArray[np.integer]
@@ -30,10 +34,90 @@ class Groups:
         return np.repeat(values, self.heights)
 
 
+def sum_rows(block: Block, buffers: Buffers, parts: Numbers) -> bool:
+    """Sum each row of a block into `parts`; return whether any row is out of the ordinary."""
+    flat, height = buffers.flat, len(block.counts)
+    values, work = buffers.values[:height], buffers.work[:height]
+    mask, ones = buffers.mask[:height], buffers.ones[:height]
+    least, most = SAFE[flat.dtype]
+    parts[COUNT] = block.counts
+    parts[LOW] = np.minimum.reduceat(flat, block.edges)[::2]
+    parts[HIGH] = np.maximum.reduceat(flat, block.edges)[::2]
+    np.equal(values, 0, out=mask)
+    parts[ZEROS : LOST + 1] = parts[EXPONENT] = parts[PIVOT] = 0
+    if np.count_nonzero(mask) > block.short:  # counting all at once is faster
+        parts[ZEROS, block.starts] = [np.count_nonzero(piece) for piece in block.masks]
+    largest = np.maximum(parts[HIGH], -parts[LOW])
+    spoilt = None
+    odd = not (  # also true for NaN
+        largest.min() >= least and largest.max() <= most and (parts[LOW] < parts[HIGH]).all()
+    )
+    if odd:
+        if not np.isfinite(largest).all():
+            spoilt = _leave_out_nonfinite(values, block.edges, parts)
+        size = np.maximum(parts[HIGH], -parts[LOW])
+        _rescale(values, parts, np.where(size > 0, size, 0))
+    parts[POWER1] = _dot(values, ones)
+    parts[POWER2] = _dot(values, values)
+    if (parts[POWER1] ** 2 > CENTRED * parts[COUNT] * parts[POWER2]).any():
+        parts[PIVOT] = pivot = (parts[POWER1] / np.maximum(parts[COUNT], 1)).astype(values.dtype)
+        np.subtract(values, pivot[:, None], out=values)
+        block.clear_padding()
+        if spoilt is not None:
+            values[spoilt] = 0
+        spread = np.ldexp(parts[HIGH] - parts[LOW], -parts[EXPONENT].astype(np.int64))
+        if (spread[spread > 0] < least).any():
+            _rescale(values, parts, np.where(spread > 0, spread, 1))
+            odd = True
+        parts[POWER1] = _dot(values, ones)
+        parts[POWER2] = _dot(values, values)
+    np.multiply(values, values, out=work)
+    parts[POWER3] = _dot(work, values)
+    parts[POWER4] = _dot(work, work)
+    return odd
+
+
+def _dot(left: NDArray[np.floating], right: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Multiply rows with rows: one small product each, so that BLAS starts no threads."""
+    product: NDArray[np.floating] = np.matmul(left[:, None, :], right[:, :, None])
+    return product[:, 0, 0]
+
+
+_dot = getattr(np, "vecdot", _dot)  # the same, but faster, in numpy 2
+
+
+def _leave_out_nonfinite(
+    values: NDArray[np.floating], edges: NDArray[np.integer], parts: Numbers
+) -> NDArray[np.bool_]:
+    """Count NaN and Inf in each row, set them to 0, and return where they were."""
+    spoilt: NDArray[np.bool_] = ~np.isfinite(values)
+    lost = spoilt.sum(1)
+    values[spoilt] = 0
+    counts = edges[1::2] - edges[::2]
+    outside = spoilt | (np.arange(values.shape[1]) >= counts[:, None])
+    parts[LOW] = np.where(outside, np.inf, values).min(1)
+    parts[HIGH] = np.where(outside, -np.inf, values).max(1)
+    parts[COUNT] -= lost
+    parts[LOST] = lost
+    return spoilt
+
+
+def _rescale(values: NDArray[np.floating], parts: Numbers, size: Numbers) -> None:
+    """Divide every row by the power of two near its size, so that nothing is rounded.
+
+    Rows of size 0 are divided by the smallest power.
+    """
+    limit = np.finfo(values.dtype).maxexp - 2
+    exponent = np.where(size > 0, np.clip(np.frexp(size)[1], -limit, limit), -limit)
+    np.ldexp(values, -exponent[:, None], out=values)
+    parts[PIVOT] = np.ldexp(parts[PIVOT], -exponent)
+    parts[EXPONENT] += exponent
+
+
 def finish(parts: Numbers, groups: Groups, quartiles: Numbers, odd: bool = True) -> Numbers:
     """Merge the rows of each tensor into its statistics.
 
-    `odd` says that rows may be constant, empty, or have a unit of their own.
+    `odd` says that rows may be constant, empty, or in units of their own.
     """
     result = np.full((len(STATISTICS), len(groups.first)), np.nan)
     count, norm, absmax, mean, variance, low, _, _, _, high, skewness, kurtosis = result[:12]
@@ -65,7 +149,7 @@ def finish(parts: Numbers, groups: Groups, quartiles: Numbers, odd: bool = True)
     np.divide(sums[2], count, out=result[COLUMN["zeros"]])
     result[COLUMN["nonfinite"]] = sums[3]
     if odd:
-        for value in (norm, mean, variance, variance):  # one by one: 0 * inf is no number
+        for value in (norm, mean, variance, variance):  # one by one, since 0 * inf is NaN
             value *= unit
         skewness[constant] = kurtosis[constant] = np.nan
         norm[count == 0] = 0
@@ -75,7 +159,7 @@ def finish(parts: Numbers, groups: Groups, quartiles: Numbers, odd: bool = True)
 
 
 def merge(rows: Numbers) -> Numbers:
-    """Merge the statistics of several tensors into those of one; quartiles become their mean."""
+    """Merge the statistics of several tensors into those of one; quartiles are averaged."""
     if len(rows) == 1:
         only: Numbers = rows[0]
         return only
@@ -113,51 +197,8 @@ def scaled(values: Numbers, scale: float) -> Numbers:
     return values
 
 
-def leave_out_nonfinite(
-    values: NDArray[np.floating], edges: NDArray[np.integer], parts: Numbers
-) -> NDArray[np.bool_]:
-    """Count NaN and Inf in each row, set them to 0, and return where they were."""
-    spoilt: NDArray[np.bool_] = ~np.isfinite(values)
-    lost = spoilt.sum(1)
-    values[spoilt] = 0
-    counts = edges[1::2] - edges[::2]
-    outside = spoilt | (np.arange(values.shape[1]) >= counts[:, None])
-    parts[LOW] = np.where(outside, np.inf, values).min(1)
-    parts[HIGH] = np.where(outside, -np.inf, values).max(1)
-    parts[COUNT] -= lost
-    parts[LOST] = lost
-    return spoilt
-
-
-def rescale(values: NDArray[np.floating], parts: Numbers) -> None:
-    """Bring every row near one, by a power of two, so that nothing is rounded."""
-    size = np.maximum(parts[HIGH], -parts[LOW])
-    size[~(size > 0)] = 0
-    _shift(values, parts, size)
-
-
-def rescale_spread(values: NDArray[np.floating], parts: Numbers, least: float) -> bool:
-    """Bring every centred row near one, if there is one with a smaller spread than `least`."""
-    spread = np.ldexp(parts[HIGH] - parts[LOW], -parts[EXPONENT].astype(np.int64))
-    some = spread[spread > 0]
-    if not len(some) or some.min() >= least:
-        return False
-    spread[~(spread > 0)] = 1
-    _shift(values, parts, spread)
-    return True
-
-
-def _shift(values: NDArray[np.floating], parts: Numbers, size: Numbers) -> None:
-    """Divide every row by the power of two next to its size; by the least one if it is all 0."""
-    limit = np.finfo(values.dtype).maxexp - 2
-    exponent = np.where(size > 0, np.clip(np.frexp(size)[1], -limit, limit), -limit)
-    np.ldexp(values, -exponent[:, None], out=values)
-    parts[PIVOT] = np.ldexp(parts[PIVOT], -exponent)
-    parts[EXPONENT] += exponent
-
-
 def _in_one_unit(parts: Numbers, groups: Groups) -> tuple[Numbers, Numbers]:
-    """Express all rows of a tensor in the unit of its largest one."""
+    """Convert all rows of a tensor to the unit of its largest row."""
     exponent = np.maximum.reduceat(parts[EXPONENT], groups.first)
     shrink = np.exp2(parts[EXPONENT] - groups.spread(exponent))
     parts = parts.copy()

@@ -1,10 +1,10 @@
-"""Who measures: at once on the CPU, or later on a GPU, which must never be waited for."""
+"""Measure tensors: at once on the CPU, or later on a GPU, without waiting for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -14,13 +14,16 @@ from sickbay.probe.merge_statistics import scaled
 from sickbay.probe.statistics import measure
 from sickbay.vitals import Numbers
 
-SAMPLE = 65_536  # values of a tensor that its way is measured on; bounds the memory of the copy
+if TYPE_CHECKING:
+    from sickbay.probe.gpu.late_meter import Ticket
+
+SAMPLE = 65_536  # values of a tensor that are copied to measure how far it moves
 
 
 class Meter:
     """Measures at once.
 
-    One that is `late` fills what it returns only when its ticket has arrived.
+    A `late` meter returns arrays that are filled only when its ticket has arrived.
     """
 
     late = False
@@ -30,7 +33,7 @@ class Meter:
 
     @property
     def full(self) -> bool:
-        """Whether the device is so far behind that nothing more should be asked for."""
+        """Whether the device is so far behind that nothing more should be measured."""
         return False
 
     @property
@@ -40,38 +43,42 @@ class Meter:
 
     def measure(
         self,
-        what: str,  # noqa: ARG002 - for those that prepare for what comes again
+        what: str,  # noqa: ARG002 - for a late meter, which reuses its buffers
         tensors: Sequence[Tensor],
         scale: Tensor | float = 1.0,
     ) -> Numbers:
-        """Return a row of statistics for each tensor; `what` says which these are."""
+        """Return a row of statistics for each tensor; `what` names these tensors."""
         return scaled(measure(tensors), float(scale))
 
     def numbers(self, values: Tensor) -> Numbers:
-        """Return the numbers in a tensor, in a row."""
+        """Return the numbers in a tensor as one row."""
         row: Numbers = values.detach().reshape(-1).double().cpu().numpy()
         return row
 
     def copy(self, tensor: Tensor) -> Tensor:
-        """Return a tensor as one of the CPU."""
+        """Return a tensor on the CPU."""
         return tensor.cpu()
 
+    def ticket(self) -> Ticket | None:
+        """Return what tells when everything measured so far has arrived, None if it has."""
+        return None
+
     def hold(self, what: str, tensors: Sequence[Tensor]) -> Held:
-        """Measure tensors, and remember enough of them to tell how far they move."""
+        """Measure tensors, and remember enough of them to measure how far they move."""
         return Kept(tensors, self.measure(what, tensors))
 
 
 class Held(Protocol):
-    """Tensors that were measured before they are changed."""
+    """Tensors that were measured before a change."""
 
     values: Numbers  # their statistics
 
     def moved(self) -> Numbers:
-        """Return for each how far it has moved since: over its length, and both squared."""
+        """Return how far each has moved: relative to its length, then both squared."""
 
 
 class Kept(Held):
-    """Tensors of which copies are kept."""
+    """Tensors with copies of their values before a change."""
 
     def __init__(self, tensors: Sequence[Tensor], values: Numbers) -> None:
         self._tensors, self.values = tensors, values
@@ -96,7 +103,7 @@ def sample(tensor: Tensor) -> Tensor:
 
 
 def choose_meter(tensors: Iterable[Tensor]) -> Meter:
-    """Return the one for a model with these parameters: late if all are on GPUs."""
+    """Return the meter for a model with these parameters: late if all are on GPUs."""
     devices = {each.device for each in tensors}
     on_device = any(device.type == "cuda" for device in devices)
     if on_device and all(device.type == "cuda" for device in devices):

@@ -1,24 +1,35 @@
-"""Working out the targets from the gradient of the loss, where nobody has handed them over.
+"""Work out the targets from the gradient of the loss, where the loop does not pass them.
 
-For the common losses the gradient with respect to the outputs says by how much these are off, so
-the targets follow from both. Whether that is right is checked: the loss computed from outputs
-and these targets must be the loss that was given. For weighted or smoothed losses it is not.
+For common losses, the gradient with respect to the outputs shows how far these are off, so the
+targets follow from both. As a check, the loss of the outputs and these targets must be the loss
+that was observed; for weighted or smoothed losses it is not.
 """
 
 from __future__ import annotations
 
 from math import floor, isfinite, log10
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-PRECISION = 5  # digits behind the first one of the largest target; behind 1, if that is smaller
+PRECISION = 5  # decimals of targets up to 1; one less for every digit that they have before
 CLOSE = 1e-3  # relative difference of the two losses that is still rounding
+
+# For each loss its function, and how far outputs are off, from their gradient and number.
+RECOVER: dict[str, tuple[Any, Any]] = {
+    "mse": (F.mse_loss, lambda outputs, gradient, n: outputs - gradient * (n / 2)),
+    "bce_logits": (
+        F.binary_cross_entropy_with_logits,
+        lambda outputs, gradient, n: outputs.sigmoid() - gradient * n,
+    ),
+    "poisson_nll": (F.poisson_nll_loss, lambda outputs, gradient, n: outputs.exp() - gradient * n),
+}
 
 
 def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tensor | None:
-    """Return the targets that a loss of this kind and value was given; None if they do not fit.
+    """Return the targets that give a loss of this kind and value, None if there are none.
 
     >>> outputs = torch.tensor([[2.0], [0.5]], requires_grad=True)
     >>> value = F.mse_loss(outputs, torch.tensor([[1.0], [3.0]]))
@@ -28,31 +39,22 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
     """
     with torch.no_grad():
         outputs, gradient = outputs.float(), gradient.float()
-        if loss == "mse":
-            found = _tidy(outputs - gradient * (outputs.numel() / 2))
-            return found if _agree(F.mse_loss(outputs, found), value) else None
-        if loss == "bce_logits":
-            found = _tidy(outputs.sigmoid() - gradient * outputs.numel())
-            again = F.binary_cross_entropy_with_logits(outputs, found)
-            return found if _agree(again, value) else None
-        if loss == "poisson_nll":
-            found = _tidy(outputs.exp() - gradient * outputs.numel())
-            return found if _agree(F.poisson_nll_loss(outputs, found), value) else None
         if loss == "cross_entropy" and outputs.ndim == 2:
-            shares = outputs.softmax(1) - gradient * len(outputs)
-            found = shares.argmax(1)
-            return found if _agree(F.cross_entropy(outputs, found), value) else None
-    return None
+            function: Any = F.cross_entropy
+            found = (outputs.softmax(1) - gradient * len(outputs)).argmax(1)
+        elif loss in RECOVER:
+            function, recover = RECOVER[loss]
+            found = _rounded(recover(outputs, gradient, outputs.numel()))
+        else:
+            return None
+        off = (function(outputs, found) - value).abs()
+        return found if bool(off <= CLOSE * value.abs()) else None
 
 
-def _tidy(found: Tensor) -> Tensor:
-    """Round away what computing has left: targets that are the same must come out the same."""
+def _rounded(found: Tensor) -> Tensor:
+    """Round away numerical noise, so that equal targets come out equal."""
     largest = float(found.abs().max())
     if not isfinite(largest):
         return found
     digits = PRECISION - max(0, floor(log10(max(largest, 1.0))))
     return found.round(decimals=digits)
-
-
-def _agree(one: Tensor, other: Tensor) -> bool:
-    return bool((one - other).abs() <= CLOSE * other.abs())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sickbay import remedies as r
-from sickbay.arguments import SHOWN, bad_argument, short_repr
+from sickbay.arguments import bad_argument, short_repr
 from sickbay.errors import UsageError, unknown_name
 from sickbay.plugins import classes_from_packages
 from sickbay.remedies.base import Remedy
@@ -130,7 +130,7 @@ def find(name: str) -> list[Remedy]:
     if name in others:
         return [others[name]()]
     known = {each.name() for each in EVERY.values()} | set(others)
-    raise unknown_name("remedy", name[:SHOWN], known)
+    raise unknown_name("remedy", name, known)
 
 
 def treats(remedy: Remedy) -> tuple[str, ...]:

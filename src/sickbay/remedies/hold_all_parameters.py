@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.recipe import moved
+from sickbay.recipe import optimizer_for
 from sickbay.remedies.base import Finding, Recipe, Remedy
 
 
@@ -21,7 +21,7 @@ class HoldAllParameters(Remedy):
     code = "optimizer = type(optimizer)(model.parameters(), lr=lr)"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        optimizer = moved(recipe.optimizer, recipe.model, recipe.model, all_=True)
+        optimizer = optimizer_for(recipe.model, recipe.model, recipe.optimizer, all_=True)
         before = [len(group["params"]) for group in recipe.optimizer.param_groups]
         after = [len(group["params"]) for group in optimizer.param_groups]
         rates = [float(group["lr"]) for group in optimizer.param_groups]

@@ -1,4 +1,4 @@
-"""Where batches come from: tensors, a dataset, or a DataLoader that goes its own way."""
+"""Where batches come from: tensors, a dataset, or a DataLoader with its own sampling."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sickbay.isolated_random import IsolatedRandom, loader_generators
 from sickbay.printable import error_message
 from sickbay.repairs import sample_tensors
 
-PEEK = 32  # samples that are looked at before anything is trained
-SAMPLE = 4_000_000  # values that quartiles are told from
-RARE = 0.01  # share of samples
-ABSURD = 1e3  # interquartile ranges between a value and the median of its feature
+PEEK = 32  # samples to look at before training
+MOST_VALUES = 4_000_000  # to compute quartiles from
+RARE = 0.01  # of the samples
+ABSURD = 1e3  # interquartile ranges from the median of a feature
 
 Inputs = tuple[Tensor, ...]
 Batch = tuple[Inputs, Tensor]
@@ -29,7 +29,7 @@ Batch = tuple[Inputs, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Samples that lie in tensors."""
+    """Samples in tensors."""
 
     inputs: Inputs
     targets: Tensor
@@ -50,14 +50,14 @@ class Rows:
         return Rows(tuple(picked[:-1]), picked[-1])
 
     def good(self) -> Rows:
-        """Return the samples without those that no training can take; all if none is left."""
+        """Leave out samples that no training can use, unless none would be left."""
         kept = torch.stack([good(each).cpu() for each in (*self.inputs, self.targets)]).all(0)
         return self if kept.all() or not kept.any() else self.part(kept.nonzero().flatten())
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Samples that a dataset makes one by one."""
+    """Samples that a dataset returns one by one."""
 
     dataset: Any
     rows: Tensor
@@ -73,7 +73,7 @@ class Items:
         loader: DataLoader[Any] = DataLoader(
             self.dataset, batch_sampler=wanted, num_workers=self.workers, generator=own
         )
-        return _drawn(loader, IsolatedRandom(seed))
+        return _draw(loader, IsolatedRandom(seed))
 
     def part(self, rows: Tensor) -> Items:
         return replace(self, rows=self.rows[rows])
@@ -81,13 +81,13 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Batches that a DataLoader makes in its own way."""
+    """Batches of a DataLoader with its own sampling or collation."""
 
     loader: DataLoader[Any]
-    limit: int | None = None  # only so many batches
+    limit: int | None = None  # of batches
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what can be sent to another process: not the workers that a loader may keep."""
+        """Return what can be pickled: not the worker processes that a loader may keep."""
         sent = copy.copy(self.loader)
         sent._iterator = None
         return {"loader": sent, "limit": self.limit}
@@ -100,11 +100,11 @@ class Loaded:
             return None
 
     def batches(self, rows: Sequence[Tensor], seed: int) -> Iterator[Any]:  # noqa: ARG002
-        chance = IsolatedRandom(seed, *loader_generators(self.loader))
-        return islice(_drawn(self.loader, chance), self.limit)
+        isolated = IsolatedRandom(seed, *loader_generators(self.loader))
+        return islice(_draw(self.loader, isolated), self.limit)
 
     def first(self) -> Loaded:
-        """Return the first tenth of the batches, or ten of them."""
+        """Return the first tenth of the batches, or ten if their number is unknown."""
         try:
             return replace(self, limit=max(1, len(self.loader) // 10))
         except (TypeError, NotImplementedError):
@@ -115,7 +115,7 @@ Source = Rows | Items | Loaded
 
 
 def source_of(name: str, given: Any, dtype: torch.dtype) -> Source:
-    """Return where the batches of what a user has given come from, or say what is wrong with it."""
+    """Return the source for what a user passed as `name`. Raise `UsageError` if it is invalid."""
     source: Source
     if not isinstance(given, DataLoader):
         source = _pair(name, given, dtype) or _dataset(name, given, dtype)
@@ -126,18 +126,17 @@ def source_of(name: str, given: Any, dtype: torch.dtype) -> Source:
     if isinstance(source, Rows):
         inputs, targets = source.inputs, source.targets
     else:
-        inputs, targets = sample_tensors.batch(name, _first(name, source), dtype)
+        inputs, targets = sample_tensors.batch(name, _first_batch(name, source), dtype)
     sample_tensors.check_rows(name, inputs, targets)
     if len(targets) >= min(PEEK, source.size or PEEK):
         sample_tensors.check_finite(name, inputs, targets)
     return source
 
 
-def _first(name: str, source: Items | Loaded) -> Any:
-    """Return the first batch, or say why there is none."""
+def _first_batch(name: str, source: Items | Loaded) -> Any:
     try:
         first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
-    except Exception as error:  # the dataset is the user's
+    except Exception as error:  # from the user's dataset
         given = f"one that cannot be read: {error_message(error)}"
         raise UsageError(f"{name} must be {sample_tensors.KINDS}, got {given}") from error
     if first is None:
@@ -146,7 +145,7 @@ def _first(name: str, source: Items | Loaded) -> Any:
 
 
 def good(values: Tensor) -> Tensor:
-    """Tell which samples are finite and not absurdly far from the others, feature by feature.
+    """Tell which samples are finite and not absurdly far from the others in any feature.
 
     >>> good(torch.tensor([[0.1, 1.0], [0.2, 1.0], [1e9, 1.0], [0.3, torch.nan], [0.4, 0.0]]))
     tensor([ True,  True, False, False,  True])
@@ -154,21 +153,21 @@ def good(values: Tensor) -> Tensor:
     flat = values.reshape(len(values), -1)
     if not flat.is_floating_point() or not flat.numel():
         return torch.ones(len(flat), dtype=torch.bool, device=flat.device)
-    some = flat[:: -(-flat.numel() // SAMPLE)].double()
+    some = flat[:: -(-flat.numel() // MOST_VALUES)].double()
     some = some.where(some.isfinite(), torch.nan)
     low, middle, high = some.nanquantile(some.new_tensor([0.25, 0.5, 0.75]), 0)
     away = (some - middle).abs()
     other = away.where(away > 0, torch.nan)
-    # Where most samples have one value, the others tell how far apart values are, if not too few.
+    # If most samples have the same value, the others show the scale, unless they are too few.
     usual = other.nanmedian(0).values.where((away > 0).double().mean(0) > RARE, other.nanmedian())
     limit = ABSURD * (high - low).where(high > low, usual).nan_to_num(torch.inf)
-    parts = torch.split(flat, max(1, SAMPLE // flat.shape[1]))
+    parts = torch.split(flat, max(1, MOST_VALUES // flat.shape[1]))
     near = torch.cat([((part - middle).abs() <= limit).all(1) for part in parts])
     return near & flat.isfinite().all(1)
 
 
 def _pair(name: str, given: Any, dtype: torch.dtype) -> Rows | None:
-    """Return a pair as rows, None if this can only be a dataset."""
+    """Return a pair as rows, None if it is no pair but perhaps a dataset."""
     listed = isinstance(given, list) and given and all(isinstance(each, tuple) for each in given)
     if not isinstance(given, tuple | list) or listed:
         return None
@@ -179,7 +178,7 @@ def _pair(name: str, given: Any, dtype: torch.dtype) -> Rows | None:
 
 
 def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Rows | Items:
-    # Of these kinds alone, not of kinds made of them: those may change samples on the way.
+    # Only these classes themselves: subclasses may change samples.
     if type(given) is Subset and type(given.dataset) is TensorDataset:
         rows = torch.as_tensor(given.indices, dtype=torch.long)
         return _dataset(name, given.dataset, dtype).part(rows)
@@ -196,7 +195,7 @@ def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Row
 
 
 def _is_plain(loader: DataLoader[Any]) -> bool:
-    """Tell whether a loader does nothing but take batches of samples, so that we can as well."""
+    """Tell whether a loader only splits samples into batches, which we can do as well."""
     order = loader.sampler
     shuffled = type(order) is RandomSampler and not order.replacement
     return (
@@ -204,18 +203,18 @@ def _is_plain(loader: DataLoader[Any]) -> bool:
         and loader.collate_fn is default_collate
         and loader.worker_init_fn is None
         and type(loader.batch_sampler) is BatchSampler
-        and loader.batch_size is not None  # with a batch sampler of the user's it is None
+        and loader.batch_size is not None  # it is None with a custom batch sampler
         and (type(order) is SequentialSampler or shuffled)
         and len(order) == len(loader.dataset)  # type: ignore[arg-type]
     )
 
 
-def _drawn(batches: Iterable[Any], chance: IsolatedRandom) -> Iterator[Any]:
-    """Yield batches, drawing from these random numbers alone."""
-    with chance:
+def _draw(batches: Iterable[Any], isolated: IsolatedRandom) -> Iterator[Any]:
+    """Yield batches that are drawn with these random numbers."""
+    with isolated:
         iterator = iter(batches)
     while True:
-        with chance:
+        with isolated:
             batch = next(iterator, None)
         if batch is None:
             return

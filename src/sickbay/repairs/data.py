@@ -1,4 +1,4 @@
-"""The data of a repair: the same batches again for every run, and what models are scored on."""
+"""The data of a repair: the same batches for every run, and what models are scored on."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from sickbay.arguments import check_int, check_seed
-from sickbay.devices import device as check_device
+from sickbay.model_arguments import check_device
 from sickbay.repairs import sample_tensors
 from sickbay.repairs.batch_sources import Batch, Inputs, Loaded, Rows, Source, source_of
 
-LARGE = 512  # samples in a batch that is only looked at
-SMALLEST_SPLIT, HELD_OUT = 50, 2000  # samples it takes to hold some out; that are, at the most
-VALUES = 16_000_000  # that statistics are taken of, at the most
-TRIED = 256  # samples of a dataset whose labels are looked at before training
+SCORING_BATCH = 512  # samples
+SMALLEST_SPLIT = 50  # samples needed to hold some out
+HELD_OUT = 2000  # samples to hold out at most
+MOST_VALUES = 16_000_000  # to compute statistics of
+TRIED = 256  # samples of a dataset whose labels are checked before training
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What to train on and what to score on, always the same for the same seed.
+    """What to train on and what to score on. The same seed gives the same batches.
 
     >>> data = Data.of((torch.rand(100, 3), torch.zeros(100)), batch_size=64)
     >>> [tuple(inputs[0].shape) for inputs, _ in data.batches(None, epoch=0)], data.held_out
@@ -33,13 +34,13 @@ class Data:
     training: Source
     validation: Source
     batch_size: int | None
-    held_out: bool  # whether the validation samples are kept from training
+    held_out: bool  # whether no validation sample is trained on
     seed: int = 0
     device: torch.device | None = None
     dtype: torch.dtype = torch.float32
     shuffle: bool = True
     drop_last: bool = False
-    scored_in: int = LARGE  # samples in a batch that is only scored
+    scored_in: int = SCORING_BATCH
 
     @classmethod
     def of(
@@ -52,16 +53,11 @@ class Data:
         device: Any = None,
         dtype: torch.dtype = torch.float32,
     ) -> Data:
-        """Return the data that a user has given, or say what is wrong with it.
+        """Convert the data that a user passes. Raise `UsageError` if it is invalid.
 
-        Args:
-            data: A pair (x, y), a Dataset of such pairs or a DataLoader. x may be a tuple. A
-                DataLoader keeps its order, sampler, batch size and collation.
-            validation: The same, to score on. Without it a part of the data is held out.
-            batch_size: Samples in a batch, unless there is a DataLoader with its own.
-            seed: What the order of the samples and the part held out are drawn from.
-            device: Where batches go; where they are if None.
-            dtype: What double precision becomes.
+        `data` and `validation` are each a pair (x, y), a Dataset of such pairs or a DataLoader,
+        which keeps its order, sampler, batch size and collation. x may be a tuple. Without
+        `validation`, a part of the data is held out. Double precision becomes `dtype`.
         """
         batch_size, seed = check_int("batch_size", batch_size, least=1), check_seed(seed)
         where = None if device is None else check_device("device", device)
@@ -76,12 +72,7 @@ class Data:
             rows = torch.randperm(training.size, generator=Generator().manual_seed(seed))
             kept = rows[few:] if shuffled(data) else rows[few:].sort().values
             training, scoring = training.part(kept), training.part(rows[:few])
-        made = cls(training, scoring, batch_size, held_out, seed, where, dtype)
-        return made._as_loaded(data, validation)
-
-    def _as_loaded(self, data: Any, validation: Any) -> Data:
-        """Return it with batches as those of the DataLoaders that were given, if they were."""
-        made = replace(self, shuffle=shuffled(data))
+        made = cls(training, scoring, batch_size, held_out, seed, where, dtype, shuffled(data))
         if isinstance(data, DataLoader):
             made = replace(made, batch_size=data.batch_size, drop_last=data.drop_last)
         if isinstance(validation, DataLoader) and validation.batch_size is not None:
@@ -90,20 +81,20 @@ class Data:
 
     @property
     def size(self) -> int | None:
-        """How many samples there are to train on, if that is known."""
+        """The number of training samples, if known."""
         return self.training.size
 
     @property
     def fixed_batches(self) -> bool:
-        """Whether the batch size is the DataLoader's, and cannot be changed."""
+        """Whether a DataLoader sets the batch size."""
         return isinstance(self.training, Loaded)
 
     def batches(self, batch_size: int | None, epoch: int) -> Iterator[Batch]:
-        """Yield the batches of an epoch, in the same order whenever it is asked for.
+        """Yield the batches of an epoch, always in the same order.
 
-        A single sample that is left over is left out: batch norm cannot train on one.
+        A single sample at the end is left out, since batch norm cannot train on one.
         """
-        size = min(batch_size or self.batch_size or 1, 2**31)  # torch counts no further
+        size = min(batch_size or self.batch_size or 1, 2**31)  # torch's limit
         order = self._order(epoch) if self.shuffle else torch.arange(self.size or 0)
         rows = list(torch.split(order, size))
         if self.drop_last and len(rows) > 1 and len(rows[-1]) < size:
@@ -115,19 +106,19 @@ class Data:
             several |= len(targets) > 1
 
     def validation_batches(self) -> Iterator[Batch]:
-        """Yield what is scored on, always in the same order, in batches of its own size."""
+        """Yield the batches to score on, always in the same order."""
         rows = torch.split(torch.arange(self.validation.size or 0), self.scored_in)
         return self._ready(self.validation, rows, 0)
 
     def some(self, count: int) -> Batch:
-        """Return some samples to train on, up to so many."""
-        rows = torch.split(self._order(0)[:count], LARGE)
+        """Return up to so many training samples."""
+        rows = torch.split(self._order(0)[:count], SCORING_BATCH)
         return _joined(self._ready(self.training, rows, 0), count)
 
     def trials(self, count: int) -> Iterator[tuple[str, Inputs, Tensor, Tensor]]:
-        """Yield a name, a few samples and all targets that are at hand, to train and to score on.
+        """Yield a name, a few samples and many targets, for the training and the validation data.
 
-        The smallest and the largest target are among the samples: these are most likely to fail.
+        The samples include the smallest and the largest target, which are most likely to fail.
         """
         for name, source in (("data", self.training), ("validation", self.validation)):
             if isinstance(source, Rows):
@@ -146,17 +137,17 @@ class Data:
 
     def targets(self, count: int = 1024) -> Tensor:
         """Return some of the targets."""
-        if isinstance(self.training, Rows):  # the inputs may be large, and are not wanted
+        if isinstance(self.training, Rows):  # do not copy the inputs, which may be large
             return replace(self, training=replace(self.training, inputs=())).some(count)[1]
         return self.some(count)[1]
 
     def statistics(self, count: int = 4096) -> tuple[Tensor, Tensor] | None:
         """Return the mean and standard deviation of every feature, or channel of an image.
 
-        What is not finite is left out. None if the first input is of whole numbers.
+        Only finite values count. Return None if the first input has integers.
         """
         first = self.example(1)[0]
-        values = self.example(min(count, max(32, VALUES // max(1, first.numel()))))[0]
+        values = self.example(min(count, max(32, MOST_VALUES // max(1, first.numel()))))[0]
         if not values.is_floating_point():
             return None
         over = (0, *range(2, values.ndim)) if values.ndim > 3 else (0,)
@@ -168,7 +159,7 @@ class Data:
         return mean[0].to(values.dtype), square.sqrt()[0].to(values.dtype)
 
     def without_bad_samples(self) -> Data:
-        """Return the data without samples that are not finite or absurdly far from all others."""
+        """Leave out samples that are not finite or absurdly far from all others."""
         if not isinstance(self.training, Rows):
             return self
         scoring = self.validation
@@ -189,17 +180,17 @@ class Data:
 
 
 def shuffled(data: Any) -> bool:
-    """Tell whether samples come in another order in each epoch: a DataLoader may keep theirs."""
+    """Tell whether each epoch has another order. A DataLoader may keep the order."""
     return not (isinstance(data, DataLoader) and isinstance(data.sampler, SequentialSampler))
 
 
 def _joined(batches: Iterable[Batch], count: int) -> Batch:
-    """Return the first samples of some batches as one."""
+    """Return the first samples of some batches as one batch."""
     parts: list[list[Tensor]] = []
     for inputs, targets in batches:
         part = [*inputs, targets]
         if parts and any(a.shape[1:] != b.shape[1:] for a, b in zip(parts[0], part, strict=True)):
-            break  # a loader that pads every batch to a length of its own
+            break  # the loader pads every batch to another length
         parts.append(part)
         if sum(len(each[-1]) for each in parts) >= count:
             break

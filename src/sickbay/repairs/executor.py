@@ -1,4 +1,4 @@
-"""Where runs are trained. The plain executor trains them here, one after the other."""
+"""Where runs are trained: in this process, in processes of their own or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor
 
@@ -15,56 +15,58 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 
+OnEpoch = Callable[[Run, Update], object]
 
-class Worker(Protocol):
-    """Holds the training loop of one run, which goes on from epoch to epoch."""
+
+class Worker:
+    """Holds the training loop of one run from epoch to epoch. This one holds it here."""
+
+    def __init__(self, make_loop: Callable[[], TrainingLoop]) -> None:
+        self._loop = make_loop()
 
     def submit(self, stop_at_findings: bool) -> Future[Any]:
         """Train one more epoch."""
+        future: Future[Any] = Future()
+        future.set_result(self._loop.update(stop_at_findings))
+        return future
 
-    def result(self, future: Future[Any], before: Progress) -> Update:
-        """Return what an epoch changed, or say why it failed."""
+    def result(self, future: Future[Any], before: Progress) -> Update:  # noqa: ARG002
+        """Return what an epoch changed. If the worker is lost, the run has failed."""
+        update: Update = future.result()
+        return update
 
     def close(self) -> None:
         """Stop training."""
+        self._loop.close()
 
 
 class Executor:
-    """Trains runs, each in a worker of its own.
+    """Trains up to `size` runs at a time, each in a worker of its own."""
 
-    Attributes:
-        size: How many runs train at the same time.
-        pausable: Whether runs can be trained a few epochs at a time.
-        remote: Whether workers live in other processes.
-    """
+    pausable = True  # whether runs can be trained a few epochs at a time
 
-    size = 1
-    pausable = True
-    remote = False
-
-    def __init__(self, data: Data, settings: RunSettings) -> None:
+    def __init__(
+        self,
+        data: Data,
+        settings: RunSettings,
+        make_worker: Callable[[Callable[[], TrainingLoop]], Worker] = Worker,
+        size: int = 1,
+    ) -> None:
         self._data, self._settings = data, settings
+        self._make_worker, self._size = make_worker, size
         self._workers: dict[Run, Worker] = {}
 
     def start(self, run: Run, weights: Weights | None, chart: str | None) -> None:
         """Prepare the training of a run, from these weights if they fit its model."""
         recipe = run.recipe
-        if self.remote:  # without what lies on a device, or is only for remedies to look at
+        if self._make_worker is not Worker:  # sent without what only remedies look at
             recipe = replace(recipe.on("cpu"), example=(), inputs=None, targets=None)
             weights = on_cpu(weights)
         loop = partial(TrainingLoop, recipe, self._data, self._settings, weights, chart)
-        self._workers[run] = self.worker(loop)
-
-    def worker(self, make_loop: Callable[[], TrainingLoop]) -> Worker:
-        """Return a new worker."""
-        return LocalWorker(make_loop())
+        self._workers[run] = self._make_worker(loop)
 
     def advance(
-        self,
-        runs: Sequence[Run],
-        epochs: int,
-        stop_at_findings: bool,
-        on_epoch: Callable[[Run, Update], object],
+        self, runs: Sequence[Run], epochs: int, stop_at_findings: bool, on_epoch: OnEpoch
     ) -> None:
         """Train each run for up to so many more epochs."""
         waiting, training = list(runs), dict[Future[Any], tuple[Run, int]]()
@@ -73,7 +75,7 @@ class Executor:
             training[self._workers[run].submit(stop_at_findings)] = run, left - 1
 
         while waiting or training:
-            while waiting and len(training) < self.size:
+            while waiting and len(training) < self._size:
                 train(waiting.pop(0), epochs)
             for future in wait(training, return_when=FIRST_COMPLETED).done:
                 run, left = training.pop(future)
@@ -86,23 +88,6 @@ class Executor:
         """Stop the training of a run."""
         if (worker := self._workers.pop(run, None)) is not None:
             worker.close()
-
-
-class LocalWorker:
-    """A training loop in this process."""
-
-    def __init__(self, loop: TrainingLoop) -> None:
-        self._loop = loop
-        self.close = loop.close
-
-    def submit(self, stop_at_findings: bool) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(self._loop.update(stop_at_findings))
-        return future
-
-    def result(self, future: Future[Any], before: Progress) -> Update:  # noqa: ARG002
-        update: Update = future.result()
-        return update
 
 
 class RemoteLoop:

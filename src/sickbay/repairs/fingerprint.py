@@ -1,8 +1,7 @@
-"""What tells one run from another: a run is only resumed by the same.
+"""What distinguishes one repair from another: a repair can only be resumed with the same inputs.
 
-Everything that the result depends on is hashed, part by part, so that the error can name what has
-changed: the same in every process, so without addresses, orders of sets or anything else that
-Python draws anew.
+Everything the result depends on is hashed part by part, so that the error can name what changed.
+The hashes are the same in every process: they contain no addresses and no order of sets.
 """
 
 from __future__ import annotations
@@ -15,75 +14,72 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from sickbay import safe_files
 from sickbay.errors import UsageError
+from sickbay.model_copies import tensors_in
 from sickbay.recipe import Recipe
 from sickbay.repairs.batch_sources import Rows, Source
 from sickbay.repairs.data import Data
 from sickbay.repairs.digest import Digest
 from sickbay.repairs.training_loop import RunSettings
 
-TAKEN = 256  # samples of a dataset, or batches of 32, that stand for all
-BATCHES = 8  # of a DataLoader that goes its own way
-LIVE = ("model", "loss", "optimizer", "example", "inputs", "targets", "setup")  # of a recipe
-LONGEST = 10_000  # bytes of the file of a fingerprint
+SAMPLES = 256  # of a dataset, which represent all
+BATCHES = 8  # of a DataLoader with its own sampler or collation
+HASHED_APART = ("model", "loss", "optimizer", "example", "inputs", "targets", "setup")
+MAX_BYTES = 10_000  # of the file
 
 Fingerprint = Mapping[str, str]
 
 
 def fingerprint(
-    recipe: Recipe, data: Data | None, terms: RunSettings, **settings: Any
+    recipe: Recipe, data: Data | None, settings: RunSettings, **more: Any
 ) -> Fingerprint:
-    """Return what tells a run from others, a hash for every part of it.
+    """Return a hash for every part of a repair.
 
-    Tensors are hashed whole up to a size (see `digest`). Of a dataset 256 samples, evenly spread,
-    stand for all, of a DataLoader with a way of its own the first 8 batches; if they are others
-    when they are asked for again, only their shapes count.
+    Tensors are hashed whole up to a size (see `digest`). A dataset is represented by 256 evenly
+    spread samples, a DataLoader with its own sampler or collation by its first 8 batches. If they
+    differ when asked for again, only their shapes count.
     """
-    plain = {each.name: getattr(recipe, each.name) for each in fields(recipe)}
-    rest = {name: value for name, value in plain.items() if name not in LIVE}
-    names = {id(each): name for name, each in recipe.model.named_parameters()}
-    told = {
+    values = {each.name: getattr(recipe, each.name) for each in fields(recipe)}
+    rest = {name: value for name, value in values.items() if name not in HASHED_APART}
+    run_settings = settings.epochs, settings.target, settings.seed, settings.problems
+    parts = {
         "model": recipe.model,
         "initial weights": [*recipe.model.named_parameters(), *recipe.model.named_buffers()],
         "loss": recipe.loss,
-        "optimizer": list(_optimizer(recipe, names)),
-        "settings": (rest, terms.epochs, terms.target, terms.seed, terms.problems, settings),
-        "device": torch.device(terms.device).type,
+        "optimizer": list(_optimizer(recipe)),
+        "settings": (rest, *run_settings, more),
+        "device": torch.device(settings.device).type,
     }
-    marks = {part: Digest(part != "model").add(value).text for part, value in told.items()}
+    marks = {part: Digest(part != "model").add(value).text for part, value in parts.items()}
     return marks if data is None else marks | {"data": _data(data)}
 
 
 def check(file: Path, mark: Fingerprint) -> None:
-    """Say so if a file has the fingerprint of another run."""
-    kept = safe_files.parse_json(safe_files.read_file(file, LONGEST), file)
+    """Raise `UsageError` if a file has the fingerprint of another repair."""
+    kept = safe_files.parse_json(safe_files.read_file(file, MAX_BYTES), file)
     if not isinstance(kept, dict):
-        raise safe_files.read_error(file, "it is no fingerprint of a run")
+        raise safe_files.read_error(file, "it is not the fingerprint of a repair")
     changed = [part for part in {**mark, **kept} if kept.get(part) != mark.get(part)]
     if changed:
         names = ", ".join(map(repr, changed))[:200]
+        hint = ""
+        if changed == ["initial weights"]:
+            hint = " For the same weights call torch.manual_seed before you make the model."
         raise UsageError(
             f"{str(file.parent)!r} holds a repair with another model, data or settings; it cannot "
-            f"be resumed with these. Different: {names}.{_hint(changed)}"
+            f"be resumed with these. Different: {names}.{hint}"
         )
 
 
 def write(file: Path, mark: Fingerprint) -> None:
-    """Keep a fingerprint."""
+    """Write a fingerprint."""
     safe_files.write_atomically(file, (json.dumps(mark, indent=1) + "\n").encode())
 
 
-def _hint(changed: list[str]) -> str:
-    if changed == ["initial weights"]:
-        return " For the same weights call torch.manual_seed before the model is made."
-    return ""
-
-
-def _optimizer(recipe: Recipe, names: Mapping[int, str]) -> Iterator[Any]:
-    """Yield the kind of an optimizer, its settings, and what it has to do with each parameter."""
+def _optimizer(recipe: Recipe) -> Iterator[Any]:
+    names = {id(each): name for name, each in recipe.model.named_parameters()}
     yield type(recipe.optimizer)
     for group in recipe.optimizer.param_groups:
         yield {name: value for name, value in group.items() if name != "params"}
@@ -92,27 +88,20 @@ def _optimizer(recipe: Recipe, names: Mapping[int, str]) -> Iterator[Any]:
 
 
 def _data(data: Data) -> str:
-    ways = data.batch_size, data.held_out, data.seed, data.shuffle, data.drop_last, data.scored_in
-    found = Digest().add((ways, str(data.dtype), data.training.size, data.validation.size))
+    how = data.batch_size, data.held_out, data.seed, data.shuffle, data.drop_last, data.scored_in
+    digest = Digest().add((how, str(data.dtype), data.training.size, data.validation.size))
     for source in (data.training, data.validation):
         if isinstance(source, Rows):
-            found.add((source.inputs, source.targets))
+            digest.add((source.inputs, source.targets))
             continue
         first, again = (Digest().add(list(_some(source))).text for _ in range(2))
-        shapes = [[each.shape for each in _tensors(raw)] for raw in _some(source)]
-        found.add(first if first == again else shapes)
-    return found.text
+        shapes = [[each.shape for each in tensors_in(raw)] for raw in _some(source)]
+        digest.add(first if first == again else shapes)
+    return digest.text
 
 
 def _some(source: Source) -> Iterator[Any]:
     """Yield some batches of a source, always the same ones."""
     size = source.size or 0
-    rows = torch.linspace(0, max(0, size - 1), min(TAKEN, size)).long()
+    rows = torch.linspace(0, max(0, size - 1), min(SAMPLES, size)).long()
     return islice(source.batches(torch.split(rows, 32) if size else [], 0), BATCHES)
-
-
-def _tensors(raw: Any) -> list[Tensor]:
-    items = raw.values() if isinstance(raw, dict) else raw
-    if isinstance(raw, dict | list | tuple):
-        return [found for each in items for found in _tensors(each)]
-    return [raw] if isinstance(raw, Tensor) else []

@@ -24,9 +24,8 @@ from sickbay.arguments import (
     check_seed,
 )
 from sickbay.console import Console
-from sickbay.devices import device as check_device
 from sickbay.errors import UsageError
-from sickbay.model_arguments import check_model, check_optimizer
+from sickbay.model_arguments import check_device, check_model, check_optimizer
 from sickbay.printable import error_message
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
@@ -288,14 +287,16 @@ def _executor(
     if workers is None:
         return Executor(samples, settings)
     if workers == "ray":
-        from sickbay.repairs.ray_executor import RayExecutor
+        from sickbay.repairs.ray_worker import RayWorker, start_ray
 
-        return RayExecutor(samples, settings)
-    from sickbay.repairs.process_executor import ProcessExecutor
+        start_ray()
+        return Executor(samples, settings, RayWorker, size=1_000_000)  # the cluster sets the limit
+    from sickbay.repairs.process_worker import ProcessWorker
 
     parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
     check_picklable(**parts, data=samples, problems=settings.problems)
-    return ProcessExecutor(samples, settings, workers)
+    threads = max(1, torch.get_num_threads() // workers)
+    return Executor(samples, settings, partial(ProcessWorker, threads), workers)
 
 
 def _make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:

@@ -31,16 +31,8 @@ SHARE = 0.02  # of the time that this may take
 class Journal:
     """Tells the user how a repair goes, and keeps what is needed to resume it.
 
-    Args:
-        path: The folder to record in, if any.
-        resume: Whether to resume the repair in that folder.
-        mark: Returns what distinguishes this repair from others.
-        total: Epochs of one run, for the progress bar. None prints nothing.
-        console: Where to print.
-
-    Attributes:
-        path: The folder that everything is recorded in, if any.
-        bar: The progress bar.
+    `mark` returns what distinguishes this repair from others, `total` is the number of epochs of
+    one run. Without a total, nothing is printed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What came of a repair: the best model, the recipe it is from, and every attempt on the way."""
+"""The outcome of a repair: the best model, its recipe, and every attempt."""
 
 from __future__ import annotations
 
@@ -18,60 +18,49 @@ from sickbay.recipe import Recipe
 
 @dataclass
 class Attempt:
-    """One training of one recipe.
+    """The summary of one run: one training of one recipe."""
 
-    Attributes:
-        number: Its place, from 0, which is the plain training.
-        parent: The attempt whose recipe it changes.
-        problem: What it is to cure.
-        remedy: The remedy's key.
-        words: What the remedy does.
-        epochs: Epochs spent.
-        score: The best score.
-        result: What came of it: `healthy`, the name of a problem, `slower`, or why it failed.
-    """
-
-    number: int
-    parent: int | None = None
-    problem: str = ""
-    remedy: str = ""
-    words: str = "as given"
+    number: int  # 0 is the recipe as given
+    parent: int | None = None  # the attempt whose recipe it changes
+    problem: str = ""  # what it should cure
+    remedy: str = ""  # the remedy's key
+    words: str = "as given"  # what the remedy does
     epochs: float = 0.0
-    score: float = float("-inf")
-    result: str = ""
+    score: float = float("-inf")  # the best one
+    result: str = ""  # `healthy`, the name of a problem, `slower`, or why it failed
 
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""
         return f"{self.words}: {score}{self.epochs:.1f} epochs, {self.result or 'under way'}"
 
 
-def plain(told: dict[str, Any]) -> dict[str, Any]:
-    """Return values as JSON has them: what is no number is None.
+def plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return values as JSON has them. NaN and infinity become None.
 
     >>> plain({"score": float("-inf"), "layers": ("0", "1")})
     {'score': None, 'layers': ['0', '1']}
     """
-    values: dict[str, Any] = json.loads(json.dumps(told), parse_constant=lambda _: None)
+    values: dict[str, Any] = json.loads(json.dumps(fields), parse_constant=lambda _: None)
     return values
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a repair.
+    """The outcome of a repair.
 
     Attributes:
         model: The best model seen, with its best weights.
-        recipe: The recipe it was trained by.
-        original: The recipe as it was given.
-        solved: Whether its training came to its end with nothing found, and the target, if there is
-            one, was met; or the target was met anyway.
-        score: Its score on the validation data: accuracy where there is one.
-        before: The best score of the plain training; where that ended within the first epoch, the
-            score before training.
-        findings: All that was found, in all attempts.
-        attempts: Every attempt, in order; `parent` makes them a tree.
-        history: What was evaluated after each epoch of the attempt that the model is from.
-        chart: The folder that everything is recorded in, if it is.
+        recipe: The recipe it was trained with.
+        original: The recipe as given.
+        solved: Whether its training ended without a finding and reached the target, if there is
+            one; or reached the target anyway.
+        score: Its score on the validation data.
+        before: The best score of the recipe as given, or the score before training if that was
+            stopped in its first epoch.
+        findings: All findings of all attempts.
+        attempts: Every attempt, in order. They form a tree by `parent`.
+        history: The metrics after each epoch of the attempt with the best model.
+        chart: The folder that everything is recorded in, if any.
     """
 
     model: nn.Module = field(repr=False)
@@ -87,17 +76,17 @@ class Outcome:
 
     @property
     def diff(self) -> str:
-        """The change that was made, as code."""
+        """The change to the recipe, as code."""
         return self.original.diff(self.recipe)
 
     @property
     def epochs(self) -> float:
-        """Epochs spent in all attempts."""
+        """Epochs of all attempts together."""
         return sum(each.epochs for each in self.attempts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all but the models, as JSON has it: what is no number is None."""
-        told = {
+        """Return everything but the models. NaN and infinity become None."""
+        fields = {
             "solved": self.solved,
             "score": self.score,
             "before": self.before,
@@ -107,10 +96,10 @@ class Outcome:
             "attempts": [asdict(each) for each in self.attempts],
             "chart": None if self.chart is None else str(self.chart),
         }
-        return plain(told)
+        return plain(fields)
 
     def summary(self) -> str:
-        """Return what happened, in a few lines."""
+        """Return a few lines about what happened."""
         verdict = "solved" if self.solved else "not solved"
         if self.solved and len(self.attempts) == 1 and not self.findings:
             verdict = "healthy"

@@ -1,4 +1,4 @@
-"""Whether a model, loss and optimizer can train on some data: tried before anything is trained."""
+"""Check that a model, loss and optimizer can train on some data, before anything is trained."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from sickbay.printable import error_message
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
-from sickbay.repairs.loss_names import loss_name
-from sickbay.repairs.scoring import evaluate
+from sickbay.repairs.scoring import evaluate, loss_name
 
-FEW = 7  # samples that are tried
+FEW = 7  # samples to try
 
 
 def check_loss(loss: object) -> None:
-    """Say so if this is no loss, or only the class of one."""
+    """Raise `UsageError` unless `loss` is a loss, and not merely its class."""
     if isinstance(loss, type):
         raise UsageError(
             f"loss must be a module or a function of outputs and labels, got the class "
@@ -44,7 +43,7 @@ def check_fit(
     optimizer: Optimizer,
     target: float | None = None,
 ) -> None:
-    """Say so if these cannot train at all; what can, however badly, passes. Nothing is changed."""
+    """Raise `UsageError` if these cannot train at all. Nothing is changed."""
     check_model(model, trainable=True)
     check_optimizer(optimizer, model)
     check_loss(loss)
@@ -83,17 +82,19 @@ def _check_classes(loss: Loss, outputs: Any, targets: Tensor) -> None:
         return
     keywords = loss.keywords if isinstance(loss, partial) else vars(loss)
     ignored, classes = keywords.get("ignore_index", -100), outputs.shape[1]
-    wrong = targets[(targets != ignored) & ((targets < 0) | (targets >= classes))]
-    if len(wrong):
+    bad = targets[(targets != ignored) & ((targets < 0) | (targets >= classes))]
+    if len(bad):
         raise UsageError(
             f"labels must be from 0 to {classes - 1} for a model of {classes} outputs, "
-            f"got {int(wrong[0])}."
+            f"got {int(bad[0])}."
         )
 
 
 def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
     leaf = isinstance(outputs, Tensor) and outputs.is_floating_point()
-    if leaf and outputs.ndim > 1 and len(outputs) == outputs.shape[1]:  # would fit by accident
+    if (
+        leaf and outputs.ndim > 1 and len(outputs) == outputs.shape[1]
+    ):  # the shapes could match by accident
         outputs, targets = (torch.cat([each, each[:1]]) for each in (outputs, targets))
     try:
         with torch.enable_grad():

@@ -1,4 +1,4 @@
-"""The bar: how far all attempts together are, what is in training, and the best score so far."""
+"""The progress bar: epochs of all attempts, what is in training, and the best score so far."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sickbay.console import (
 )
 from sickbay.printable import one_line
 
-WIDTH = 40  # of the name of what is in training
+WIDTH = 40  # of the name
 
 
 class Bar:
-    """A bar that counts epochs; it goes away when it is stopped."""
+    """A bar that counts epochs and disappears when it is stopped."""
 
     def __init__(self, total: float, console: Console, quiet: bool = False) -> None:
         name = Column(no_wrap=True, max_width=WIDTH, overflow="ellipsis")
@@ -38,6 +38,6 @@ class Bar:
 
     def show(self, name: str, done: float, total: float, best: float) -> None:
         """Show what is in training, epochs done and expected, and the best score."""
-        said = f", best score {best:.3f}" if isfinite(best) else ""
+        score = f", best score {best:.3f}" if isfinite(best) else ""
         total, name = max(done, total), one_line(name)
-        self._progress.update(self._task, description=name, completed=done, total=total, best=said)
+        self._progress.update(self._task, description=name, completed=done, total=total, best=score)

@@ -36,30 +36,17 @@ class RemoteError(Exception):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come.
+    """How far a run has come."""
 
-    Attributes:
-        epochs: Epochs trained, including the fraction of one that was stopped halfway.
-        score: The score of the best weights. Higher is better.
-        start: Metrics before the first step.
-        scores: Metrics after each epoch.
-        finding: The finding that stopped the run.
-        findings: All findings.
-        setup: What is known about model and task.
-        failed: The error that training raised, in one sentence.
-        example: The inputs of one batch, if they were not known before.
-        error: The error that training raised.
-    """
-
-    epochs: float = 0.0
-    score: float = -inf
-    start: dict[str, float] = field(default_factory=dict)
-    scores: list[dict[str, float]] = field(default_factory=list)
-    finding: Finding | None = None
+    epochs: float = 0.0  # with the fraction of one that was stopped halfway
+    score: float = -inf  # of the best weights; higher is better
+    start: dict[str, float] = field(default_factory=dict)  # metrics before the first step
+    scores: list[dict[str, float]] = field(default_factory=list)  # metrics after each epoch
+    finding: Finding | None = None  # what stopped the run
     findings: list[Finding] = field(default_factory=list)
     setup: Setup = field(default_factory=Setup)
-    failed: str = ""
-    example: tuple[Tensor, ...] = ()
+    failed: str = ""  # the error that training raised, in one sentence
+    example: tuple[Tensor, ...] = ()  # inputs of one batch, if they were not known before
     error: Exception | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,33 +85,19 @@ class Update:
 
 @dataclass(eq=False)
 class Run:
-    """One training of one recipe. Runs form a tree: each changes the recipe of its parent.
+    """One training of one recipe. Each run but the first changes the recipe of its parent."""
 
-    Attributes:
-        number: Its place in the search, from 0: the recipe as given.
-        recipe: What is trained. Finished runs that are no longer needed have none.
-        parent: The run whose recipe it changes.
-        finding: The finding that it should cure.
-        remedy: What changed the recipe.
-        progress: How far it has come.
-        heats: Its progress after each heat.
-        best: The best weights so far.
-        healthy: The weights after the last epoch without a finding.
-        result: How it ended: `healthy`, a problem's name, `slower`, or why it failed.
-        recorded: Its heats in an earlier session, if it finished there.
-    """
-
-    number: int
-    recipe: Recipe
+    number: int  # its place in the search; 0 is the recipe as given
+    recipe: Recipe  # finished runs that are no longer needed have none
     parent: Run | None = None
-    finding: Finding | None = None
-    remedy: Remedy | None = None
+    finding: Finding | None = None  # what it should cure
+    remedy: Remedy | None = None  # what changed the recipe
     progress: Progress = field(default_factory=Progress)
-    heats: list[Progress] = field(default_factory=list)
+    heats: list[Progress] = field(default_factory=list)  # the progress after each heat
     best: Weights = field(default_factory=dict)
-    healthy: Weights = field(default_factory=dict)
-    result: str = ""
-    recorded: Sequence[Progress] = ()
+    healthy: Weights = field(default_factory=dict)  # after the last epoch without a finding
+    result: str = ""  # "healthy", a problem's name, "slower", or why it failed
+    recorded: Sequence[Progress] = ()  # its heats, if an earlier session has finished it
 
     def __post_init__(self) -> None:
         self.best = self.healthy = self.recipe.model.state_dict()

@@ -24,21 +24,12 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a run. The field names are those of the file.
+    """What is kept of a run. The file has the same names."""
 
-    Attributes:
-        name: The parent's number, the problem to cure and the remedy's key.
-        over: Whether the run has ended. Otherwise it was interrupted.
-        epochs: Epochs trained.
-        reports: Its progress after each heat.
-        best: The best weights.
-        healthy: The last healthy weights.
-    """
-
-    name: tuple[str, ...]
-    over: bool
+    name: tuple[str, ...]  # the parent's number, the problem to cure and the remedy's key
+    over: bool  # else it was interrupted
     epochs: float
-    reports: Sequence[Progress] = ()
+    reports: Sequence[Progress] = ()  # the progress after each heat
     best: Weights = field(default_factory=dict)
     healthy: Weights = field(default_factory=dict)
 

@@ -1,9 +1,10 @@
-"""How good a model is: its loss, and where the task has one its accuracy, on validation data."""
+"""How good a model is on validation data: its loss, and its accuracy if the task has one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf, isnan, sqrt
 from typing import Any
 
@@ -12,18 +13,35 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.isolated_random import evaluating
+from sickbay.probe.loss_modules import NAMES
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
-from sickbay.repairs.loss_names import loss_name
 
-IGNORED = -100  # the label that torch's losses leave out
-ORDER = (("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # what tells most comes first
+IGNORED = -100  # the label that torch's losses ignore
+ORDER = (("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # the most telling one first
+FUNCTIONS = {
+    "cross_entropy": "cross_entropy",
+    "nll_loss": "nll",
+    "binary_cross_entropy": "bce",
+    "binary_cross_entropy_with_logits": "bce_logits",
+    "mse_loss": "mse",
+}
+
+
+def loss_name(loss: object) -> str:
+    """Return the short name of a loss, "" if it is unknown.
+
+    >>> loss_name(nn.CrossEntropyLoss()), loss_name(nn.functional.nll_loss), loss_name(print)
+    ('cross_entropy', 'nll', '')
+    """
+    name = getattr(loss.func if isinstance(loss, partial) else loss, "__name__", "")
+    return NAMES.get(type(loss)) or FUNCTIONS.get(name, "")
 
 
 def key(scores: Mapping[str, float]) -> float:
-    """Return one number to compare two models by: more is better, NaN is the worst.
+    """Return the number to compare models by. Higher is better, NaN is the worst.
 
     >>> key({"val_loss": 0.7, "val_accuracy": 0.9}), key({"val_loss": 0.7}), key({})
     (0.9, -0.7, -inf)
@@ -33,7 +51,7 @@ def key(scores: Mapping[str, float]) -> float:
 
 
 def doubt(scores: Mapping[str, float], samples: int | None) -> float:
-    """Return by how much an accuracy may be off by chance (one standard error); 0 for others.
+    """Return the standard error of an accuracy, 0 for other scores.
 
     >>> doubt({"val_accuracy": 0.9}, 100)
     0.03
@@ -43,15 +61,10 @@ def doubt(scores: Mapping[str, float], samples: int | None) -> float:
 
 
 def evaluate(model: nn.Module, loss: Loss, data: Data) -> dict[str, float]:
-    """Return the loss of a model on the validation data, and its accuracy or score.
+    """Return the metrics of a model on the validation data. The model stays as it is.
 
-    `val_accuracy` is the share of right answers; a regression has `val_score` instead, the share
-    of the targets' variance that is explained, at least -1. The model is left as it was.
-
-    Args:
-        model: The model.
-        loss: The loss, a function of outputs and targets.
-        data: What to evaluate on.
+    `val_accuracy` is the share of right answers. A regression has `val_score` instead: the share
+    of the targets' variance that is explained, at least -1.
     """
     total, count, tally = 0.0, 0, None
     with evaluating(model):
@@ -62,33 +75,29 @@ def evaluate(model: nn.Module, loss: Loss, data: Data) -> dict[str, float]:
             if isinstance(outputs, Tensor):
                 if tally is None:
                     known = data.targets() if isinstance(data.training, Rows) else targets
-                    meant = meaning(loss, outputs) or _task(inputs, outputs, known, loss)
-                    tally = _Tally(meant, loss)
+                    tally = _Tally(task_of(inputs, outputs, known, loss), loss)
                 fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
                 tally.add(outputs, fitted)
     return {"val_loss": total / count, **(tally.scores() if tally else {})}
 
 
-def meaning(loss: Loss, outputs: Tensor) -> str:
-    """Return the task that a loss of ours was made for, "" if it is another one."""
-    if not isinstance(loss, Fitted):
-        return ""
-    several = outputs.ndim > 1 and outputs.shape[-1] > 1
-    answers = "multilabel" if several else "binary"
-    return {"classes": "multiclass", "values": "regression", "answers": answers}[loss.meaning]
-
-
-def _task(inputs: tuple[Tensor, ...], outputs: Tensor, some: Tensor, loss: Loss) -> str:
-    if outputs.ndim == 2 and some.ndim == 2 and some.shape[1] * len(inputs[0]) == len(outputs):
-        some = some.flatten()  # tokens of all sequences in one row
-    values: Any = (some.float() if some.is_floating_point() else some).cpu().numpy()
+def task_of(inputs: tuple[Tensor, ...], outputs: Tensor, targets: Tensor, loss: Loss) -> str:
+    """Return the task: the one that a loss of ours was made for, or inferred from the data."""
+    if isinstance(loss, Fitted):
+        several = outputs.ndim > 1 and outputs.shape[-1] > 1
+        answers = "multilabel" if several else "binary"
+        return {"classes": "multiclass", "values": "regression", "answers": answers}[loss.meaning]
+    one_row = targets.ndim == 2 and targets.shape[1] * len(inputs[0]) == len(outputs)
+    if outputs.ndim == 2 and one_row:
+        targets = targets.flatten()  # the tokens of all sequences are in one dimension
+    values: Any = (targets.float() if targets.is_floating_point() else targets).cpu().numpy()
     tokens = any(each.ndim > 1 and not each.is_floating_point() for each in inputs)
     return tasks.infer(tuple(outputs.shape), values, loss=loss_name(loss), tokens=tokens)
 
 
 @dataclass
 class _Tally:
-    """Counts right answers batch by batch; keeps what can only be judged when all is seen."""
+    """Counts right answers batch by batch. Keeps outputs that need all batches to be judged."""
 
     task: str
     loss: Loss
@@ -115,17 +124,17 @@ class _Tally:
         if not self.right and self.pairs:
             outputs, targets = (torch.cat(each) for each in zip(*self.pairs, strict=True))
             if self.task in ("binary", "multilabel"):
-                self.right.append(answers(outputs, targets))
+                self.right.append(right_answers(outputs, targets))
             elif self.task == "regression":
-                return {"val_score": explained(outputs, targets)}
+                return {"val_score": explained_variance(outputs, targets)}
         right = torch.cat([each.flatten() for each in self.right]) if self.right else torch.empty(0)
         return {"val_accuracy": float(right.double().mean())} if len(right) else {}
 
 
 def by_class(outputs: Tensor, targets: Tensor, last: bool = False) -> tuple[Tensor, Tensor] | None:
-    """Return a row of outputs for every label, with the labels; None if they do not fit.
+    """Return a row of outputs for every label, and the labels. None if they do not match.
 
-    Classes are along dimension 1 as in torch's losses, or else, or if so `last`, along the last.
+    Classes are in dimension 1, as in torch's losses, or in the last one if that fails or if `last`.
 
     >>> by_class(torch.rand(2, 5, 7), torch.zeros(2, 7))[0].shape
     torch.Size([14, 5])
@@ -135,31 +144,36 @@ def by_class(outputs: Tensor, targets: Tensor, last: bool = False) -> tuple[Tens
     if outputs.shape == targets.shape:
         return _rows(outputs.movedim(1, -1), targets.argmax(1))
     second = outputs.movedim(1, -1)
-    ends = targets.numel() * outputs.shape[-1] == outputs.numel()
-    if second.shape[:-1] == targets.shape and not (last and ends):
+    matches_last = targets.numel() * outputs.shape[-1] == outputs.numel()
+    if second.shape[:-1] == targets.shape and not (last and matches_last):
         return _rows(second, targets)
-    return _rows(outputs, targets) if ends else None
+    return _rows(outputs, targets) if matches_last else None
 
 
-def answers(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Tell which yes-or-no answers are right; what is not finite is wrong.
+def _rows(outputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor] | None:
+    classes = outputs.shape[-1]
+    return (outputs.reshape(-1, classes), labels.reshape(-1)) if classes > 1 else None
 
-    >>> answers(torch.tensor([0.6, 0.4]), torch.tensor([1.0, 0.0]))  # probabilities
+
+def right_answers(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Tell which yes-or-no answers are right. Those that are not finite are wrong.
+
+    >>> right_answers(torch.tensor([0.6, 0.4]), torch.tensor([1.0, 0.0]))  # probabilities
     tensor([True, True])
-    >>> answers(torch.tensor([0.4, -0.2]), torch.tensor([1.0, 0.0]))  # logits
+    >>> right_answers(torch.tensor([0.4, -0.2]), torch.tensor([1.0, 0.0]))  # logits
     tensor([True, True])
     """
     finite = outputs.isfinite()
-    signed = bool((targets < 0).any())  # -1 is no, 1 is yes
+    signed = bool((targets < 0).any())  # labels are -1 and 1
     logits = signed or bool(((outputs < 0) | (outputs > 1))[finite].any())
-    said = outputs > (0.0 if logits else 0.5)
-    return (said == (targets > (0.0 if signed else 0.5))) & finite
+    answers = outputs > (0.0 if logits else 0.5)
+    return (answers == (targets > (0.0 if signed else 0.5))) & finite
 
 
-def explained(outputs: Tensor, targets: Tensor) -> float:
-    """Return the share of the variance that is explained, at least -1.
+def explained_variance(outputs: Tensor, targets: Tensor) -> float:
+    """Return the share of the targets' variance that is explained, at least -1.
 
-    >>> explained(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [5.0]]))
+    >>> explained_variance(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [5.0]]))
     0.5
     """
     known = targets.isfinite().all(1)
@@ -168,8 +182,3 @@ def explained(outputs: Tensor, targets: Tensor) -> float:
     variance = float((targets - targets.mean(0)).square().mean())
     share = 1 - error / variance if variance else float(error == 0) * 2 - 1
     return -1.0 if isnan(share) else max(share, -1.0)
-
-
-def _rows(outputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor] | None:
-    classes = outputs.shape[-1]
-    return (outputs.reshape(-1, classes), labels.reshape(-1)) if classes > 1 else None

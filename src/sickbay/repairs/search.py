@@ -25,17 +25,7 @@ from sickbay.repairs.training_loop import RunSettings
 
 
 class Search:
-    """Starts runs, trains them within the budget, and records them.
-
-    Args:
-        recipe: The recipe as given.
-        settings: What all runs have in common.
-        executor: Where runs are trained.
-        journal: What tells the user and keeps finished runs.
-        remedies: The remedies for each problem.
-        budget: The epochs that all runs together may take.
-        fixed_batches: Whether no remedy may change the batch size.
-    """
+    """Starts runs, trains them within a budget of epochs, and records them."""
 
     def __init__(
         self,

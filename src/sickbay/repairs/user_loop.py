@@ -18,7 +18,7 @@ from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.regimen import Regimen
-from sickbay.repairs.executor import Executor
+from sickbay.repairs.executor import Executor, OnEpoch
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.scoring import key
 from sickbay.repairs.training_loop import (
@@ -31,7 +31,6 @@ from sickbay.repairs.training_loop import (
 
 RECENT = 20  # steps whose mean loss replaces a score
 Train: TypeAlias = Callable[[Recipe, Any], object]
-OnEpoch: TypeAlias = Callable[[Update], object]
 
 
 class Completed(SickbayError):  # noqa: N818 - no error: the target is reached, or all epochs done
@@ -50,7 +49,7 @@ class LoopDoctor:
         settings: RunSettings,
         chart: str | None,
         stop_at_findings: bool,
-        on_epoch: OnEpoch,
+        on_epoch: Callable[[Update], object],
     ) -> None:
         self._live, self._settings = live, settings
         self._stop_at_findings, self._on_epoch = stop_at_findings, on_epoch
@@ -114,21 +113,19 @@ class UserLoopExecutor(Executor):
         self._waiting[run] = weights, chart
 
     def advance(
-        self,
-        runs: Sequence[Run],
-        epochs: int,  # noqa: ARG002 - it trains all its epochs at once
-        stop_at_findings: bool,
-        on_epoch: Callable[[Run, Update], object],
+        self, runs: Sequence[Run], epochs: int, stop_at_findings: bool, on_epoch: OnEpoch
     ) -> None:
+        del epochs  # it trains all its epochs at once
         for run in runs:
             if run in self._waiting:
-                update = self._run(run, stop_at_findings, partial(on_epoch, run))
-                run.take(update)
+                run.take(self._run(run, stop_at_findings, partial(on_epoch, run)))
 
     def close(self, run: Run) -> None:
         self._waiting.pop(run, None)
 
-    def _run(self, run: Run, stop_at_findings: bool, on_epoch: OnEpoch) -> Update:
+    def _run(
+        self, run: Run, stop_at_findings: bool, on_epoch: Callable[[Update], object]
+    ) -> Update:
         weights, chart = self._waiting.pop(run)
         live = live_copy(run.recipe, self._settings, weights)
         watching = LoopDoctor(live, self._settings, chart, stop_at_findings, on_epoch)

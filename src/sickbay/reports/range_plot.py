@@ -1,34 +1,36 @@
-"""A drawing of a range test, where matplotlib is installed."""
+"""A plot of a learning rate range test, if matplotlib is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
+from sickbay.errors import UsageError
+from sickbay.reports.checkup_report import Result
 from sickbay.reports.replay_plots import LOST, SAVED, check_plot, save
 
+SUGGESTED = "#55a868"
 
-def plot_range(
-    rates: Sequence[float],
-    losses: Sequence[float],
-    path: Path,
-    *,
-    chosen: float | None = None,
-    suggested: float | None = None,
-) -> None:
-    """Draw the loss against the learning rate, with the rate that is set and the suggested one."""
+
+def plot_range(result: Result, path: str | PathLike[str]) -> None:
+    """Plot the loss against the learning rate, with the rate in use and the suggested one."""
+    if not result.curves:
+        raise UsageError(f"result must be of a learning rate range test, got {result.test!r}.")
+    path = Path(path)
     check_plot(path)
     from matplotlib.figure import Figure
 
+    rates, losses = result.curves["rate"], result.curves["loss"]
     figure = Figure(figsize=(7.5, 4), layout="constrained")
     axes = figure.subplots()
     axes.plot(rates, losses, color=SAVED)
-    for rate, label, colour in ((chosen, "as set", LOST), (suggested, "suggested", "#55a868")):
-        if rate:
+    marks = (("rate", "in use", LOST), ("suggested", "suggested", SUGGESTED))
+    for name, label, colour in marks:
+        if rate := result.evidence.get(name):
             axes.axvline(rate, color=colour, linestyle="--", label=f"{label}: {rate:.2g}")
-    known = sorted(each for each in losses if each < float("inf"))
-    top = 1.5 * max(losses[0], known[len(known) // 2])  # what has blown up would hide the rest
+    known = sorted(loss for loss in losses if loss < float("inf"))
+    top = 1.5 * max(losses[0], known[len(known) // 2])  # a diverged loss would hide the rest
     axes.set(xscale="log", xlabel="learning rate", ylabel="loss", ylim=(min(0, known[0]), top))
-    if chosen or suggested:
+    if result.evidence:
         axes.legend()
     save(figure, path)

@@ -1,11 +1,14 @@
-"""Drawings of what would have become of a search, where matplotlib is installed."""
+"""Plots of the results of `sickbay replay`, for which matplotlib must be installed.
+
+They take the same plain values that `--json` writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sickbay.errors import UsageError
 from sickbay.printable import one_line
@@ -15,15 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sickbay.tuning.board import Tally
-    from sickbay.tuning.calibration import Calibration
-    from sickbay.tuning.replay import Replay
-
+Json: TypeAlias = Mapping[str, Any]
 SAVED, LOST = "#4c72b0", "#c44e52"
 
 
 def check_plot(path: Path) -> None:
-    """Say so if nothing can be drawn there."""
+    """Raise `UsageError` if no plot can be written to `path`."""
     if find_spec("matplotlib") is None:
         raise UsageError("--plot needs the package matplotlib: pip install matplotlib")
     from matplotlib.figure import Figure
@@ -34,30 +34,31 @@ def check_plot(path: Path) -> None:
         raise UsageError(f"--plot must end in one of {possible}, got {str(path)!r}.")
 
 
-def plot_replays(replays: Sequence[Replay], path: Path) -> None:
-    """Draw the time that each indicator would have saved, and write the good trials it loses."""
+def plot_replays(replays: Sequence[Json], path: Path) -> None:
+    """Plot the time each indicator would have saved, with the good trials it would have lost."""
     from matplotlib.figure import Figure
 
-    height = 1.2 + sum(0.35 * len(each.alone) + 1.4 for each in replays)
+    height = 1.2 + sum(0.35 * len(each["indicators"]) + 1.4 for each in replays)
     figure = Figure(figsize=(7.5, height), layout="constrained")
-    places = figure.subplots(len(replays), squeeze=False)[:, 0]
-    for axes, replay in zip(places, replays, strict=True):
-        _bars(axes, replay)
+    all_axes = figure.subplots(len(replays), squeeze=False)[:, 0]
+    for axes, replay in zip(all_axes, replays, strict=True):
+        _plot_bars(axes, replay)
     save(figure, path)
 
 
-def plot_calibration(calibration: Calibration, path: Path) -> None:
-    """Draw time saved against good trials lost: settings that were tried, before and after."""
+def plot_calibration(calibration: Json, tried: Sequence[Json], path: Path) -> None:
+    """Plot time saved against good trials lost, for all tried settings and for the results."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 5), layout="constrained")
     axes = figure.subplots()
-    axes.scatter(*_points(calibration.tried), s=8, color="0.75", label="settings tried")
+    axes.scatter(*_points(tried), s=8, color="0.75", label="settings tried")
+    by_fold = [fold["after"] for fold in calibration["folds"]]
     marks = (
-        ("the profile as it is", [calibration.before], "s", LOST),
-        ("left out, one part each", [fold.after for fold in calibration.folds], "o", "#8fb0dd"),
-        ("all, each left out once", [calibration.held_out], "D", SAVED),
-        ("calibrated on all", [calibration.after], "^", "#55a868"),
+        ("the profile as it is", [calibration["before"]], "s", LOST),
+        ("left out, one part each", by_fold, "o", "#8fb0dd"),
+        ("all, each left out once", [calibration["held_out"]], "D", SAVED),
+        ("calibrated on all", [calibration["after"]], "^", "#55a868"),
     )
     for label, tallies, mark, colour in marks:
         axes.scatter(*_points(tallies), s=60, marker=mark, color=colour, label=label, zorder=3)
@@ -68,28 +69,31 @@ def plot_calibration(calibration: Calibration, path: Path) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a drawing, or say that it cannot be written."""
+    """Write a plot. Raise `UsageError` if that fails."""
     try:
         figure.savefig(path, dpi=120)
     except OSError as error:
         raise write_error(path, error) from None
 
 
-def _bars(axes: Axes, replay: Replay) -> None:
-    search, rows = replay.search, [*replay.alone, replay.together]
-    shares = [100 * each.saved for each in rows]
-    colours = [LOST if each.lost_of_ten else SAVED for each in rows]
-    axes.barh([each.name for each in rows], shares, color=colours)
+def _plot_bars(axes: Axes, replay: Json) -> None:
+    rows = [*replay["indicators"], replay["together"]]
+    shares = [100 * each["saved"] for each in rows]
+    colours = [LOST if each["lost_of_ten"] else SAVED for each in rows]
+    axes.barh([each["name"] for each in rows], shares, color=colours)
     axes.invert_yaxis()
     for place, each in enumerate(rows):
-        lost = f"{each.lost_of_ten} of the best 10 lost"
-        text = f" {len(each.ended)} of {len(search.trials)} ended, {lost}"
+        ended, lost = len(each["ended"]), each["lost_of_ten"]
+        text = f" {ended} of {replay['trials']} ended, {lost} of the best 10 lost"
         axes.text(shares[place], place, text, va="center", fontsize=8)
-    axes.set_title(one_line(search.name), parse_math=False)
+    axes.set_title(one_line(replay["search"]), parse_math=False)
     axes.set(xlabel="time saved (%)", xlim=(0, 150), xticks=range(0, 101, 20))
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _points(tallies: Sequence[Tally]) -> tuple[list[float], list[float]]:
-    lost = [100 * each.lost_of_tenth / max(1, each.tenth) for each in tallies]
-    return lost, [100 * each.saved for each in tallies]
+def _points(tallies: Sequence[Json]) -> tuple[list[float], list[float]]:
+    lost = [
+        100 * each["lost_of_best_ten_per_cent"] / max(1, each["best_ten_per_cent"])
+        for each in tallies
+    ]
+    return lost, [100 * each["saved"] for each in tallies]

@@ -1,31 +1,28 @@
-"""A checkup as SARIF 2.1.0, which code hosts and editors show beside the code."""
+"""A checkup as SARIF 2.1.0, which code hosts and editors show next to the code."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from sickbay.findings import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sickbay.checkups.report import Report, Result
+from sickbay.reports.checkup_report import Report, Result
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: dict[Severity, str] = {"info": "note", "warning": "warning", "critical": "error"}
 
 
 def sarif(report: Report, version: str) -> dict[str, Any]:
-    """Return the tests as rules and those that failed as results.
+    """Return the tests as rules and the failures as results.
 
-    Results are where the model's class is written, if that is known, and name the layers.
+    A result points to the definition of the model's class, if known, and names the layers.
     """
-    rules = [_rule(each) for each in report.results]
+    rules = [_rule(result) for result in report.results]
     results = [
-        _result(each, place, report)
-        for place, each in enumerate(report.results)
-        if each.outcome == "failed"
+        _failure(result, index, report)
+        for index, result in enumerate(report.results)
+        if result.outcome == "failed"
     ]
     driver = {"name": "sickbay", "version": version, "rules": rules}
     return {
@@ -49,7 +46,7 @@ def _rule(result: Result) -> dict[str, Any]:
     return rule
 
 
-def _result(result: Result, place: int, report: Report) -> dict[str, Any]:
+def _failure(result: Result, index: int, report: Report) -> dict[str, Any]:
     advice = f" Try: {result.remedy}." if result.remedy else ""
     location: dict[str, Any] = {"logicalLocations": _names(report.model, result.layers)}
     if report.file:
@@ -59,7 +56,7 @@ def _result(result: Result, place: int, report: Report) -> dict[str, Any]:
         }
     return {
         "ruleId": result.test,
-        "ruleIndex": place,
+        "ruleIndex": index,
         "level": LEVELS[result.severity],
         "message": {"text": f"{result.title}: {result.message}.{advice}"},
         "locations": [location],

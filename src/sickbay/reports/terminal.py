@@ -1,4 +1,4 @@
-"""Findings and notices on the terminal: one line each, and what to do about it."""
+"""Findings and notices on the terminal, a line each, with advice."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ def finding_lines(finding: Finding, advice: str = "") -> list[str]:
       try  lower the learning rate
     """
     sign, _ = SIGNS[finding.severity]
-    heads = ["  try  ", *["       "] * advice.count("\n")]
-    told = [head + line for head, line in zip(heads, advice.splitlines(), strict=False)]
-    return [f"{sign} {one_line(str(finding))}", *map(printable, told)]
+    hints = [("       " if at else "  try  ") + line for at, line in enumerate(advice.splitlines())]
+    return [f"{sign} {one_line(str(finding))}", *map(printable, hints)]
 
 
 def print_finding(finding: Finding, advice: str = "", console: Console | None = None) -> None:
-    """Print a finding in colour, to the error stream unless a console is given."""
+    """Print a finding in colour, to stderr unless a console is given."""
     from sickbay.console import Text
 
     _, style = SIGNS[finding.severity]
@@ -47,7 +46,7 @@ def print_finding(finding: Finding, advice: str = "", console: Console | None = 
 
 
 def print_treatment(text: str) -> None:
-    """Print what was done to the loop."""
+    """Print what was changed in the loop."""
     from sickbay.console import Text
 
     line = Text(f"✚ {one_line(text)}")
@@ -56,13 +55,13 @@ def print_treatment(text: str) -> None:
 
 
 def print_notice(text: str) -> None:
-    """Print a notice of sickbay about itself."""
+    """Print a notice about sickbay itself."""
     from sickbay.console import Text
 
     _console().print(Text(f"· sickbay: {one_line(text)}", style="dim"), soft_wrap=True)
 
 
 def _console() -> Console:
-    from sickbay.console import Screen  # here, so that `import sickbay` does not wait for it
+    from sickbay.console import Screen  # here, since rich is slow to import
 
     return Screen(stderr=True)

@@ -13,6 +13,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.errors import Declined
 from sickbay.model_copies import checked, copy_of, same_results
+from sickbay.surgery import torch_operations as ops
 from sickbay.surgery.edit_graph import (
     activation_name,
     activation_nodes,
@@ -25,13 +26,6 @@ from sickbay.surgery.edit_graph import (
 from sickbay.surgery.find_activations import Activation, find_activations, hidden_calls
 from sickbay.surgery.record_forward import Operation, record_forward
 from sickbay.surgery.rewrite_forward import rewrite_forward
-from sickbay.surgery.torch_operations import (
-    ACTIVATION_MODULES,
-    DROPOUTS,
-    TRANSFORMERS,
-    bare_name,
-    is_from_torch,
-)
 
 Graphs = tuple[fx.Graph, fx.Graph]  # in training, in evaluation
 
@@ -117,7 +111,7 @@ class ActivationEditor:
         raised = False
         for caller, graphs in self._trace(callers).items():
             for node in (node for graph in graphs for node in graph.nodes):
-                if node.op == "call_function" and bare_name(node.target) in DROPOUTS:
+                if node.op == "call_function" and ops.bare_name(node.target) in ops.DROPOUTS:
                     raised |= raise_dropout(node, p, most)
             rewrite_forward(self.model.get_submodule(caller), *graphs)
         return raised
@@ -126,7 +120,7 @@ class ActivationEditor:
         """Change an activation module, under its old name."""
         parent_path, _, name = path.rpartition(".")
         parent = self.model.get_submodule(parent_path)
-        if isinstance(parent, TRANSFORMERS) and name == "activation":
+        if isinstance(parent, ops.TRANSFORMERS) and name == "activation":
             self._replace_in_transformer(parent, change)
         else:
             parent.add_module(name, _combined(getattr(parent, name), change, parent.training))
@@ -169,7 +163,7 @@ class ActivationEditor:
         found: dict[str, Graphs] = {}
         for caller in callers:
             module = self.model.get_submodule(caller)
-            if is_from_torch(type(module)) and not isinstance(module, nn.Sequential):
+            if ops.is_from_torch(type(module)) and not isinstance(module, nn.Sequential):
                 raise Declined(f"{describe(self.model, caller)} is torch's own code.")
             constants = self.forward.constants.get(caller, {})
             found[caller] = (
@@ -243,7 +237,7 @@ def _unshare(model: nn.Module) -> None:
     seen: set[nn.Module] = set()
     for parent in list(model.modules()):
         for name, child in list(parent._modules.items()):
-            if isinstance(child, ACTIVATION_MODULES) and not list(child.parameters()):
+            if isinstance(child, ops.ACTIVATION_MODULES) and not list(child.parameters()):
                 if child in seen:
                     child = copy.deepcopy(child)
                     parent._modules[name] = child

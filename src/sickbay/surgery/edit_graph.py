@@ -13,13 +13,8 @@ from typing import Any
 from torch import fx, nn
 
 from sickbay.errors import Declined
+from sickbay.surgery import torch_operations as ops
 from sickbay.surgery.rewrite_forward import traced_name
-from sickbay.surgery.torch_operations import (
-    ACTIVATION_MODULES,
-    ACTIVATIONS,
-    bare_name,
-    writes_in_place,
-)
 
 
 def trace(
@@ -64,14 +59,14 @@ def activation_name(node: fx.Node, module: nn.Module) -> str:
     """Return the function or child that an activation step calls, "" for any other step."""
     if node.op == "call_module":
         child = module.get_submodule(str(node.target))
-        return str(node.target) if isinstance(child, ACTIVATION_MODULES) else ""
-    name = bare_name(node.target) if node.op in ("call_function", "call_method") else ""
-    return name if name in ACTIVATIONS else ""
+        return str(node.target) if isinstance(child, ops.ACTIVATION_MODULES) else ""
+    name = ops.bare_name(node.target) if node.op in ("call_function", "call_method") else ""
+    return name if name in ops.ACTIVATIONS else ""
 
 
 def add_module(module: nn.Module, role: str, child: nn.Module) -> str:
     """Register a child under the name of its role, numbered if that is taken; return the name."""
-    if bare_name(module.__dict__.get(role)) in ACTIVATIONS:
+    if ops.bare_name(module.__dict__.get(role)) in ops.ACTIVATIONS:
         del module.__dict__[role]  # the function was kept in an attribute of that name
     name, number = role, 1
     while hasattr(module, name):
@@ -167,7 +162,7 @@ def _writes(node: fx.Node, module: nn.Module) -> bool:
     if node.op == "call_module":
         return bool(getattr(module.get_submodule(str(node.target)), "inplace", False))
     flags = [*node.args[1:], node.kwargs.get("inplace")]
-    return writes_in_place(node.target) or any(flag is True for flag in flags)
+    return ops.writes_in_place(node.target) or any(flag is True for flag in flags)
 
 
 def _redirect(old: fx.Node, after: fx.Node, new: fx.Node) -> None:

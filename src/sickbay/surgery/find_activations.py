@@ -5,42 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from sickbay.surgery import torch_operations as ops
 from sickbay.surgery.record_forward import ForwardPass, Operation
-from sickbay.surgery.torch_operations import (
-    DIVIDING,
-    HIDDEN,
-    LAYERS,
-    MOVING,
-    NORMS,
-    PLAIN_RECURRENT,
-    REDUCING,
-    TRANSFORMERS,
-    TRANSPOSING,
-    is_from_torch,
-)
 
 HeldAs = Literal["module", "function", "transformer", "recurrent", "sealed"]
-CARRYING = MOVING | {"rsub", "sub", "neg", "dropout"}
+CARRYING = ops.MOVING | {"rsub", "sub", "neg", "dropout"}
 GATING = frozenset({"mul", "multiply", "lerp", "addcmul"})
 MOST_STEPS = 1000  # operations that the search for a layer looks at
 
 
 @dataclass(frozen=True)
 class Activation:
-    """One activation in the code of a model; it may be called several times.
+    """One activation in the code of a model; it may be called several times."""
 
-    Attributes:
-        name: The name of the module, or of the caller and the function.
-        kind: The class or function.
-        held_as: How the model holds it. A sealed one is inside a module of torch.
-        path: The activation module, or the module whose code calls the function.
-        calls: Its calls in the recorded pass.
-    """
-
-    name: str
-    kind: str
-    held_as: HeldAs
-    path: str
+    name: str  # of the module, or of the caller and the function
+    kind: str  # the class or function
+    held_as: HeldAs  # a sealed one is inside a module of torch
+    path: str  # the activation module, or the module whose code calls the function
     calls: tuple[Operation, ...]
 
 
@@ -51,7 +32,9 @@ def find_activations(forward: ForwardPass) -> list[Activation]:
         if each.position >= 0:
             key = (each.path, -1) if each.is_module else (each.caller, each.position)
             groups.setdefault(key, []).append(each)
-        elif issubclass(forward.classes[each.path], PLAIN_RECURRENT) and each.name[:4] == "rnn_":
+        elif (
+            issubclass(forward.classes[each.path], ops.PLAIN_RECURRENT) and each.name[:4] == "rnn_"
+        ):
             groups.setdefault((each.path, -1), []).append(each)
     found: dict[str, Activation] = {}
     for calls in groups.values():
@@ -70,7 +53,7 @@ def hidden_calls(forward: ForwardPass, activation: Activation) -> list[Operation
     return [
         each
         for each in activation.calls
-        if each.name in HIDDEN and each.index not in ends and not _is_gate(forward, each)
+        if each.name in ops.HIDDEN and each.index not in ends and not _is_gate(forward, each)
     ]
 
 
@@ -80,7 +63,7 @@ def output_operations(forward: ForwardPass) -> list[Operation]:
     for index in forward.output_makers:
         if index >= 0:
             operation = forward.operations[index]
-            while operation.name in MOVING and operation.inputs:
+            while operation.name in ops.MOVING and operation.inputs:
                 operation = next(forward.before(operation))
             found.append(operation)
     return found
@@ -91,9 +74,9 @@ def layer_before(forward: ForwardPass, operation: Operation) -> tuple[Operation 
     waiting: list[tuple[Operation, bool]] = [(operation, False)]
     for each, transposed in waiting:  # grows while it is walked, so the nearest come first
         for earlier in forward.before(each):
-            if earlier.name in LAYERS:
+            if earlier.name in ops.LAYERS:
                 return earlier, transposed
-            waiting.append((earlier, transposed or earlier.name in TRANSPOSING))
+            waiting.append((earlier, transposed or earlier.name in ops.TRANSPOSING))
         if len(waiting) > MOST_STEPS:
             break
     return None, False
@@ -102,18 +85,18 @@ def layer_before(forward: ForwardPass, operation: Operation) -> tuple[Operation 
 def is_normalised(forward: ForwardPass, activation: Operation) -> bool:
     """Tell whether a norm comes directly before an activation, torch's or one written by hand."""
     earlier = next(forward.before(activation), None)
-    while earlier is not None and earlier.name in MOVING | {"dropout"}:
+    while earlier is not None and earlier.name in ops.MOVING | {"dropout"}:
         earlier = next(forward.before(earlier), None)
     if earlier is None:
         return False
-    if earlier.name in NORMS:
+    if earlier.name in ops.NORMS:
         return True
     return earlier.path != activation.caller and _divides_by_statistic(forward, earlier.path)
 
 
 def _divides_by_statistic(forward: ForwardPass, path: str) -> bool:
     names = {each.name for each in forward.operations if each.path == path}
-    return bool(names & DIVIDING and names & REDUCING) and not names & LAYERS
+    return bool(names & ops.DIVIDING and names & ops.REDUCING) and not names & ops.LAYERS
 
 
 def _activation(
@@ -123,16 +106,16 @@ def _activation(
     module_class = forward.classes[first.path]
     if first.is_module and first.position >= 0:
         return Activation(first.path, module_class.__name__, "module", first.path, calls)
-    if issubclass(module_class, PLAIN_RECURRENT):
+    if issubclass(module_class, ops.PLAIN_RECURRENT):
         return Activation(first.path, first.name.split("_")[1], "recurrent", first.path, calls)
     prefix = f"{first.caller}." if first.caller else ""
-    if issubclass(module_class, TRANSFORMERS):
+    if issubclass(module_class, ops.TRANSFORMERS):
         return Activation(f"{prefix}activation", first.name, "transformer", first.path, calls)
     name, number = f"{prefix}{first.name}", 1
     while name in taken or name in forward.classes:
         number += 1
         name = f"{prefix}{first.name}_{number}"
-    held_as: HeldAs = "sealed" if is_from_torch(module_class) else "function"
+    held_as: HeldAs = "sealed" if ops.is_from_torch(module_class) else "function"
     return Activation(name, first.name, held_as, first.path, calls)
 
 

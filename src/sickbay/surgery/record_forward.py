@@ -21,12 +21,7 @@ from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import bare, inputs_of, tensors_in
 from sickbay.printable import error_message
-from sickbay.surgery.torch_operations import (
-    ACTIVATION_MODULES,
-    ACTIVATIONS,
-    bare_name,
-    is_from_torch,
-)
+from sickbay.surgery import torch_operations as ops
 
 
 @dataclass(frozen=True)
@@ -40,29 +35,17 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of a torch function.
-
-    Attributes:
-        index: Its number in the pass.
-        name: The bare name of the function.
-        path: The innermost module it was called in.
-        inputs: The operations that made its input tensors.
-        input: Its first input tensor.
-        output: Its first output tensor.
-        learned: Whether parameters take part in it, or in an operation before it.
-        caller: The module whose code calls it. For an activation module, the one that calls that.
-        position: For an activation, how many came before it in this call of the caller; else -1.
-    """
+    """One call of a torch function."""
 
     index: int
     name: str
-    path: str
-    inputs: tuple[int, ...]
-    input: TensorInfo | None
-    output: TensorInfo | None
-    learned: bool
-    caller: str
-    position: int = -1
+    path: str  # the innermost module it is called in
+    inputs: tuple[int, ...]  # the operations that made its input tensors
+    input: TensorInfo | None  # of the first input tensor
+    output: TensorInfo | None  # of the first output tensor
+    learned: bool  # whether parameters take part in it, or in an operation before it
+    caller: str  # the module whose code calls it, or calls the activation module that it is in
+    position: int = -1  # of an activation: how many came before it in this call of the caller
 
     @property
     def is_module(self) -> bool:
@@ -72,20 +55,13 @@ class Operation:
 
 @dataclass
 class ForwardPass:
-    """All operations of one forward pass in order, and the output of the model.
-
-    Attributes:
-        operations: The operations.
-        classes: The class of each module, by its path.
-        output: The output of the model.
-        output_makers: The operations that made the tensors of the output; -1 if not seen.
-        constants: Arguments that were None or a bool, by module. A trace holds for these only.
-    """
+    """All operations of one forward pass in order, and the output of the model."""
 
     operations: list[Operation] = field(default_factory=list)
     classes: dict[str, type[nn.Module]] = field(default_factory=dict)
     output: Any = None
-    output_makers: list[int] = field(default_factory=list)
+    output_makers: list[int] = field(default_factory=list)  # operations; -1 if not seen
+    # Arguments that were None or a bool, by module. A trace holds for these only.
     constants: dict[str, dict[str, bool | None]] = field(default_factory=dict)
 
     @cached_property
@@ -151,7 +127,7 @@ class _Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = func(*args, **(kwargs or {}))
-        inputs, name = tensors_in([args, kwargs or {}]), bare_name(func)
+        inputs, name = tensors_in([args, kwargs or {}]), ops.bare_name(func)
         if name == "setitem":
             self.record(name, inputs, args[0])
         elif tensors_in(output):
@@ -164,9 +140,9 @@ class _Recorder(TorchFunctionMode):
         call, outputs = self._stack[-1], tensors_in(output)
         makers = tuple(self.makers[id(each)] for each in inputs if id(each) in self.makers)
         caller, position = call.path, -1
-        if name in ACTIVATIONS and call.position >= 0:
+        if name in ops.ACTIVATIONS and call.position >= 0:
             caller, position = call.caller, call.position
-        elif name in ACTIVATIONS:
+        elif name in ops.ACTIVATIONS:
             position = self._next_position(call)
         operations = self.forward.operations
         learned = any(isinstance(each, nn.Parameter) for each in inputs) or any(
@@ -181,10 +157,10 @@ class _Recorder(TorchFunctionMode):
     def _enter(self, path: str, module: nn.Module, args: Any, kwargs: Any) -> None:
         self._calls += 1
         call = _Call(path, self._calls)
-        if isinstance(module, ACTIVATION_MODULES) and path:
+        if isinstance(module, ops.ACTIVATION_MODULES) and path:
             caller = self._stack[-1]
             call = _Call(path, self._calls, caller.path, self._next_position(caller))
-        elif not is_from_torch(type(module)):
+        elif not ops.is_from_torch(type(module)):
             self._note_constants(path, module, args, kwargs)
         self._stack.append(call)
 

@@ -1,9 +1,9 @@
-"""Hyperparameter search: which trials to end, and which to leave alone."""
+"""Hyperparameter search: ending the trials that are sick or hopeless."""
 
 from importlib import import_module
 from typing import Any
 
-_MODULES = ("measures", "optuna", "ray")  # found when first used: two of them need more packages
+_MODULES = ("optuna", "ray")  # imported when first used: they need packages of their own
 
 
 def __getattr__(name: str) -> Any:

@@ -1,202 +1,219 @@
-"""Finding thresholds that save the most time and lose no good trial, by cross-validation."""
+"""Calibration: thresholds that save the most time without losing good trials, cross-validated."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain, count
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from sickbay.arguments import check_callable, check_list
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
-from sickbay.tuning.board import Board, Effect, Mask, Tally, Track
-from sickbay.tuning.finished_search import Search
-from sickbay.tuning.threshold_settings import Line, adjacent, lines
+from sickbay.tuning.recorded_search import RecordedSearch
+from sickbay.tuning.setting_effects import Effect, Mask, SettingEffects, Tally, Track
+from sickbay.tuning.threshold_settings import Line, adjacent, changes, lines
 
-FOLDS = 5  # that a single search is cut into
-LEAST = 50  # trials in all
+FOLDS = 5  # of a single search
+MIN_TRIALS = 50
 ROUNDS = 3  # in which every threshold may move
-GAIN = 0.002  # of the time, that a change of a threshold must be worth
-LOWER = 0.9  # of what a setting saves that loses good trials, for those that are tried after it
-TRIES = 10  # at finding settings that also hold if all problems judge together
-
-Choice = list[Problem | None]
+MIN_GAIN = 0.002  # of the time, for a threshold to be changed
+BACKOFF = 0.9  # of what an unsafe setting saves: the most that the settings tried next may save
+TRIES = 10  # to find settings that are safe together too
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One part of the trials: judged as the profile is, and as calibrated on all others."""
+    """One part of the trials: with the profile, and with thresholds calibrated on the others."""
 
-    name: str
+    left_out: str
     trials: int
     before: Tally
     after: Tally
-    problems: tuple[Problem, ...]
+    settings: list[str]  # that turn the profile into the calibrated problems
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What calibrating is worth where it was not calibrated, and what it gives on everything.
+    """The calibrated problems, and what calibrating is worth on trials it was not done on.
 
-    `held_out` is over all folds; `problems` are calibrated on all trials, and `after` is therefore
-    too good to be true. `tried` are settings that were looked at for them.
+    `before` is the effect of the profile, `held_out` that on all folds, each calibrated on the
+    others. `after` is optimistic, because `problems` were chosen on all trials.
     """
 
     folds: tuple[Fold, ...]
     before: Tally
     held_out: Tally
     after: Tally
-    profile: tuple[Problem, ...]
+    settings: list[str]  # that turn the profile into `problems`
     problems: tuple[Problem, ...]
-    tried: tuple[Tally, ...] = field(repr=False)
+    tried: tuple[Tally, ...] = field(repr=False)  # settings that were considered
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "folds": [asdict(fold) for fold in self.folds],
+            "before": asdict(self.before),
+            "held_out": asdict(self.held_out),
+            "after": asdict(self.after),
+            "settings": self.settings,
+        }
 
 
 def calibrate(
-    searches: Sequence[Search],
+    searches: Sequence[RecordedSearch],
     problems: Sequence[Problem],
     track: Track = lambda *_: lambda: None,
 ) -> Calibration:
-    """Search the thresholds of some problems for the most time saved with no good trial lost.
+    """Search for the thresholds that save the most time without losing good trials.
 
-    Good are the ten best of each search; of its best ten per cent, 2 % may be lost. Each of several
-    searches is left out in turn; a single one is cut into five.
+    None of the ten best trials of a search may be lost, and at most 2 % of its best ten per cent.
+    With several searches, each is held out in turn; a single one is split into five folds.
     """
-    searches = check_list("searches", searches, Search, "searches")
+    searches = check_list("searches", searches, RecordedSearch, "searches")
     problems = check_list("problems", problems, Problem, "problems")
     check_callable("track", track)
     trials = sum(len(search.trials) for search in searches)
-    if trials < LEAST or not problems:
-        what = f"{trials} trials and {len(problems)} problems"
-        raise UsageError(f"Calibrating needs at least {LEAST} trials and one problem, got {what}.")
-    board = Board(searches, problems, track)
-    parts, everything = _parts(board), np.ones(board.size, bool)
-    final = _Chooser(board, problems, everything)
-    chosen = [_Chooser(board, problems, ~part) for part in parts.values()]
-    _choose([final, *chosen], board)
-    panels = [problems, final.problems, *(each.problems for each in chosen)]
-    own, last, *held = board.together(panels)
-    joint = Effect.pieced(held, list(parts.values()))
-    folds = (
-        Fold(name, int(part.sum()), board.tally(own, part), board.tally(joint, part), each.problems)
-        for (name, part), each in zip(parts.items(), chosen, strict=True)
+    if trials < MIN_TRIALS or not problems:
+        raise UsageError(
+            f"Calibration needs at least {MIN_TRIALS} trials and one problem, "
+            f"got {trials} trials and {len(problems)} problems."
+        )
+    effects = SettingEffects(searches, problems, track)
+    parts, everything = _parts(effects), np.ones(effects.size, bool)
+    final = _Chooser(effects, problems, everything)
+    choosers = [_Chooser(effects, problems, ~part) for part in parts.values()]
+    _choose([final, *choosers], effects)
+    panels = [problems, final.problems, *(each.problems for each in choosers)]
+    own, last, *by_fold = effects.together(panels)
+    joint = Effect.by_part(by_fold, list(parts.values()))
+    folds = []
+    for (name, part), chooser in zip(parts.items(), choosers, strict=True):
+        before, after = effects.tally(own, part), effects.tally(joint, part)
+        settings = changes(problems, chooser.problems)
+        folds.append(Fold(name, int(part.sum()), before, after, settings))
+    return Calibration(
+        folds=tuple(folds),
+        before=effects.tally(own, everything),
+        held_out=effects.tally(joint, everything),
+        after=effects.tally(last, everything),
+        settings=changes(problems, final.problems),
+        problems=final.problems,
+        tried=tuple(final.tried),
     )
-    before, held_out, after = (board.tally(each, everything) for each in (own, joint, last))
-    profile, tried = tuple(problems), tuple(final.tried)
-    return Calibration(tuple(folds), before, held_out, after, profile, final.problems, tried)
 
 
-def _parts(board: Board) -> dict[str, Mask]:
-    """Return the parts of all trials that are left out in turn."""
-    if len(board.searches) > 1:
+def _parts(effects: SettingEffects) -> dict[str, Mask]:
+    """Return the parts of the trials that are held out in turn."""
+    if len(effects.searches) > 1:
         return {
-            f"{index + 1}: {search.name}": board.search == index
-            for index, search in enumerate(board.searches)
+            f"{index + 1}: {search.name}": effects.search == index
+            for index, search in enumerate(effects.searches)
         }
-    # Every fifth trial: a search gets better as it goes on, and each part should have all of it.
-    return {f"part {part + 1}": np.arange(board.size) % FOLDS == part for part in range(FOLDS)}
+    # Every fifth trial: a search improves as it goes on, and each part should cover all of it.
+    return {f"part {part + 1}": np.arange(effects.size) % FOLDS == part for part in range(FOLDS)}
 
 
-def _choose(choosers: Sequence[_Chooser], board: Board) -> None:
-    """Let all choose, side by side, so that every setting is judged once."""
+def _choose(choosers: Sequence[_Chooser], effects: SettingEffects) -> None:
+    """Run all choosers side by side, so that every setting is judged only once."""
     waiting = list(choosers)
     for turn in count():
-        strict = turn < TRIES  # then whatever is in doubt goes
+        strict = turn < TRIES  # after that, whatever is in doubt is dropped
         for _ in range(ROUNDS if strict else 0):
-            board.learn(chain.from_iterable(chooser.options() for chooser in waiting))
+            effects.learn(chain.from_iterable(chooser.options() for chooser in waiting))
             changed = [chooser.improve() for chooser in waiting]
             if not any(changed):
                 break
-        board.learn(chain.from_iterable(chooser.near() for chooser in waiting))
-        told = zip(waiting, board.together([each.problems for each in waiting]), strict=True)
-        waiting = [chooser for chooser, effect in told if not chooser.holds(effect, strict)]
+        effects.learn(chain.from_iterable(chooser.neighbours() for chooser in waiting))
+        together = effects.together([each.problems for each in waiting])
+        judged = zip(waiting, together, strict=True)
+        waiting = [chooser for chooser, effect in judged if not chooser.accepts(effect, strict)]
         if not waiting:
             return
 
 
 class _Chooser:
-    """Chooses thresholds for some of the trials."""
+    """Chooses thresholds by some of the trials."""
 
-    def __init__(self, board: Board, profile: Sequence[Problem], mask: Mask) -> None:
+    def __init__(self, effects: SettingEffects, profile: Sequence[Problem], mask: Mask) -> None:
         self.tried: dict[Tally, None] = {}
-        self._board, self._profile, self._mask = board, profile, mask
-        self._choice: Choice = [None] * len(profile)
-        self._barred: set[Problem] = set()
-        self._ceilings: dict[str, float] = {}  # what a setting may save alone, by problem
+        self._effects, self._profile, self._mask = effects, profile, mask
+        self._chosen: list[Problem | None] = [None] * len(profile)
+        self._banned: set[Problem] = set()
+        self._max_saved: dict[str, float] = {}  # what a setting may save alone, by problem
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is chosen."""
-        return tuple(problem for problem in self._choice if problem is not None)
+        """The problems that are on, with the chosen thresholds."""
+        return tuple(problem for problem in self._chosen if problem is not None)
 
     def options(self) -> list[Problem]:
         """Return every setting that may be chosen next."""
-        return [each for slot in range(len(self._profile)) for each in self._options(slot)]
+        options = []
+        for slot, own in enumerate(self._profile):
+            now = self._now(slot)
+            options += [now, own]
+            options += chain.from_iterable(line.settings for line in lines(own, now))
+        return options
 
     def improve(self) -> bool:
-        """Choose anew for one problem after the other; tell whether anything has changed."""
+        """Choose again for one problem after the other. Return whether anything has changed."""
         before = self.problems
-        for slot in range(len(self._choice)):
-            self._choice[slot] = self._best(slot)
+        for slot in range(len(self._chosen)):
+            self._chosen[slot] = self._best(slot)
         return self.problems != before
 
-    def near(self) -> list[Problem]:
-        """Return the settings next to what is chosen."""
-        pairs = zip(self._profile, self._choice, strict=True)
+    def neighbours(self) -> list[Problem]:
+        """Return the settings next to the chosen ones."""
+        pairs = zip(self._profile, self._chosen, strict=True)
         return [each for own, now in pairs if now is not None for each in adjacent(own, now)]
 
-    def holds(self, together: Effect, strict: bool) -> bool:
-        """Tell whether the choice is safe if all judge together, and what is next to it alone.
+    def accepts(self, together: Effect, strict: bool) -> bool:
+        """Return whether the chosen settings are safe together; ban those that are not.
 
-        What is not safe is barred.
+        If `strict`, the neighbours of every setting must be safe as well.
         """
-        barred = set()
-        if not self._board.tally(together, self._mask).is_safe:
-            guilty = together.guilty(self._mask)
-            barred |= {problem for problem in self.problems if problem.name() in guilty}
-            # What ends even more would hardly do better.
-            self._ceilings |= {each.name(): LOWER * self._alone(each) for each in barred}
+        banned = set()
+        if not self._effects.tally(together, self._mask).is_safe:
+            losing = together.losing_problems(self._mask)
+            banned |= {problem for problem in self.problems if problem.name() in losing}
+            # Settings that end even more trials would hardly do better.
+            self._max_saved |= {each.name(): BACKOFF * self._saved_alone(each) for each in banned}
         if strict:
-            chosen = [(slot, each) for slot, each in enumerate(self._choice) if each is not None]
-            barred |= {each for slot, each in chosen if self._on_edge(slot, each)}
-        self._barred |= barred
-        self._choice = [None if each in barred else each for each in self._choice]
-        return not barred
+            chosen = [(slot, each) for slot, each in enumerate(self._chosen) if each is not None]
+            banned |= {each for slot, each in chosen if self._is_on_edge(slot, each)}
+        self._banned |= banned
+        self._chosen = [None if each in banned else each for each in self._chosen]
+        return not banned
 
-    def _on_edge(self, slot: int, now: Problem) -> bool:
+    def _is_on_edge(self, slot: int, now: Problem) -> bool:
         own = self._profile[slot]
         return now != own and not all(self._try(slot, each).is_safe for each in adjacent(own, now))
 
-    def _options(self, slot: int) -> list[Problem]:
-        """Return the settings of one problem that may be chosen."""
-        own, now = self._profile[slot], self._now(slot)
-        return [now, own, *chain.from_iterable(line.settings for line in lines(own, now))]
-
     def _best(self, slot: int) -> Problem | None:
-        """Return the setting that saves most; of those that save as much, the most usual."""
+        """Return the safe setting that saves most; of equal ones, that nearest to the profile."""
         own, now = self._profile[slot], self._now(slot)
-        sound = [each for each in (now, own) if self._try(slot, each).is_safe]
+        safe = [each for each in (now, own) if self._try(slot, each).is_safe]
         inner = chain.from_iterable(self._inner(slot, line) for line in lines(own, now))
-        sound += [each for _, each in sorted(inner, key=lambda pair: pair[0])]
+        safe += [each for _, each in sorted(inner, key=lambda pair: pair[0])]
         best, most = None, 0.0
-        for each in sound:
+        for each in safe:
             saved = self._try(slot, each).saved
-            if self._is_allowed(each) and (best is None or saved > most + GAIN):
+            if self._is_allowed(each) and (best is None or saved > most + MIN_GAIN):
                 best, most = each, saved
         return best
 
     def _is_allowed(self, problem: Problem) -> bool:
-        ceiling = self._ceilings.get(problem.name(), inf)
-        return problem not in self._barred and self._alone(problem) <= ceiling
+        most = self._max_saved.get(problem.name(), inf)
+        return problem not in self._banned and self._saved_alone(problem) <= most
 
-    def _alone(self, problem: Problem) -> float:
-        """Return what a setting saves alone."""
-        return self._board.tally(self._board.alone([problem]), self._mask).saved
+    def _saved_alone(self, problem: Problem) -> float:
+        return self._effects.tally(self._effects.estimate([problem]), self._mask).saved
 
     def _inner(self, slot: int, line: Line) -> list[tuple[int, Problem]]:
-        """Return the settings that are safe as those next to them are, and how unusual they are."""
+        """Return the settings whose neighbours are safe too, with their distance to the profile."""
         safe = [self._try(slot, each).is_safe for each in line.settings]
         return [
             (abs(place - line.own), each)
@@ -205,11 +222,11 @@ class _Chooser:
         ]
 
     def _now(self, slot: int) -> Problem:
-        return self._choice[slot] or self._profile[slot]
+        return self._chosen[slot] or self._profile[slot]
 
     def _try(self, slot: int, problem: Problem) -> Tally:
-        choice = [*self._choice[:slot], problem, *self._choice[slot + 1 :]]
-        chosen = [each for each in choice if each is not None]
-        tally = self._board.tally(self._board.alone(chosen), self._mask)
+        settings = [*self._chosen[:slot], problem, *self._chosen[slot + 1 :]]
+        effect = self._effects.estimate([each for each in settings if each is not None])
+        tally = self._effects.tally(effect, self._mask)
         self.tried[tally] = None
         return tally

@@ -1,4 +1,4 @@
-"""Trials whose charts are on disk."""
+"""Loading trials from their charts, and the note beside each chart that names the metric."""
 
 from __future__ import annotations
 
@@ -16,91 +16,90 @@ from sickbay.chart.folder import HEAD
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.json_dataclasses import json_object
-from sickbay.tuning.recorded_trial import Epoch, Recorded
-from sickbay.tuning.search_arguments import DIRECTIONS
+from sickbay.tuning.recorded_search import DIRECTIONS, Epoch, RecordedTrial
 
-NOTE = "trial.json"  # beside the chart: metric, direction, and what else there is to say
-MOST_NOTE = 1 << 20  # bytes of it
+NOTE = "trial.json"  # beside the chart: metric, direction and anything else worth noting
+MAX_NOTE_BYTES = 1 << 20
 
 
-class Charted(Recorded):
+class ChartedTrial(RecordedTrial):
     """A trial whose readings stay on disk until it is judged."""
 
     def histories(self) -> Iterator[History]:
-        """Let the trial happen again: its one history after each epoch."""
         for history, _ in Chart.open(self.about["chart"]).epochs():
             yield history
 
 
 def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: Any) -> None:
-    """Write beside a chart what its trial was compared by, for `sickbay replay`.
+    """Write the metric and direction of a trial beside its chart, for `sickbay replay`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     note(folder, "val_loss", "minimize", number=3)
-    ...     noted(folder)
+    ...     read_note(folder)
     {'metric': 'val_loss', 'direction': 'minimize', 'number': 3}
     """
     compared = {"metric": check_text("metric", metric)}
     compared["direction"] = check_choice("direction", direction, DIRECTIONS)
-    written = json.dumps({**compared, **about}, default=str)
     path = check_path("chart", chart) / NOTE
+    text = json.dumps({**compared, **about}, default=str)
     try:
-        safe_files.write_atomically(path, written.encode())
+        safe_files.write_atomically(path, text.encode())
     except OSError as error:
         raise safe_files.write_error(path, error) from None
 
 
-def noted(chart: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what `note` was given, {} if there is nothing that can be read."""
+def read_note(chart: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what was passed to `note`, or {} if no note can be read."""
     path = check_path("chart", chart) / NOTE
     about: dict[str, Any] = {}
     with suppress(UsageError):
-        about = json_object(
-            "note", safe_files.parse_json(safe_files.read_file(path, MOST_NOTE), path)
-        )
+        data = safe_files.read_file(path, MAX_NOTE_BYTES)
+        about = json_object("note", safe_files.parse_json(data, path))
     texts = {name: about.pop(name, None) for name in ("metric", "direction")}
     return {name: text for name, text in texts.items() if isinstance(text, str)} | about
 
 
-def charted(path: str | os.PathLike[str]) -> Charted:
-    """Return the trial that is charted in a folder."""
+def load_chart(path: str | os.PathLike[str]) -> ChartedTrial:
+    """Return the trial recorded in a chart."""
     return _trial(Chart.open(path))
 
 
-def charts_in(place: Path, notice: Callable[[str], object]) -> list[Charted]:
-    """Return the trials charted in the folders of a folder, or in itself, as they began.
+def load_charts(folder: Path, notice: Callable[[str], object]) -> list[ChartedTrial]:
+    """Return the trials charted in a folder's subfolders, or in itself, in starting order.
 
-    A chart that cannot be read is left out, and `notice` is told why; so it is of damage. A
-    `UsageError` if none can be read.
+    Charts that cannot be read are skipped. `notice` is told about them and about damaged ones.
+
+    Raises:
+        UsageError: If there is no readable chart.
     """
     try:
-        inner = sorted(each for each in place.iterdir() if each.is_dir())
+        subfolders = sorted(each for each in folder.iterdir() if each.is_dir())
     except OSError as error:
-        raise safe_files.read_error(place, error.strerror or error) from None
-    trials, left_out = [], []
-    for each in [place, *inner]:
-        if not os.path.lexists(each / HEAD):  # no chart, which is no reason to say anything
+        raise safe_files.read_error(folder, error.strerror or error) from None
+    trials, unreadable = [], []
+    for each in [folder, *subfolders]:
+        if not os.path.lexists(each / HEAD):  # not a chart, which is not worth a notice
             continue
         try:
             chart = Chart.open(each)
             trials.append(_trial(chart))
         except UsageError as error:
-            left_out.append(str(error))
+            unreadable.append(str(error))
             continue
         for damage in chart.damage:
             notice(f"{each}: {damage}.")
     if not trials:
-        why = f"none can be read: {left_out[0]}" if left_out else "a chart is a folder of its own."
-        raise UsageError(f"There are no charts in {str(place)!r}; {why}")
-    for why in left_out:
-        notice(f"a chart is left out: {why}")
+        why = f"none can be read: {unreadable[0]}" if unreadable else "each chart is a folder."
+        raise UsageError(f"There are no charts in {str(folder)!r}; {why}")
+    for why in unreadable:
+        notice(f"skipped a chart: {why}")
     return sorted(trials, key=lambda trial: float(trial.about["started"]))
 
 
-def _trial(chart: Chart) -> Charted:
-    about = {**noted(chart.path), "chart": str(chart.path), "started": chart.started}
-    return Charted(chart.path.name, chart.setup, list(_epochs(chart)), about)
+def _trial(chart: Chart) -> ChartedTrial:
+    about = {**read_note(chart.path), "chart": str(chart.path), "started": chart.started}
+    return ChartedTrial(chart.path.name, chart.setup, list(_epochs(chart)), about)
 
 
 def _epochs(chart: Chart) -> Iterator[Epoch]:
@@ -109,5 +108,5 @@ def _epochs(chart: Chart) -> Iterator[Epoch]:
         values = {name: history.epochs(name) for name in history.epoch_names()}
         new = {name: each[-1] for name, each in values.items() if len(each) > known.get(name, 0)}
         known = {name: len(each) for name, each in values.items()}
-        # Where readings have no time, every epoch takes the same.
+        # Without times, all epochs count as equally long.
         yield Epoch(new, seconds=seconds if seconds > 0 else 1.0)

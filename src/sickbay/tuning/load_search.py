@@ -1,4 +1,4 @@
-"""Reading a search that is over: a folder of charts, a pool file, or an Optuna storage."""
+"""Loading a finished search from a folder of charts, an Optuna storage or its journal file."""
 
 from __future__ import annotations
 
@@ -12,25 +12,22 @@ from sickbay.arguments import bad_argument, check_choice, check_path, check_text
 from sickbay.errors import UsageError
 from sickbay.reports import terminal
 from sickbay.safe_files import open_regular_file
-from sickbay.tuning import pool
-from sickbay.tuning.charted_trials import charts_in
-from sickbay.tuning.finished_search import Search
-from sickbay.tuning.optuna_trials import is_journal, stored
-from sickbay.tuning.recorded_trial import Recorded
-from sickbay.tuning.search_arguments import is_maximized
+from sickbay.tuning.charted_trials import load_charts
+from sickbay.tuning.optuna_trials import is_journal, load_study
+from sickbay.tuning.recorded_search import RecordedSearch, RecordedTrial, is_maximized
 
-SQLITE = b"SQLite format 3"  # how such files begin
-SOURCES = "a folder of charts, a pool file or the address of an Optuna storage, or its journal"
-USUAL = ("val_accuracy", "val_loss", "loss")  # what is compared by if nothing is said
-LOW_IS_GOOD = ("loss", "error", "perplexity")
+SQLITE = b"SQLite format 3"  # the first bytes of a database file
+SOURCES = "a folder of charts, the address of an Optuna storage or an Optuna journal"
+DEFAULT_METRICS = ("val_accuracy", "val_loss", "loss")
+MINIMIZED = ("loss", "error", "perplexity")  # metrics with these words in their names
 
 
-class Found(NamedTuple):
-    """Trials, what is noted of them, and why others were left out."""
+class LoadedTrials(NamedTuple):
+    """Trials, their metric and direction as far as noted, and why others were skipped."""
 
-    trials: Sequence[Recorded]
+    trials: Sequence[RecordedTrial]
     about: Mapping[str, Any]
-    damaged: tuple[str, ...] = ()
+    damaged: Sequence[str] = ()
 
 
 def read(
@@ -39,81 +36,80 @@ def read(
     direction: str | None = None,
     study: str | None = None,
     notice: Callable[[str], object] = terminal.print_notice,
-) -> Search:
-    """Return the search in a folder of charts, a pool file, an Optuna storage or its journal file.
+) -> RecordedSearch:
+    """Return the search in a folder of charts, an Optuna storage or an Optuna journal file.
 
-    `study` is the name of a study in such a storage, needed if there are several. Metric and
-    direction are read from the study or from the notes beside the charts, unless they are given;
-    else the metric is the first of `val_accuracy`, `val_loss` and `loss` that was measured, and
-    what is called a loss or an error is to be low. Charts and trials that are damaged are left out,
-    and `notice` is told which or how many, and why.
+    Damaged charts and trials are skipped, and `notice` is told how many and why.
+
+    Args:
+        source: The folder, the address of the storage, or the journal file.
+        metric: The metric that trials are compared by. By default it is read from the study or
+            from the notes beside the charts; failing that, it is the first of `val_accuracy`,
+            `val_loss` and `loss` that was measured.
+        direction: "maximize" or "minimize". Read like the metric; failing that, losses and errors
+            are minimized, everything else is maximized.
+        study: The name of the study. Needed if the storage has several.
+        notice: Called with each message about skipped trials.
     """
-    given = source if isinstance(source, str) else str(check_path("STUDY", source))
-    if not given or "\0" in given:
+    path = source if isinstance(source, str) else str(check_path("STUDY", source))
+    if not path or "\0" in path:
         raise bad_argument("STUDY", SOURCES, source)
     for name, value in (("metric", metric), ("direction", direction), ("study", study)):
         if value is not None:
             check_text(name, value)
-    trials, about, damaged = _found(given, metric, study, notice)
-    if damaged and not trials:
-        raise UsageError(f"All trials in {given!r} are damaged, the first: {damaged[0]}")
-    if damaged:
-        many = "1 trial is" if len(damaged) == 1 else f"{len(damaged)} trials are"
-        notice(f"{given}: {many} damaged and left out; {damaged[0]}")
-    name = study or Path(given).stem or given
-    return compared(name, trials, metric or about.get("metric"), direction, about)
+    loaded = _load(path, metric, study, notice)
+    return make_search(path, loaded, metric, direction, notice, study)
 
 
-def compared(
-    name: str,
-    trials: Sequence[Recorded],
+def make_search(
+    source: str,
+    loaded: LoadedTrials,
     metric: str | None,
     direction: str | None,
-    about: Mapping[str, Any],
-) -> Search:
-    """Return a search, with the metric checked that its trials are compared by."""
+    notice: Callable[[str], object],
+    name: str | None = None,
+) -> RecordedSearch:
+    """Return the loaded trials as a search. Check the metric, and report damaged trials."""
+    trials, about, damaged = loaded
+    if damaged and not trials:
+        raise UsageError(f"All trials in {source!r} are damaged, the first: {damaged[0]}")
+    if damaged:
+        skipped = "1 damaged trial" if len(damaged) == 1 else f"{len(damaged)} damaged trials"
+        notice(f"{source}: skipped {skipped}; {damaged[0]}")
+    name = name or Path(source).stem or source
     trials = [trial for trial in trials if trial.epochs]
     if not trials:
-        raise UsageError(f"In {name!r} no trial has got to the end of an epoch.")
-    known = {
+        raise UsageError(f"In {name!r} no trial has finished an epoch.")
+    measured = {
         key
         for trial in trials
         for epoch in trial.epochs
         for key, value in epoch.scalars.items()
         if isfinite(value)
     }
-    metric = metric or next((each for each in USUAL if each in known), USUAL[0])
-    check_choice(f"metric in {name!r} called", metric, known)
+    metric = metric or about.get("metric")
+    metric = metric or next((each for each in DEFAULT_METRICS if each in measured), "val_accuracy")
+    check_choice(f"metric in {name!r} called", metric, measured)
     if direction is None and metric == about.get("metric", metric):
         direction = about.get("direction")
-    usual = "minimize" if any(word in metric for word in LOW_IS_GOOD) else "maximize"
-    return Search(name, trials, metric, is_maximized(direction or usual))
+    usual = "minimize" if any(word in metric for word in MINIMIZED) else "maximize"
+    return RecordedSearch(name, trials, metric, is_maximized(direction or usual))
 
 
-def _found(
+def _load(
     source: str, metric: str | None, study: str | None, notice: Callable[[str], object]
-) -> Found:
+) -> LoadedTrials:
     path = Path(source)
     if "://" in source or is_journal(path):
-        return Found(*stored(source, study, metric))
+        return LoadedTrials(*load_study(source, study, metric))
     if study is not None:
-        raise UsageError(f"--study names one of a storage; {source!r} is none, got {study!r}.")
+        raise UsageError(f"--study needs an Optuna storage, got {study!r} with {source!r}.")
     if os.path.isdir(path):
-        return _from_folder(path, notice)
+        trials = load_charts(path, notice)
+        notes = (trial.about for trial in trials if "metric" in trial.about)
+        return LoadedTrials(trials, next(notes, {}))
     if os.path.lexists(path):
-        return _from_pool(path)
+        with open_regular_file(path) as file:
+            if file.read(len(SQLITE)) == SQLITE:
+                raise UsageError(f"{source!r} is a database; name it 'sqlite:///{source}'.")
     raise UsageError(f"STUDY must be {SOURCES}, got {source!r}.")
-
-
-def _from_folder(folder: Path, notice: Callable[[str], object]) -> Found:
-    trials = charts_in(folder, notice)
-    notes = (trial.about for trial in trials if "metric" in trial.about)
-    return Found(trials, next(notes, {}))
-
-
-def _from_pool(path: Path) -> Found:
-    with open_regular_file(path) as file:
-        if file.read(len(SQLITE)) == SQLITE:
-            raise UsageError(f"{str(path)!r} is a database; name it 'sqlite:///{path}'.")
-    known = pool.load(path)
-    return Found(known.trials, known.about, known.damaged)

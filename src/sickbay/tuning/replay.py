@@ -1,223 +1,232 @@
-"""What the problems of a profile would have done to a search that is over.
+"""What the problems of a profile would have done to a finished search.
 
-Trials are taken one after the other, in the order in which they began. Each is judged at the end of
-its epochs beside those before it; of one that was ended, only the epochs until then count. The last
-planned epoch is not judged, as nothing is left to save.
+Trials are judged one after the other, in the order they started, each at the end of its epochs and
+beside the trials before it. Of a trial that was ended, later trials only see the epochs before its
+end. The last planned epoch is not judged, because ending a trial there saves nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from math import isfinite
+from typing import Any
 
 from sickbay.arguments import bad_argument, check_callable, check_list
 from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.trials.comparison import LearningCurve
-from sickbay.tuning.finished_search import TEN, Search
+from sickbay.problems.trials.comparison import Comparison, LearningCurve
 from sickbay.tuning.judge import End, Judge
-from sickbay.tuning.recorded_trial import Recorded
+from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
 
 ALL = "all together"
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that would have been ended.
 
-    `index` is its number in the search, `epoch` how many epochs were over, `saved` the seconds of
-    those that would not have been. By what it has `reached` in all its epochs it has its `place`;
-    until its end it had reached `kept`. It is `lost` to the ten best, or to the best ten per cent,
-    if it is one of them and was ended as sick, or with too little to stay one.
+    It is lost to the ten best, or to the best ten per cent, if it is one of them and was ended as
+    sick, or as benign with too low a value to stay one of them.
     """
 
     trial: str
-    index: int
-    epoch: int
-    saved: float
-    place: int
-    reached: float
-    kept: float
+    index: int  # in the search
+    epoch: int  # epochs trained before the end
+    seconds_saved: float
+    place: int  # 1 for the best trial
+    reached: float  # the best value of all epochs
+    reached_by_then: float
     lost_of_ten: bool
-    lost_of_tenth: bool
+    lost_of_best_ten_per_cent: bool
     benign: bool
     finding: Finding
 
+    def to_json(self) -> dict[str, Any]:
+        values = {
+            name: None if isinstance(value, float) and not isfinite(value) else value
+            for name, value in vars(self).items()
+            if name not in ("index", "finding")
+        }
+        return {**values, "problem": self.finding.problem, "message": self.finding.message}
+
 
 @dataclass(frozen=True)
-class Judged:
-    """What one indicator, or all together, would have ended; `seconds` are those of the search."""
+class Indicator:
+    """The trials that one problem, or all together, would have ended."""
 
     name: str
-    ended: tuple[Ended, ...]
-    seconds: float
+    ended: tuple[EndedTrial, ...]
+    seconds: float  # of the whole search
 
     @property
     def saved(self) -> float:
-        """The share of the time that would have been saved."""
-        return sum(each.saved for each in self.ended) / self.seconds if self.seconds else 0.0
-
-    @property
-    def benign(self) -> int:
-        """How many of the ends were benign."""
-        return sum(each.benign for each in self.ended)
-
-    @property
-    def epoch(self) -> float | None:
-        """The epoch of the middle one."""
-        return median(each.epoch for each in self.ended) if self.ended else None
+        """The fraction of the search's time that would have been saved."""
+        return sum(each.seconds_saved for each in self.ended) / (self.seconds or 1.0)
 
     @property
     def lost_of_ten(self) -> int:
-        """How many of the ten best would have been lost."""
         return sum(each.lost_of_ten for each in self.ended)
 
     @property
-    def lost_of_tenth(self) -> int:
-        """How many of the best ten per cent would have been lost."""
-        return sum(each.lost_of_tenth for each in self.ended)
+    def lost_of_best_ten_per_cent(self) -> int:
+        return sum(each.lost_of_best_ten_per_cent for each in self.ended)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "saved": self.saved,
+            "lost_of_ten": self.lost_of_ten,
+            "lost_of_best_ten_per_cent": self.lost_of_best_ten_per_cent,
+            "ended": [each.to_json() for each in self.ended],
+        }
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Each indicator alone, and all together; `troubles` are indicators that failed."""
+    """Each indicator alone, and all together. `troubles` names the indicators that raised."""
 
-    search: Search
-    alone: tuple[Judged, ...]
-    together: Judged
+    search: RecordedSearch
+    alone: tuple[Indicator, ...]
+    together: Indicator
     troubles: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        search = self.search
+        return {
+            "search": search.name,
+            "trials": len(search.trials),
+            "unfinished_trials": sum(
+                len(trial.epochs) < (trial.setup.epochs or 0) for trial in search.trials
+            ),
+            "seconds": search.seconds,
+            "metric": search.metric,
+            "direction": "maximize" if search.maximize else "minimize",
+            "best_ten_per_cent": search.top_tenth,
+            "indicators": [each.to_json() for each in self.alone],
+            "together": self.together.to_json(),
+            "troubles": list(self.troubles),
+        }
 
 
 def replay(
-    search: Search, problems: Sequence[Problem], tick: Callable[[], object] = lambda: None
+    search: RecordedSearch, problems: Sequence[Problem], tick: Callable[[], object] = lambda: None
 ) -> Replay:
-    """Judge a search again; `tick` is called after each trial.
+    """Judge a finished search again, and call `tick` after each trial.
 
     >>> from sickbay.problems import PassiveLoss
     >>> from sickbay.vitals import Setup
-    >>> from sickbay.tuning.recorded_trial import Epoch
+    >>> from sickbay.tuning.recorded_search import Epoch, RecordedTrial
     >>> still = [Epoch({"loss": 2.3, "val_accuracy": 0.1}, seconds=3.0)] * 10
-    >>> search = Search("one", [Recorded("0", Setup(epochs=10), still)], "val_accuracy", True)
-    >>> judged = replay(search, [PassiveLoss()]).together
-    >>> [(each.trial, each.epoch, each.saved) for each in judged.ended], judged.saved
+    >>> trial = RecordedTrial("0", Setup(epochs=10), still)
+    >>> search = RecordedSearch("one", [trial], "val_accuracy", maximize=True)
+    >>> together = replay(search, [PassiveLoss()]).together
+    >>> [(each.trial, each.epoch, each.seconds_saved) for each in together.ended], together.saved
     ([('0', 3, 21.0)], 0.7)
     """
-    if not isinstance(search, Search):
-        raise bad_argument("search", "a Search", search)
+    if not isinstance(search, RecordedSearch):
+        raise bad_argument("search", "a RecordedSearch", search)
     problems = check_list("problems", problems, Problem, "problems")
     check_callable("tick", tick)
     troubles: dict[str, str] = {}
-    names = [problem.name() for problem in problems]
-    *alone, together = walk(search, [*([each] for each in problems), problems], tick, troubles)
-    seconds = search.seconds
-    return Replay(
-        search,
-        tuple(Judged(*each, seconds) for each in zip(names, alone, strict=True)),
-        Judged(ALL, together, seconds),
-        tuple(f"{part} failed in {error}" for part, error in troubles.items()),
-    )
+    panels = [*([each] for each in problems), problems]
+    ended = judge_search(search, panels, tick, troubles)
+    names = [*(problem.name() for problem in problems), ALL]
+    *alone, together = (Indicator(*each, search.seconds) for each in zip(names, ended, strict=True))
+    failed = tuple(f"{part} failed in {error}" for part, error in troubles.items())
+    return Replay(search, tuple(alone), together, failed)
 
 
-def walk(
-    search: Search,
+def judge_search(
+    search: RecordedSearch,
     panels: Sequence[Sequence[Problem]],
     tick: Callable[[], object] = lambda: None,
     troubles: dict[str, str] | None = None,
-) -> list[tuple[Ended, ...]]:
-    """Return what each of several lists of problems would have ended, in one go."""
-    troubles = {} if troubles is None else troubles
-    sitting = [_Panel(problems, search, troubles) for problems in panels]
-    for index, trial in enumerate(search.trials):
-        _judge_trial(sitting, index, trial)
+) -> list[tuple[EndedTrial, ...]]:
+    """Return the trials that each of several lists of problems would have ended, in one pass."""
+    ended: list[list[EndedTrial]] = [[] for _ in panels]
+    curves: list[list[LearningCurve]] = [[] for _ in panels]
+    for index in range(len(search.trials)):
+        ends = judge_trial(search, index, panels, curves, troubles)
+        for number in range(len(panels)):
+            end = ends.get(number)
+            ended[number] += [end] if end else []
+            curves[number].append(_curve_after(search, index, end))
         tick()
-    return [tuple(panel.ended) for panel in sitting]
+    return [tuple(each) for each in ended]
 
 
-def _judge_trial(panels: Sequence[_Panel], index: int, trial: Recorded) -> None:
-    for panel in panels:
-        panel.begin(index, trial)
-    judging = list(panels)
-    for epoch, history in judged_epochs(trial):
-        judging = [panel for panel in judging if panel.goes_on(epoch, history)]
-        if not judging:
-            break
-    for panel in panels:
-        panel.finish()
+def judge_trial(
+    search: RecordedSearch,
+    index: int,
+    panels: Sequence[Sequence[Problem]],
+    others: Sequence[Sequence[LearningCurve]],
+    troubles: dict[str, str] | None = None,
+) -> dict[int, EndedTrial]:
+    """Judge a trial by lists of problems, each beside its own curves of other trials.
 
-
-def judged_epochs(trial: Recorded) -> Iterator[tuple[int, History]]:
-    """Yield the history of a trial after every epoch but the last planned one."""
-    last = trial.setup.epochs or len(trial.epochs)
-    for epoch, history in enumerate(trial.histories(), 1):
-        if epoch >= last:
-            return
-        yield epoch, history
-
-
-def left_by(search: Search, ended: Iterable[Ended]) -> list[LearningCurve]:
-    """Return how far each trial of a search has got, if these were ended."""
-    ends = {each.index: each for each in ended}
-    courses = []
-    for index, trial in enumerate(search.trials):
-        end, epochs = ends.get(index), len(trial.epochs)
-        over = epochs >= (trial.setup.epochs or 0) if end is None else end.benign
-        courses.append(search.course(trial, epochs if end is None else end.epoch, over))
-    return courses
-
-
-class _Panel:
-    """Problems that judge a search together, trial after trial."""
-
-    def __init__(
-        self, problems: Sequence[Problem], search: Search, troubles: dict[str, str]
-    ) -> None:
-        self.ended: list[Ended] = []
-        self._problems, self._search, self._troubles = problems, search, troubles
-        self._courses: list[LearningCurve] = []
-
-    def begin(self, index: int, trial: Recorded) -> None:
-        guard, search = Guard(self._note), self._search
-        self._judge = Judge(self._problems, search.metric, search.maximize, guard)
-        self._index, self._trial, self._epochs = index, trial, len(trial.epochs)
-        self._over = self._epochs >= (trial.setup.epochs or 0)
-
-    def goes_on(self, epoch: int, history: History) -> bool:
-        end = self._judge.judge(history, self._courses)
-        if end is not None:
-            self._epochs, self._over = epoch, end.benign
-            self.ended.append(ending(self._search, self._index, epoch, end))
-        return end is None
-
-    def finish(self) -> None:
-        self._courses.append(self._search.course(self._trial, self._epochs, self._over))
-
-    def _note(self, part: str, error: Exception) -> None:
-        text = f"{self._trial.name} ({error_summary(error)})"
-        self._troubles.setdefault(part, text)
-
-
-def ending(search: Search, index: int, epoch: int, end: End) -> Ended:
-    """Return what it means to end a trial after so many epochs."""
+    Return the ends by number of the list. Lists with the very same curves share one comparison per
+    epoch, which makes judging many of them fast.
+    """
     trial = search.trials[index]
-    kept = search.reached(trial, epoch)
-    lost = [
-        search.is_good(index, count) and not (end.benign and search.would_stay(index, kept, count))
-        for count in (TEN, search.tenth)
-    ]
-    return Ended(
+
+    def note(part: str, error: Exception) -> None:
+        if troubles is not None:
+            troubles.setdefault(part, f"{trial.name} ({error_summary(error)})")
+
+    judges = {
+        number: Judge(problems, search.metric, search.maximize, Guard(note))
+        for number, problems in enumerate(panels)
+    }
+    distinct = {id(curves): curves for curves in others}
+    ends: dict[int, EndedTrial] = {}
+    for done, history in trial.judged_epochs():
+        own = LearningCurve(history.epochs("loss"), history.epochs(search.metric))
+        beside = {key: Comparison(own, each, search.maximize) for key, each in distinct.items()}
+        for number, judge in list(judges.items()):
+            end = judge.weigh(history, beside[id(others[number])])
+            if end is not None:
+                ends[number] = _ended_trial(search, index, done, end)
+                del judges[number]
+        if not judges:
+            break
+    return ends
+
+
+def curves_after(search: RecordedSearch, ended: Iterable[EndedTrial]) -> list[LearningCurve]:
+    """Return the learning curve of every trial, given the trials that were ended."""
+    ends = {each.index: each for each in ended}
+    return [_curve_after(search, index, ends.get(index)) for index in range(len(search.trials))]
+
+
+def _curve_after(search: RecordedSearch, index: int, end: EndedTrial | None) -> LearningCurve:
+    trial = search.trials[index]
+    if end is not None:
+        return search.learning_curve(trial, end.epoch, over=end.benign)
+    done = len(trial.epochs)
+    return search.learning_curve(trial, done, over=done >= (trial.setup.epochs or 0))
+
+
+def _ended_trial(search: RecordedSearch, index: int, epoch: int, end: End) -> EndedTrial:
+    trial = search.trials[index]
+    reached_by_then = search.best_value(trial, epoch)
+
+    def is_lost(count: int) -> bool:
+        stays = end.benign and search.would_stay_among_best(index, reached_by_then, count)
+        return search.is_among_best(index, count) and not stays
+
+    return EndedTrial(
         trial=trial.name,
         index=index,
         epoch=epoch,
-        saved=sum(each.seconds for each in trial.epochs[epoch:]),
-        place=search.places[index],
+        seconds_saved=sum(each.seconds for each in trial.epochs[epoch:]),
+        place=search.ranks[index],
         reached=search.values[index],
-        kept=kept,
-        lost_of_ten=lost[0],
-        lost_of_tenth=lost[1],
+        reached_by_then=reached_by_then,
+        lost_of_ten=is_lost(TOP_TEN),
+        lost_of_best_ten_per_cent=is_lost(search.top_tenth),
         benign=end.benign,
         finding=end.finding,
     )

@@ -1,4 +1,4 @@
-"""Thresholds of problems by name: read from text, told as text, and what is near to them."""
+"""Threshold settings such as `plateau.epochs=4`: parsed, written, and varied for calibration."""
 
 from __future__ import annotations
 
@@ -6,69 +6,71 @@ from collections.abc import Sequence
 from dataclasses import Field, replace
 from typing import Any, NamedTuple
 
-from sickbay.arguments import bad_argument, check_list
+from sickbay import thresholds
+from sickbay.arguments import check_list
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems import Problem
-from sickbay.thresholds import is_number, parse, settings
 
-RATIO, REACH = 1.5, 4  # between two values that are tried for a threshold, and how many each way
+RATIO = 1.5  # between neighbouring values of a threshold
+REACH = 4  # values tried on either side
 OFF = "off"
 
 
 def with_settings(problems: Sequence[Problem], settings: Sequence[str]) -> tuple[Problem, ...]:
-    """Return the problems with some thresholds changed, or without those that are off.
+    """Return the problems with the settings applied. `name=off` drops a problem.
 
     >>> from sickbay.problems import NoMoreGain, PassiveLoss
     >>> with_settings([PassiveLoss(), NoMoreGain()], ["passive_loss.epochs=4", "no_more_gain=off"])
     (PassiveLoss(spread=0.0001, epochs=4),)
     """
     chosen = {each.name(): each for each in check_list("problems", problems, Problem, "problems")}
-    for setting in check_list("settings", settings, str, "texts"):
-        what, _, value = setting.partition("=")
-        name, _, limit = what.partition(".")
+    for setting in check_list("settings", settings, str, "strings"):
+        target, _, value = setting.partition("=")
+        name, _, limit = target.partition(".")
         if not value or bool(limit) == (value == OFF):
             raise UsageError(f"--set must be name.threshold=value or name=off, got {setting!r}.")
         if name not in chosen:
             raise unknown_name("problem among these called", name, chosen)
         if limit:
-            chosen[name] = _changed(chosen[name], limit, value)
+            chosen[name] = _with_setting(chosen[name], limit, value)
         else:
             del chosen[name]
     return tuple(chosen.values())
 
 
 def changes(before: Sequence[Problem], after: Sequence[Problem]) -> list[str]:
-    """Return the settings that make the one list the other.
+    """Return the settings that turn `before` into `after`.
 
     >>> from sickbay.problems import NoMoreGain, PassiveLoss
     >>> changes([PassiveLoss(), NoMoreGain()], [PassiveLoss(epochs=4)])
     ['passive_loss.epochs=4', 'no_more_gain=off']
     """
-    chosen = {each.name(): each for each in check_list("after", after, Problem, "problems")}
-    told = []
-    for problem in check_list("before", before, Problem, "problems"):
+    chosen = {each.name(): each for each in after}
+    settings = []
+    for problem in before:
         name, other = problem.name(), chosen.get(problem.name())
         if other is None:
-            told.append(f"{name}={OFF}")
+            settings.append(f"{name}={OFF}")
             continue
-        for limit in settings(type(problem)):
+        for limit in thresholds.settings(type(problem)):
             value = getattr(other, limit.name)
             if value != getattr(problem, limit.name):
-                told.append(f"{name}.{limit.name}={value}")
-    return told
+                settings.append(f"{name}.{limit.name}={value}")
+    return settings
 
 
 class Line(NamedTuple):
-    """Settings that differ in one threshold, in its order; at `own` it is as in the profile."""
+    """Settings that differ in one threshold, in its order. At index `own` it is the profile's."""
 
     settings: list[Problem]
     own: int
 
 
 def lines(own: Problem, now: Problem) -> list[Line]:
-    """Return for each threshold the settings in which it alone is other than in `now`.
+    """Return a line of settings through `now` for each threshold.
 
-    It is lower and higher than in `own`, as far as it may be.
+    Its values are those around the value in `own`, as far as they are legal. Choices, texts and
+    switches are not varied.
 
     >>> from sickbay.problems import PassiveLoss
     >>> spread, epochs = lines(PassiveLoss(), PassiveLoss(spread=0.01))
@@ -77,15 +79,15 @@ def lines(own: Problem, now: Problem) -> list[Line]:
     >>> epochs.settings[0], len(epochs.settings), epochs.own
     (PassiveLoss(spread=0.01, epochs=2), 6, 1)
     """
-    if not isinstance(own, Problem):
-        raise bad_argument("own", "a problem", own)
-    if type(now) is not type(own):
-        raise bad_argument("now", f"a {type(own).__name__}", now)
-    return [_line(limit, own, now) for limit in settings(type(own)) if is_number(limit)]
+    return [
+        _line(limit, own, now)
+        for limit in thresholds.settings(type(own))
+        if thresholds.is_number(limit)
+    ]
 
 
 def adjacent(own: Problem, now: Problem) -> list[Problem]:
-    """Return the settings in which a threshold is a step lower or higher than in `now`.
+    """Return the settings in which one threshold is a step lower or higher than in `now`.
 
     >>> from sickbay.problems import PassiveLoss
     >>> [(each.spread, each.epochs) for each in adjacent(PassiveLoss(), PassiveLoss(epochs=2))]
@@ -100,31 +102,28 @@ def adjacent(own: Problem, now: Problem) -> list[Problem]:
 
 def _line(limit: Field[Any], own: Problem, now: Problem) -> Line:
     value = getattr(own, limit.name)
-    possible = [_set(now, limit, each) for each in _values(value, isinstance(limit.default, int))]
-    line = [each for each in possible if each is not None]
-    return Line(line, [getattr(each, limit.name) for each in line].index(value))
+    settings = []
+    for each in _values(value, isinstance(limit.default, int)):
+        try:
+            settings.append(replace(now, **{limit.name: each}))  # type: ignore[type-var]
+        except UsageError:  # out of range
+            continue
+    return Line(settings, [getattr(each, limit.name) for each in settings].index(value))
 
 
-def _values(own: float, whole: bool) -> list[float]:
-    reach = range(-REACH, REACH + 1)
-    if whole:
-        return [own + step for step in reach]
-    wanted = [own * RATIO**step for step in reach]
-    if 0.5 <= own < 1:  # a share, which can get nearer to 1
-        wanted[REACH:] = [1 - (1 - own) / RATIO**step for step in range(REACH + 1)]
-    return sorted({own, *(float(f"{each:.3g}") for each in wanted if each != own)})
+def _values(own: float, is_int: bool) -> list[float]:
+    steps = range(-REACH, REACH + 1)
+    if is_int:
+        return [own + step for step in steps]
+    values = [own * RATIO**step for step in steps]
+    if 0.5 <= own < 1:  # a fraction, which approaches 1 but does not pass it
+        values[REACH:] = [1 - (1 - own) / RATIO**step for step in range(REACH + 1)]
+    return sorted({own, *(float(f"{each:.3g}") for each in values if each != own)})
 
 
-def _set(problem: Problem, limit: Field[Any], value: float) -> Problem | None:
-    try:
-        return replace(problem, **{limit.name: value})  # type: ignore[type-var]
-    except UsageError:  # out of range
-        return None
-
-
-def _changed(problem: Problem, name: str, text: str) -> Problem:
-    known = {limit.name: limit for limit in settings(type(problem))}
+def _with_setting(problem: Problem, name: str, text: str) -> Problem:
+    known = {limit.name: limit for limit in thresholds.settings(type(problem))}
     if name not in known:
         raise unknown_name(f"threshold of {problem.name()} called", name, known)
-    value = parse(f"{problem.name()}.{name}", known[name], text)
+    value = thresholds.parse(f"{problem.name()}.{name}", known[name], text)
     return replace(problem, **{name: value})  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""What every framework shares: a trial is admitted, quietly, with a chart of its own."""
+"""Check the arguments that the `watch` functions of all frameworks share."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from torch import nn
 
 from sickbay import arguments
 from sickbay.doctor.run_log import OnFinding
-from sickbay.doctor.watch_model import Admitted, Chart, admit
+from sickbay.doctor.watch_arguments import Chart, Watched, check_watched
 from sickbay.findings import Finding
 from sickbay.problems import Problem
 from sickbay.tuning.charted_trials import note
 
 
-def pass_over(_: Finding) -> None:
-    """Print nothing: the framework says that a trial was ended, and why."""
+def check_metric(metric: object) -> None:
+    """Raise `UsageError` unless `metric` can be a keyword argument of `epoch`."""
+    if not isinstance(metric, str) or not metric.isidentifier():
+        raise arguments.bad_argument("metric", "a keyword of epoch(), as in 'val_loss'", metric)
 
 
-def admit_trial(
+def print_nothing(_: Finding) -> None:
+    """Leave it to the framework to say that a trial was ended, and why."""
+
+
+def check_trial_watched(
     model: nn.Module,
     optimizer: object,
     problems: tuple[Problem, ...],
@@ -27,22 +33,21 @@ def admit_trial(
     metric: str,
     maximize: bool,
     chart: Chart,
-    on_finding: OnFinding = pass_over,
+    on_finding: OnFinding = print_nothing,
     params: dict[str, Any] | None = None,
     **options: Any,
-) -> Admitted:
-    """Check what was given, and return what the doctor of a trial is made of.
+) -> Watched:
+    """Return a trial to watch, or raise `UsageError`.
 
-    Its chart is in a folder of its own in `chart`, with a note of what it was compared by.
+    Its chart goes into a folder of its own inside `chart`, with a note of the metric.
     """
     folder = None if chart is None else arguments.check_path("chart", chart) / f"trial-{name}"
-    # Trials are many and short, and are judged when an epoch is over: there is no hurry to read.
-    admitted = admit(
+    # Trials are many and short, and are judged at the end of epochs: there is no hurry to read.
+    watched = check_watched(
         model, optimizer, problems, chart=folder, on_finding=on_finding, eager=False, **options
     )
-    record = admitted[-1]
-    if record.path is not None:
+    if (path := watched.log.path) is not None:
         direction = "maximize" if maximize else "minimize"
         about = {} if params is None else {"params": params}
-        record.guard.run("note", note, record.path, metric, direction, **about)
-    return admitted
+        watched.log.guard.run("note", note, path, metric, direction, **about)
+    return watched

@@ -1,96 +1,47 @@
-"""The tests, each a statement that should hold, in the order they are run."""
+"""The tests of a checkup, each a statement that should hold, in the order they run.
+
+Every folder is a group. Groups run in the order of `GROUPS`, and the statements of a group by their
+`order`, then by name. A new file is found by itself. Packages add statements through entry points
+of the group `sickbay.statements`; these run last.
+"""
+
+import sys
+from typing import Any
 
 from sickbay.checkups.base import Statement
-from sickbay.checkups.statements.attention_rows_sum_to_one import AttentionRowsSumToOne
-from sickbay.checkups.statements.classes_are_balanced import ClassesAreBalanced
-from sickbay.checkups.statements.evaluation_is_deterministic import EvaluationIsDeterministic
-from sickbay.checkups.statements.every_parameter_is_used import EveryParameterIsUsed
-from sickbay.checkups.statements.gradient_reaches_every_parameter import (
-    GradientReachesEveryParameter,
-)
-from sickbay.checkups.statements.inputs_are_sane import InputsAreSane
-from sickbay.checkups.statements.learning_rate_is_sane import LearningRateIsSane
-from sickbay.checkups.statements.memory_is_bounded import MemoryIsBounded
-from sickbay.checkups.statements.modes_differ import ModesDiffer
-from sickbay.checkups.statements.normalisation_normalises import NormalisationNormalises
-from sickbay.checkups.statements.optimizer_holds_every_parameter import OptimizerHoldsEveryParameter
-from sickbay.checkups.statements.output_fits_the_loss import OutputFitsTheLoss
-from sickbay.checkups.statements.output_fits_the_targets import OutputFitsTheTargets
-from sickbay.checkups.statements.overfits_one_batch import OverfitsOneBatch
-from sickbay.checkups.statements.parameters_are_sane import ParametersAreSane
-from sickbay.checkups.statements.respects_masks import RespectsMasks
-from sickbay.checkups.statements.runs_on_the_batch import RunsOnTheBatch
-from sickbay.checkups.statements.samples_stay_apart import SamplesStayApart
-from sickbay.checkups.statements.sees_no_future import SeesNoFuture
-from sickbay.checkups.statements.shapes_follow_the_batch import ShapesFollowTheBatch
-from sickbay.checkups.statements.starts_at_chance import StartsAtChance
-from sickbay.checkups.statements.survives_edge_inputs import SurvivesEdgeInputs
-from sickbay.checkups.statements.survives_lower_precision import SurvivesLowerPrecision
-from sickbay.checkups.statements.survives_saving import SurvivesSaving
-from sickbay.checkups.statements.targets_are_sane import TargetsAreSane
-from sickbay.checkups.statements.uses_positions import UsesPositions
-from sickbay.checkups.statements.validation_is_apart import ValidationIsApart
-from sickbay.checkups.statements.works_when_compiled import WorksWhenCompiled
+from sickbay.plugins import classes_from_packages, classes_in
 
-EVERY: tuple[type[Statement], ...] = (
-    RunsOnTheBatch,
-    InputsAreSane,
-    TargetsAreSane,
-    ClassesAreBalanced,
-    ValidationIsApart,
-    ParametersAreSane,
-    EveryParameterIsUsed,
-    GradientReachesEveryParameter,
-    OptimizerHoldsEveryParameter,
-    OutputFitsTheTargets,
-    OutputFitsTheLoss,
-    StartsAtChance,
-    OverfitsOneBatch,
-    ShapesFollowTheBatch,
-    SamplesStayApart,
-    AttentionRowsSumToOne,
-    SeesNoFuture,
-    RespectsMasks,
-    UsesPositions,
-    NormalisationNormalises,
-    ModesDiffer,
-    EvaluationIsDeterministic,
-    SurvivesEdgeInputs,
-    SurvivesLowerPrecision,
-    SurvivesSaving,
-    MemoryIsBounded,
-    LearningRateIsSane,
-    WorksWhenCompiled,
-)
+GROUPS = ("data", "gradients", "loss", "sequences", "modes", "limits")
+ENTRY_POINTS = "sickbay.statements"
 
-__all__ = [
-    "EVERY",
-    "AttentionRowsSumToOne",
-    "ClassesAreBalanced",
-    "EvaluationIsDeterministic",
-    "EveryParameterIsUsed",
-    "GradientReachesEveryParameter",
-    "InputsAreSane",
-    "LearningRateIsSane",
-    "MemoryIsBounded",
-    "ModesDiffer",
-    "NormalisationNormalises",
-    "OptimizerHoldsEveryParameter",
-    "OutputFitsTheLoss",
-    "OutputFitsTheTargets",
-    "OverfitsOneBatch",
-    "ParametersAreSane",
-    "RespectsMasks",
-    "RunsOnTheBatch",
-    "SamplesStayApart",
-    "SeesNoFuture",
-    "ShapesFollowTheBatch",
-    "StartsAtChance",
-    "SurvivesEdgeInputs",
-    "SurvivesLowerPrecision",
-    "SurvivesSaving",
-    "TargetsAreSane",
-    "UsesPositions",
-    "ValidationIsApart",
-    "WorksWhenCompiled",
-]
+
+def group_of(kind: type[Statement]) -> str:
+    """Return the group of a statement, "added" if it is not one of sickbay's."""
+    folder = kind.__module__.removeprefix(f"{__name__}.").partition(".")[0]
+    return folder if folder in GROUPS else "added"
+
+
+def _position(kind: type[Statement]) -> tuple[int, int, str]:
+    return GROUPS.index(group_of(kind)), kind.order, kind.name()
+
+
+_FOUND = classes_in(sys.modules[__name__], Statement)  # type: ignore[type-abstract]
+EVERY: tuple[type[Statement], ...] = tuple(sorted(_FOUND.values(), key=_position))
+_BY_CLASS_NAME = {kind.__name__: kind for kind in EVERY}
+
+
+def known_statements() -> dict[str, type[Statement]]:
+    """Return sickbay's statements and those of installed packages, by name."""
+    own = {kind.name(): kind for kind in EVERY}
+    added = classes_from_packages(ENTRY_POINTS, Statement)  # type: ignore[type-abstract]
+    return {**own, **added, **own}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _BY_CLASS_NAME:
+        return _BY_CLASS_NAME[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_BY_CLASS_NAME])

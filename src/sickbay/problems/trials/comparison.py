@@ -37,7 +37,7 @@ class Comparison:
 
     >>> others = [LearningCurve([], [0.2, 0.5, 0.6], over=True), LearningCurve([], [0.3, 0.4])]
     >>> beside = Comparison(LearningCurve([], [0.1, 0.3]), others, maximize=True)
-    >>> beside.height, beside.best_of(0.5, least=1), beside.gains()
+    >>> beside.height, beside.best_of(0.5, least=1), beside.gains
     (0.3, 0.6, [0.09999999999999998])
     """
 
@@ -79,12 +79,18 @@ class Comparison:
 
         Return minus infinity if there are fewer trials.
         """
-        heights = sorted((self.after(each, len(each.values)) for each in self.others), reverse=True)
-        count = max(least, round(share * len(heights)))
-        return heights[count - 1] if len(heights) >= count else -inf
+        count = max(least, round(share * len(self._heights)))
+        return self._heights[count - 1] if len(self._heights) >= count else -inf
 
+    @cached_property
+    def _heights(self) -> list[float]:
+        """The best heights of the other trials, the highest first."""
+        heights = (self.after(each, len(each.values)) for each in self.others)
+        return sorted(heights, reverse=True)
+
+    @cached_property
     def gains(self) -> list[float]:
-        """Return what each finished trial has gained since the current epoch of this one."""
+        """What each finished trial has gained since the current epoch of this one."""
         gains = []
         for each in self.others:
             if each.over and (then := self.after(each, self.done)) > -inf:

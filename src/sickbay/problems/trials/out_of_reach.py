@@ -53,7 +53,7 @@ class OutOfReach(ComparedProblem):
     still: float = threshold(0.005, "Fall per epoch that shows recovery.", above=0)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
-        gains = sorted(beside.gains())
+        gains = sorted(beside.gains)
         if beside.done < self.after or len(gains) < self.needed or self._recovers(history):
             return None
         most = gains[-1 - min(int(self.lucky * len(gains)), len(gains) - 1)]

@@ -1,4 +1,4 @@
-"""Trials of an Optuna study, ended by diagnosis."""
+"""Ending the trials of an Optuna study by diagnosis."""
 
 from importlib.util import find_spec
 

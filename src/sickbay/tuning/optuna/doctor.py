@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from optuna import TrialPruned
 
-from sickbay.doctor.watch_model import Admitted
+from sickbay.doctor.watch_arguments import Watched
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.problems.trials.never_learnt import FIRST
@@ -26,7 +26,7 @@ class OptunaDoctor(TrialDoctor):
 
     def __init__(
         self,
-        admitted: Admitted,
+        watched: Watched,
         metric: str,
         maximize: bool,
         notes: TrialNotes | None,
@@ -37,7 +37,7 @@ class OptunaDoctor(TrialDoctor):
         self._notes = notes
         self._learns, self._penalty = learns, penalty
         others, leave = (None, _nothing) if notes is None else (notes.others, notes.leave)
-        super().__init__(admitted, metric, maximize, others, leave)
+        super().__init__(watched, metric, maximize, others, leave)
 
     def result(self) -> float:
         """Close the doctor and return what the objective should return.
@@ -72,33 +72,33 @@ class OptunaDoctor(TrialDoctor):
         """Whether it was ended because something is wrong; to find it alone does not end it."""
         return self._done and self._end is not None and is_sick(self._end)
 
-    def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
+    def after_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
         notes = self._notes
         if notes is None:
-            return super()._epoch_over(numbers)
+            return super().after_epoch(numbers)
         if notes.is_single:
             notes.report(numbers.get(self._metric, nan), self._passed_epochs - 1)
         self._tell_course(notes)
-        found = super()._epoch_over(numbers)
+        found = super().after_epoch(numbers)
         prune = notes.is_single and not self._done and notes.should_prune()
         self._say_troubles(notes)
         if prune:
-            self._finish()
+            self.finish()
             raise TrialPruned(f"the study's pruner ended it at epoch {self._passed_epochs}.")
         return found
 
     def _tell_course(self, notes: TrialNotes, whole: bool = False) -> None:
         history = self._history
-        notes.course(self._course(), history.first("loss", FIRST), history.step + 1, whole)
+        notes.course(self.learning_curve(), history.first("loss", FIRST), history.step + 1, whole)
 
-    def _conclude(self, end: End) -> bool:
+    def end_trial(self, end: End) -> bool:
         notes = self._notes
         if notes is None:
             return False
         if not notes.diagnosis(end):
             return False
         if not end.benign and (self._learns == "last" or not self._can_complete(end)):
-            self._finish()
+            self.finish()
             raise TrialPruned(sentence(end.finding))
         self._log.notice(f"trial {notes.number} is done: {sentence(end.finding)}")
         return True

@@ -1,4 +1,4 @@
-"""A pruner for trials that a diagnosis stands against."""
+"""The pruner for trials with a diagnosis."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sickbay.tuning.optuna.study_notes import DIAGNOSIS, is_against
 
 
 class DiagnosisPruner(BasePruner):
-    """Prunes a trial in whose attributes a diagnosis stands, and otherwise asks another pruner.
+    """Prunes trials whose attributes hold a diagnosis, and otherwise asks another pruner.
 
-    `watch` ends trials with any pruner. This one is for a study in which nothing else is to end
-    them, as Optuna's default is to prune by the median; and for diagnoses from elsewhere.
+    `watch` ends trials with any pruner. Use this one so that nothing else ends them (Optuna's
+    default is the median pruner), or to act on diagnoses written by other programs.
 
     >>> import optuna
     >>> study = optuna.create_study(pruner=DiagnosisPruner())

@@ -1,4 +1,4 @@
-"""What a trial writes into its Optuna study and reads there, for as long as it can be reached."""
+"""What a trial writes to its Optuna study and reads from it, as long as it can be reached."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from sickbay.errors import UsageError
 from sickbay.printable import error_summary
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
-from sickbay.tuning.trial_json import COURSE, Written, described, plain
+from sickbay.tuning.optuna_trials import CURVE, StoredCurve
 
 DIAGNOSIS = "sickbay:diagnosis"  # an attribute of a trial
-COURSES = ("losses", "values")
 CONSTRAINT = "sickbay"  # above 0 for a sick trial, below for the others
-RARER = 100  # epochs from which on the course, always written as a whole, is written less often
-UNREACHED = (
-    "the study cannot be reached ({error}); training goes on, and what is found is kept here "
-    "and in the chart."
+MAX_LAYERS = 20  # named in a diagnosis; the chart has them all
+RARELY_AFTER = 100  # epochs; the curve is always written as a whole, so later on less often
+UNREACHABLE = (
+    "the study cannot be reached ({error}); training goes on, and findings are kept here and in "
+    "the chart."
 )
-UNPRUNED = "the study's pruner failed ({error}); training goes on, and it is asked again."
+PRUNER_FAILED = "the study's pruner failed ({error}); training goes on, and it is asked again."
 
 Result = TypeVar("Result")
 
 
 class TrialNotes:
-    """The notes of one trial.
+    """The notes of one trial in its study.
 
-    Nothing here raises because a storage fails, or a pruner; `troubles` are sentences that say what
-    happened the first time, and every call tries again.
+    Nothing here raises when a storage or a pruner fails, and every call tries again. `troubles`
+    are sentences about the first failure of each kind.
     """
 
     def __init__(self, trial: Trial) -> None:
         self.troubles: list[str] = []
         self.number = trial.number
-        self.is_single = len(trial.study.directions) == 1  # only then values can be reported
+        self.is_single = len(trial.study.directions) == 1  # otherwise values cannot be reported
         self._trial = trial
         self._noted: set[str] = set()  # kinds of trouble
-        self._over: dict[int, LearningCurve] = {}  # trials that will not change any more, by number
+        self._finished: dict[int, LearningCurve] = {}  # curves that are final, by trial number
         self._others: list[LearningCurve] = []
-        self._next = 1  # epochs that the course must have to be written again
-        self._written = 0  # epochs of the course that was written last
+        self._next = 1  # epochs at which the curve is written again
+        self._written = 0  # epochs of the curve written last
 
     def check(self) -> None:
-        """Say so if the trial cannot be written to any more."""
+        """Raise `UsageError` if the trial can no longer be written to."""
         try:
             gone = "running" if self._stored().state.is_finished() else ""
         except KeyError:
             gone = "there"
-        except Exception as error:  # it may be back later
+        except Exception as error:  # the storage may be back later
             self._note(error)
             return
         if gone:
             raise UsageError(
-                f"trial must be one of a study that runs, got trial {self.number}, "
+                f"trial must be one of a running study, got trial {self.number}, "
                 f"which is not {gone} any more."
             )
 
@@ -67,33 +67,34 @@ class TrialNotes:
             self.attribute(f"sickbay:{name}", value)
 
     def report(self, value: float, epoch: int) -> None:
-        """Report the metric of an epoch, if it is a number that can be stored."""
+        """Report the metric of an epoch, if it is finite."""
         if isfinite(value):
             self._write(self._trial.report, value, epoch)
 
-    def course(self, course: LearningCurve, first: float, steps: int, whole: bool = False) -> None:
-        """Write down how the trial has gone so far, for the others to compare with.
-
-        And for a replay: its first loss, and how many steps it has made.
-        """
-        done = max(len(course.losses), len(course.values))
+    def course(self, curve: LearningCurve, first: float, steps: int, whole: bool = False) -> None:
+        """Write the learning curve for the other trials, and first loss and steps for a replay."""
+        done = max(len(curve.losses), len(curve.values))
         if done >= self._next or (whole and done > self._written):
-            self._next = done + max(1, done // RARER)
-            told: dict[str, Any] = {name: plain(getattr(course, name)) for name in COURSES}
-            told |= {"first": plain([first])[0], "steps": steps}
-            if self.attribute(COURSE, told):
+            self._next = done + max(1, done // RARELY_AFTER)
+            stored = {
+                "losses": to_json_numbers(curve.losses),
+                "values": to_json_numbers(curve.values),
+                "first": to_json_numbers([first])[0],
+                "steps": steps,
+            }
+            if self.attribute(CURVE, stored):
                 self._written = done
 
     def diagnosis(self, end: End) -> bool:
-        """Write down why the trial ends; False if that failed."""
-        return self.attribute(DIAGNOSIS, described(end))
+        """Write why the trial ends. Return False if that failed."""
+        return self.attribute(DIAGNOSIS, describe_end(end))
 
     def attribute(self, name: str, value: Any) -> bool:
-        """Set an attribute of the trial; False if that failed."""
+        """Set an attribute of the trial. Return False if that failed."""
         return self._write(self._trial.set_user_attr, name, value)
 
     def constrain(self, value: float) -> bool:
-        """Tell the sampler whether the trial is feasible; False if that failed."""
+        """Tell the sampler whether the trial is feasible. Return False if that failed."""
         return self._write(self._constrain, value)
 
     def should_prune(self) -> bool:
@@ -101,35 +102,35 @@ class TrialNotes:
         try:
             return self._trial.should_prune()
         except Exception as error:
-            if self._try(self._stored) is not None:  # the storage is there: it was the pruner
-                self._note(error, UNPRUNED)
+            if self._try(self._stored) is not None:  # the storage works: it was the pruner
+                self._note(error, PRUNER_FAILED)
             return False
 
     def others(self) -> Sequence[LearningCurve]:
-        """Return how the other trials of the study have gone; as known, if it is out of reach."""
+        """Return the curves of the other trials, or the last known ones if out of reach."""
         return self._try(self._read) or self._others
 
     def worst(self, maximize: bool) -> float | None:
-        """Return the worst value that a trial of the study has ended with, None if none has."""
+        """Return the worst value of a finished trial of the study, None if there is none."""
         trials = self._try(lambda: self._trial.study.get_trials(deepcopy=False)) or []
         values = [each.value for each in trials if each.value is not None and isfinite(each.value)]
         return (min if maximize else max)(values, default=None)
 
     def leave(self) -> None:
-        """Give back what the storage keeps for the thread that calls this."""
+        """Close the session that the storage holds for the calling thread."""
         self._trial.storage.remove_session()
 
     def _read(self) -> Sequence[LearningCurve]:
         found = []
         for each in self._trial.study.get_trials(deepcopy=False):
-            if each.number == self.number or COURSE not in each.user_attrs:
+            if each.number == self.number or CURVE not in each.user_attrs:
                 continue
-            course = self._over.get(each.number) or read(each)
-            if course is None:
+            curve = self._finished.get(each.number) or read_curve(each)
+            if curve is None:
                 continue
             if each.state.is_finished():
-                self._over[each.number] = course
-            found.append(course)
+                self._finished[each.number] = curve
+            found.append(curve)
         self._others = found
         return found
 
@@ -148,20 +149,20 @@ class TrialNotes:
     def _try(self, action: Callable[[], Result]) -> Result | None:
         try:
             return action()
-        except Exception as error:  # each storage has errors of its own
+        except Exception as error:  # every storage raises its own kinds
             self._note(error)
             return None
 
-    def _note(self, error: Exception, what: str = UNREACHED) -> None:
-        if what not in self._noted:
-            self._noted.add(what)
-            self.troubles.append(what.format(error=error_summary(error)))
+    def _note(self, error: Exception, trouble: str = UNREACHABLE) -> None:
+        if trouble not in self._noted:
+            self._noted.add(trouble)
+            self.troubles.append(trouble.format(error=error_summary(error)))
 
 
-def read(trial: FrozenTrial) -> LearningCurve | None:
-    """Return how a trial has gone, None if that was not written by us."""
+def read_curve(trial: FrozenTrial) -> LearningCurve | None:
+    """Return the learning curve of a trial, None if its attribute is not one of ours."""
     try:
-        losses, values = Written.of(trial.user_attrs).numbers()
+        losses, values = StoredCurve.of(trial.user_attrs).numbers()
     except UsageError:
         return None
     over = trial.state == TrialState.COMPLETE and not is_against(trial.user_attrs.get(DIAGNOSIS))
@@ -169,7 +170,7 @@ def read(trial: FrozenTrial) -> LearningCurve | None:
 
 
 def is_against(diagnosis: object) -> bool:
-    """Tell whether a diagnosis stands against a trial; it may be from elsewhere.
+    """Return whether a diagnosis speaks against a trial. It may come from another program.
 
     >>> is_against({"problem": "non_finite", "benign": False}), is_against({"benign": True})
     (True, False)
@@ -177,3 +178,33 @@ def is_against(diagnosis: object) -> bool:
     if isinstance(diagnosis, Mapping):
         return bool(diagnosis) and not diagnosis.get("benign")
     return diagnosis is not None and diagnosis is not False
+
+
+def describe_end(end: End) -> dict[str, Any]:
+    """Return why a trial has ended, as JSON. Evidence that is not finite is left out.
+
+    >>> from sickbay.findings import Finding
+    >>> finding = Finding(problem="plateau", step=7, evidence={"now": 2.0, "was": float("nan")})
+    >>> describe_end(End(finding, benign=False))["evidence"]
+    {'now': 2.0}
+    """
+    finding = end.finding
+    evidence = {name: float(value) for name, value in finding.evidence.items() if isfinite(value)}
+    return {
+        "problem": finding.problem,
+        "message": finding.message,
+        "epoch": finding.epoch,
+        "step": finding.step,
+        "layers": list(finding.layers[:MAX_LAYERS]),
+        "benign": end.benign,
+        "evidence": evidence,
+    }
+
+
+def to_json_numbers(values: Sequence[float]) -> list[float | None]:
+    """Round numbers to six digits, and replace those that are not finite by None.
+
+    >>> to_json_numbers([2 / 3, float("nan")])
+    [0.666667, None]
+    """
+    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]

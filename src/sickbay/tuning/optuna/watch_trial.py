@@ -1,4 +1,4 @@
-"""The way in: a trial of Optuna and what is given with it are checked, and a doctor made of it."""
+"""`watch` for Optuna: checks its arguments and makes the doctor of a trial."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial
 from torch import nn
 from torch.optim import Optimizer
 
-from sickbay.arguments import check_int
+from sickbay.arguments import check_choice, check_float, check_int, short_repr
 from sickbay.doctor.governor import Every
-from sickbay.doctor.watch_model import Chart
+from sickbay.doctor.watch_arguments import Chart
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.tuning.optuna.doctor import Learns, OptunaDoctor
 from sickbay.tuning.optuna.study_notes import TrialNotes
-from sickbay.tuning.search_arguments import check_learns, check_metric, is_maximized
-from sickbay.tuning.trial_setup import admit_trial, pass_over
+from sickbay.tuning.recorded_search import is_maximized
+from sickbay.tuning.trial_setup import check_metric, check_trial_watched, print_nothing
 
-OPPOSITE = {True: "loss", False: "accuracy"}  # what hardly anybody wants to be so
+LEARNS = ("last", "constraint", "penalty")
+UNLIKELY = {True: "loss", False: "accuracy"}  # metrics that hardly anybody maximizes, minimizes
 
 
 def watch(
@@ -41,33 +42,33 @@ def watch(
     budget: float = 0.01,
     activations: bool = True,
 ) -> OptunaDoctor:
-    """Watch a trial of Optuna, and end it when something is wrong with it.
+    """Watch a trial of Optuna, and end it if something is wrong.
 
     Args:
-        trial: The trial. One that is tried again outside of a study (`FrozenTrial`, `FixedTrial`)
-            is watched, but not ended.
+        trial: The trial. A `FrozenTrial` or `FixedTrial`, which is repeated outside of a study, is
+            watched but not ended.
         model: The model, as in `sickbay.watch`.
         optimizer: Its optimizer, or several.
-        epochs: How many epochs are planned.
-        profile: The list of problems that end a trial: "tuning", or as published, "bttackler".
-        problems: Problems that end a trial instead: names, or objects with thresholds of your own.
-        metric: The name under which `epoch` is given the value that the study is about.
-        direction: "maximize" or "minimize". Read from the study, unless it has several objectives.
-        learns: What the sampler learns from a trial that something is wrong with: "last" (it is
-            pruned, with the last value that was reported), "constraint" (it is complete but not
-            feasible; needs Optuna 5), "penalty" (it is complete with a bad value).
-        penalty: That value; without one it is the worst of the study so far.
-        chart: A folder in which to record trials, each in a folder of its own.
-        every: How often statistics are read, as in `sickbay.watch`.
+        epochs: The number of epochs planned.
+        profile: The problems that end a trial: "tuning", or "bttackler" for those of that paper.
+        problems: Your own list instead: names, or problems with your own thresholds.
+        metric: The metric of the study, as it is passed to `epoch`.
+        direction: "maximize" or "minimize". Taken from the study unless it has several objectives.
+        learns: What the sampler learns from a sick trial: "last" (it is pruned with its last
+            reported value), "constraint" (it is complete but infeasible; needs Optuna 5) or
+            "penalty" (it is complete with a bad value).
+        penalty: That value. By default it is the worst of the study so far.
+        chart: A folder to record trials in, each in its own subfolder.
+        every: How often to read statistics, as in `sickbay.watch`.
         budget: The fraction of the loop's time that watching may take.
         activations: Whether to read the outputs of layers.
 
     Returns:
-        The doctor. Its `step` and `epoch` raise `optuna.TrialPruned` where the trial is to be
-        pruned. Otherwise, if the trial has ended, `done` becomes true.
+        The doctor. Its `step` and `epoch` raise `optuna.TrialPruned` to prune the trial. If the
+        trial ends in another way, `done` becomes true.
 
     Raises:
-        UsageError: If something given cannot be used; nothing has been changed then.
+        UsageError: If an argument is wrong. Nothing has been changed then.
     """
     epochs = check_int("epochs", epochs, least=1)
     check_metric(metric)
@@ -77,7 +78,7 @@ def watch(
     notes = TrialNotes(trial) if isinstance(trial, Trial) else None
     if notes is not None:
         notes.check()
-    admitted = admit_trial(
+    watched = check_trial_watched(
         model,
         optimizer,
         chosen,
@@ -85,27 +86,27 @@ def watch(
         metric=metric,
         maximize=maximize,
         chart=chart,
-        on_finding="advise" if notes is None else pass_over,
+        on_finding="advise" if notes is None else print_nothing,
         params=dict(trial.params),
         every=every,
         budget=budget,
         epochs=epochs,
         activations=activations,
     )
-    record = admitted[-1]
+    log = watched.log
     if notes is not None:
         judged = profile if problems is None else "own"
         notes.begin(profile=judged, metric=metric, epochs=epochs)
-        if record.path is not None:
-            notes.attribute("sickbay:chart", str(record.path))
-    if OPPOSITE.get(maximize, "") in metric:
-        done = "maximizes" if maximize else "minimizes"
-        record.notice(f"the study {done} {metric}; see `direction` of create_study.")
-    return OptunaDoctor(admitted, metric, maximize, notes, learns, penalty)
+        if log.path is not None:
+            notes.attribute("sickbay:chart", str(log.path))
+    if UNLIKELY[maximize] in metric:
+        does = "maximizes" if maximize else "minimizes"
+        log.notice(f"the study {does} {metric}; see `direction` of create_study.")
+    return OptunaDoctor(watched, metric, maximize, notes, learns, penalty)
 
 
 def check_trial(trial: BaseTrial, direction: str | None, learns: Learns) -> bool:
-    """Return whether the metric is to be maximised, or say what is wrong with the trial."""
+    """Return whether the metric is maximized. Raise `UsageError` if the trial cannot be used."""
     if not isinstance(trial, Trial | FrozenTrial | FixedTrial):
         raise UsageError(f"trial must be a trial of Optuna, got {type(trial).__name__}.")
     given = None if direction is None else is_maximized(direction)
@@ -134,3 +135,14 @@ def check_trial(trial: BaseTrial, direction: str | None, learns: Learns) -> bool
         possible = f"that of the study, {own.name.lower()!r}, as the metric is reported to it"
         raise UsageError(f"direction must be {possible}, got {direction!r}.")
     return maximize
+
+
+def check_learns(learns: object, penalty: object) -> None:
+    """Raise `UsageError` unless `learns` and `penalty` fit together."""
+    check_choice("choice for learns", learns, LEARNS)
+    if penalty is None:
+        return
+    if learns != "penalty":
+        given = short_repr(penalty)
+        raise UsageError(f"penalty must be None unless learns='penalty', got {given}.")
+    check_float("penalty", penalty)

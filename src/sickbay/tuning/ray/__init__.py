@@ -1,4 +1,4 @@
-"""Trials of Ray Tune, ended by diagnosis."""
+"""Ending the trials of Ray Tune by diagnosis."""
 
 from importlib.util import find_spec
 

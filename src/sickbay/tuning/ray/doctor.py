@@ -9,11 +9,11 @@ from typing import Any
 from ray import tune
 from torch import Tensor
 
-from sickbay.doctor.watch_model import Admitted
+from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
-from sickbay.tuning.ray.courses_actor import Exchange
+from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.trial_doctor import TrialDoctor
 
 ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged without the others."
@@ -22,8 +22,10 @@ ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged 
 class RayDoctor(TrialDoctor):
     """The doctor of a trial of Ray Tune; made by `watch`."""
 
-    def __init__(self, admitted: Admitted, metric: str, maximize: bool, exchange: Exchange) -> None:
-        super().__init__(admitted, metric, maximize, exchange.others)
+    def __init__(
+        self, watched: Watched, metric: str, maximize: bool, exchange: CurveExchange
+    ) -> None:
+        super().__init__(watched, metric, maximize, exchange.others)
         self._exchange = exchange
         self._checkpoint: Any = None
 
@@ -39,22 +41,22 @@ class RayDoctor(TrialDoctor):
         self._report(self._given)
         return found
 
-    def _epoch_over(self, numbers: Mapping[str, float]) -> list[Finding]:
-        found = super()._epoch_over(numbers)
+    def after_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
+        found = super().after_epoch(numbers)
         last = self._passed_epochs == self._history.setup.epochs
-        course, over = self._course(), last if self._end is None else self._end.benign
+        course, over = self.learning_curve(), last if self._end is None else self._end.benign
         told = LearningCurve(course.losses, course.values, over)
         met = self._guard.run("telling other trials", self._exchange.put, told)
         if last and met is False:
             self._log.notice(ALONE)
         return found
 
-    def _ended_inside(self) -> None:
+    def ended_in_epoch(self) -> None:
         worst = -inf if self._maximize else inf
         finite = (value for value in reversed(self._values) if isfinite(value))
         self._report({self._metric: next(finite, worst)})
 
-    def _conclude(self, end: End) -> bool:  # noqa: ARG002 - the next report tells it
+    def end_trial(self, end: End) -> bool:  # noqa: ARG002 - the next report tells it
         return True
 
     def _report(self, numbers: Mapping[str, float]) -> None:

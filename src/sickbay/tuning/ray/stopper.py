@@ -1,4 +1,4 @@
-"""A stopper for trials that a diagnosis stands against."""
+"""The stopper for trials that report a diagnosis."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Any
 
 from ray.tune import Stopper
 
-from sickbay.tuning.ray.courses_actor import start
+from sickbay.tuning.ray.curves_actor import start
 
 
 class DiagnosisStopper(Stopper):
-    """Stops the trials that report a diagnosis, and lets all trials know of each other.
+    """Stops trials that report a diagnosis, and lets all trials compare themselves.
 
-    With another one: `ray.tune.stopper.CombinedStopper(DiagnosisStopper(), other)`.
+    Combine it with another stopper: `ray.tune.stopper.CombinedStopper(DiagnosisStopper(), other)`.
     """
 
     def __init__(self) -> None:
-        self._courses: Any = None
+        self._curves: Any = None
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:  # noqa: ARG002
-        if self._courses is None:  # only now Ray is sure to run
-            self._courses = start()
+        if self._curves is None:  # Ray is certain to run only now
+            self._curves = start()
         return bool(result.get("sickbay_diagnosis"))
 
     def stop_all(self) -> bool:
         return False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_courses": None}  # Tune keeps a copy on disk, for a search that is resumed
+        return {"_curves": None}  # Tune pickles the stopper to resume searches

@@ -1,4 +1,4 @@
-"""The way in: what a trainable gives is checked, and a doctor made of it."""
+"""`watch` for Ray Tune: checks its arguments and makes the doctor of a trial."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import check_choice, check_int
 from sickbay.doctor.governor import Every
-from sickbay.doctor.watch_model import Chart
+from sickbay.doctor.watch_arguments import Chart
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.tuning.ray.courses_actor import Exchange
+from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.ray.doctor import RayDoctor
-from sickbay.tuning.search_arguments import check_metric
-from sickbay.tuning.trial_setup import admit_trial
+from sickbay.tuning.trial_setup import check_metric, check_trial_watched
 
 MODES = ("max", "min")
 
@@ -37,21 +36,21 @@ def watch(
     budget: float = 0.01,
     activations: bool = True,
 ) -> RayDoctor:
-    """Watch a trial of Ray Tune from inside its trainable, and end it when something is wrong.
+    """Watch a trial of Ray Tune from inside its trainable, and end it if something is wrong.
 
-    Give `DiagnosisStopper` to the search as well: it lets the trials know of each other.
+    Pass `DiagnosisStopper` to the search as well, so that trials can be compared with each other.
 
     Args:
         model: The model, as in `sickbay.watch`.
         optimizer: Its optimizer, or several.
-        epochs: How many epochs are planned.
+        epochs: The number of epochs planned.
         mode: "max" or "min": which values of the metric are better.
-        metric: The name under which `epoch` is given the value that the search is about.
-        profile: The list of problems that end a trial: "tuning", or as published, "bttackler".
-        problems: Problems that end a trial instead: names, or objects with thresholds of your own.
-        chart: A folder in which to record trials, each in a folder of its own. Tune runs a trial in
-            a folder of its own too, so give the whole path.
-        every: How often statistics are read, as in `sickbay.watch`.
+        metric: The metric of the search, as it is passed to `epoch`.
+        profile: The problems that end a trial: "tuning", or "bttackler" for those of that paper.
+        problems: Your own list instead: names, or problems with your own thresholds.
+        chart: A folder to record trials in, each in its own subfolder. Use an absolute path,
+            because Tune changes the working directory of each trial.
+        every: How often to read statistics, as in `sickbay.watch`.
         budget: The fraction of the loop's time that watching may take.
         activations: Whether to read the outputs of layers.
 
@@ -59,13 +58,13 @@ def watch(
         The doctor. Its `epoch` reports to Tune. Once the trial has ended, `done` is true.
 
     Raises:
-        UsageError: If something given cannot be used; nothing has been changed then.
+        UsageError: If an argument is wrong. Nothing has been changed then.
     """
     epochs = check_int("epochs", epochs, least=1)
     check_metric(metric)
     check_choice("mode", mode, MODES)
     trial, maximize = trial_id(), mode == "max"
-    admitted = admit_trial(
+    watched = check_trial_watched(
         model,
         optimizer,
         choose(profile, problems),
@@ -78,11 +77,11 @@ def watch(
         epochs=epochs,
         activations=activations,
     )
-    return RayDoctor(admitted, metric, maximize, Exchange(trial))
+    return RayDoctor(watched, metric, maximize, CurveExchange(trial))
 
 
 def trial_id() -> str:
-    """Return the name of the trial that this is called in, or say that it is none."""
+    """Return the id of the current trial. Raise `UsageError` outside of one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: str | None = tune.get_context().get_trial_id()

@@ -1,0 +1,1 @@
+"""Statements about the batch: inputs, targets, and the split."""

@@ -1,0 +1,62 @@
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.loss_probes import output_of
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassesAreBalanced(Statement):
+    """No class makes up nearly all samples.
+
+    Why it matters:
+        A model that always predicts the most frequent class looks good and has learned nothing.
+
+    How it is tested:
+        In a batch of at least `samples` samples with one label each, the most frequent label has a
+        share of at most `share`.
+    """
+
+    order = 4
+    severity = "warning"
+    remedy = "weight the classes in the loss or sample them evenly; do not judge by accuracy alone"
+
+    share: float = threshold(0.9, "Share of one class that is too large.", above=0)
+    samples: int = threshold(32, "Samples needed to judge.", least=2)
+
+    def examine(self, setup: Setup) -> Result:
+        targets = setup.given_targets
+        output_of(setup)  # raises if the model does not run
+        labels = _labels(setup, targets)
+        labels = labels[labels > -100]
+        if len(labels) < self.samples:
+            raise Inapplicable(f"{len(labels)} samples are too few to judge")
+        values, counts = torch.unique(labels, return_counts=True)
+        if len(values) < 2:
+            raise Inapplicable("there is only one class")
+        share = counts.max().item() / len(labels)
+        frequent = values[counts.argmax()].item()
+        message = f"{share:.0%} of {len(labels)} samples have class {frequent:g}"
+        if share > self.share:
+            limit = f"(limit {self.share:.0%})"
+            message = f"{message} {limit}; always predicting it is right {share:.0%} of the time"
+            return self.fails(message, share=share)
+        return self.holds(message, share=share)
+
+
+def _labels(setup: Setup, targets: Tensor) -> Tensor:
+    """Return one label for each sample."""
+    if targets.ndim == 2 and targets.shape[1] > 1 and _is_one_hot(targets):
+        return targets.argmax(1)
+    if targets.numel() != len(targets) or setup.task not in ("binary", "multiclass"):
+        raise Inapplicable("samples do not have one label each")
+    return targets.flatten()
+
+
+def _is_one_hot(targets: Tensor) -> bool:
+    return bool(((targets == 0) | (targets == 1)).all() and (targets.sum(1) == 1).all())

@@ -1,0 +1,97 @@
+"""Longer than 60 lines: it also finds what reaches the first layer."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from sickbay.checkups.base import Statement
+from sickbay.checkups.norm_layers import TORCH_NORMS, norm_power
+from sickbay.checkups.training_setup import Setup
+from sickbay.model_copies import tensors_in
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+BORDER = 2  # more columns with the same constant are a border, or padding
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputsAreSane(Statement):
+    """The inputs vary, and their values have a usual size.
+
+    Why it matters:
+        Initial weights and common learning rates are made for inputs around 1.
+
+    How it is tested:
+        In the batch as given: no NaN, and not all samples are equal. What reaches the first layer
+        with weights has a root mean square between `small` and `large`, unless that layer
+        normalises. In tables of at least `samples` rows, no column varies `apart` times as much as
+        another and by more than `large`. No column is constant, except at 0 or 1, as flags are, or
+        at a value it shares with several others, as the border of images is.
+    """
+
+    order = 2
+    severity = "warning"
+    remedy = "subtract the mean of the inputs and divide by their standard deviation"
+
+    large: float = threshold(30.0, "Root mean square that is too large.", above=0)
+    small: float = threshold(1e-3, "Root mean square that is too small.", least=0)
+    apart: float = threshold(1e3, "Ratio between columns that is too large.", above=1)
+    samples: int = threshold(32, "Rows a table needs before its columns are judged.", least=2)
+
+    def examine(self, setup: Setup) -> Result:
+        batch = setup.given_batch
+        numbers = [each for each in batch.inputs if each.is_floating_point()]
+        broken = any(each.isnan().any() or each.isposinf().any() for each in numbers)
+        if broken or bool(batch.main.isinf().any()):  # other inputs may be masks with -Inf
+            return self.fails(
+                "the inputs contain NaN or Inf", remedy="find out where they come from"
+            )
+        rows = batch.main.movedim(batch.sample_dim, 0)
+        if batch.size > 1 and len(batch.inputs) == 1 and bool((rows == rows[:1]).all()):
+            return self.fails(f"all {batch.size} samples are equal", remedy="look at the data")
+        if not batch.main.is_floating_point():
+            return self.holds(f"{batch.size} samples of integers")
+        layer, reached = _first_layer_input(setup)
+        size = reached.float().square().mean().sqrt().item()
+        message = f"the inputs have a root mean square of {size:.3g}"
+        if layer is not None and _normalises(layer, reached):
+            return self.holds(f"{message}; the first layer normalises them", size=size)
+        if not self.small <= size <= self.large:
+            limits = f"(limits {self.small:g} to {self.large:g})"
+            return self.fails(f"{message} {limits}", size=size)
+        odd = self._odd_columns(rows) if reached.shape == setup.batch.main.shape else ""
+        return self.fails(odd, size=size) if odd else self.holds(message, size=size)
+
+    def _odd_columns(self, table: Tensor) -> str:
+        if table.ndim != 2 or len(table) < self.samples:
+            return ""
+        spreads = table.float().std(0)
+        varying = spreads[spreads > 0]
+        values = table[0][spreads == 0].tolist()
+        constant = [each for each in values if each not in (0, 1) and values.count(each) <= BORDER]
+        if constant:
+            return f"{len(constant)} of {table.shape[1]} columns are always {constant[0]:.3g}"
+        if not len(varying):
+            return ""
+        widest, narrowest = varying.max().item(), varying.min().item()
+        if widest > self.large and widest > self.apart * narrowest:
+            spread = f"from {narrowest:.2g} to {widest:.2g}"
+            return f"standard deviations of columns range {spread} (limit {self.apart:g} times)"
+        return ""
+
+
+def _first_layer_input(setup: Setup) -> tuple[nn.Module | None, Tensor]:
+    """Return the first layer with weights and its input, since a model may scale inputs itself."""
+    for layer, args in setup.layer_calls(setup.batch, _has_weights):
+        numbers = [each for each in tensors_in(args) if each.is_floating_point()]
+        if numbers:
+            return layer, numbers[0].detach()
+    return None, setup.batch.main
+
+
+def _has_weights(layer: nn.Module) -> bool:
+    return any(True for _ in layer.parameters(False))
+
+
+def _normalises(layer: nn.Module, values: Tensor) -> bool:
+    return isinstance(layer, TORCH_NORMS) or norm_power(layer, values) == 0

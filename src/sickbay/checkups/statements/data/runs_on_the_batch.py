@@ -1,0 +1,32 @@
+from dataclasses import dataclass
+
+from sickbay.checkups.base import Statement
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsOnTheBatch(Statement):
+    """The model runs forward and backward on the batch.
+
+    Why it matters:
+        A model that does not run cannot be tested any further.
+
+    How it is tested:
+        One forward pass in training mode, the loss if there are targets, and a backward pass. The
+        output and the loss must be finite.
+    """
+
+    order = 1
+    remedy = "check the shapes along the way, the largest token and label, and the targets' shape"
+
+    def examine(self, setup: Setup) -> Result:
+        first = setup.first_pass_or_error
+        if isinstance(first, Exception):
+            raise first
+        loss, shape = first.loss.item(), tuple(first.output.shape)
+        if not first.output.isfinite().all():
+            return self.fails(f"the output of shape {shape} contains NaN or Inf")
+        if not first.loss.isfinite():
+            return self.fails(f"the loss is {loss:g}", loss=loss)
+        return self.holds(f"the output has shape {shape}, the loss is {loss:.3g}", loss=loss)

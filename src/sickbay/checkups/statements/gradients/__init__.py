@@ -1,0 +1,1 @@
+"""Statements about parameters, their gradients and the optimizer."""

@@ -1,0 +1,57 @@
+from dataclasses import dataclass
+
+from torch import nn
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.statements.gradients.first_steps import reached_parameters
+from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.wording import counted, several
+from sickbay.reports.checkup_report import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientReachesEveryParameter(Statement):
+    """A gradient other than zero reaches every trainable parameter that is used.
+
+    Why it matters:
+        A parameter without a gradient keeps its random initial value, however long training takes.
+
+    How it is tested:
+        After a forward and backward pass in training, the gradient of every used parameter must be
+        finite and not all zero. If it is zero, a few small steps may change that, as with layers
+        that start at zero. A bias may have none if its layer's weight has one, and so may the
+        recurrent weights of a direction of which only one step is used.
+    """
+
+    order = 3
+    remedy = "look for .detach(), .data, .item(), argmax or no_grad between it and the loss"
+
+    def examine(self, setup: Setup) -> Result:
+        first = setup.first_pass
+        gradients = {name: each for name, each in first.gradients.items() if name in first.used}
+        if not gradients:
+            raise Inapplicable("no trainable parameter is used")
+        known = {name: each for name, each in gradients.items() if each is not None}
+        broken = [name for name, each in known.items() if not each.isfinite().all()]
+        unclear = {} if broken or first.reached >= gradients.keys() else gradients
+        missed = [name for name in unclear if name not in setup.once(reached_parameters)]
+        cut = [name for name in missed if name not in known]
+        missed = [name for name in missed if not _needs_none(name, setup)]
+        for names, what in ((broken, "NaN or Inf"), (cut, "no gradient"), (missed, "only zeros")):
+            if names:
+                message = f"{several(names, len(gradients))} got {what}"
+                return self.fails(message, layers=names, reached=len(gradients) - len(names))
+        count = len(gradients)
+        return self.holds(f"gradients reach {counted(count, 'parameter')}", reached=count)
+
+
+def _needs_none(name: str, setup: Setup) -> bool:
+    """Return whether it is a shift that a norm or softmax undoes, or recurrent over one step."""
+    reached = setup.once(reached_parameters)
+    path = name.rpartition(".")[0]
+    recurrent = isinstance(setup.model.get_submodule(path), nn.RNNBase | nn.RNNCellBase)
+    if recurrent and "_hh" in name and name.replace("_hh", "_ih") in reached:
+        return True
+    dimensions = {each: value.ndim for each, value in setup.model.named_parameters()}
+    siblings = [each for each in reached if each.rpartition(".")[0] == path]
+    return dimensions[name] < 2 and any(dimensions[each] > 1 for each in siblings)

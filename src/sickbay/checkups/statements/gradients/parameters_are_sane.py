@@ -1,0 +1,150 @@
+"""Longer than 60 lines: it also finds the weights that multiply, and measures them."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from torch import Tensor
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.statements.gradients.first_steps import reached_parameters
+from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.wording import several
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+LARGEST_OUTWARD = 3.0  # twice the usual size relative to the number of units
+# Operations, by the dimension of a weight that counts units: the first, the second, or unknown.
+FIRST = {"linear", "conv1d", "conv2d", "conv3d", "bilinear", "multi_head_attention_forward"}
+FIRST |= {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+FIRST |= {"lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"}
+SECOND = {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
+UNKNOWN = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParametersAreSane(Statement):
+    """The initial weights are finite, differ between units and have a usual size.
+
+    Why it matters:
+        Units that start equal stay equal, and weights that are far too large or small hardly train.
+
+    How it is tested:
+        Only weights that multiply their input count. Their root mean square times the square root
+        of the number of inputs is usually between 0.1 and 2. A layer may start at zero if it gets a
+        gradient within the first steps, and the last one may be small.
+    """
+
+    order = 1
+    remedy = "initialise with torch.nn.init.kaiming_normal_ or xavier_uniform_"
+
+    largest: float = threshold(20.0, "Size of weights that is too large.", above=1)
+    smallest: float = threshold(1e-3, "Size of weights that is too small.", above=0)
+
+    def examine(self, setup: Setup) -> Result:
+        named = dict(setup.model.named_parameters())
+        if not named:
+            raise Inapplicable("the model has no parameters")
+        broken = [name for name, each in named.items() if not each.isfinite().all()]
+        if broken:
+            message = f"{several(broken, len(named), 'contains', 'contain')} NaN or Inf"
+            return self.fails(message, layers=broken)
+        weights = _weights(setup)
+        zero = [each.name for each in weights if not each.size]
+        zero = [name for name in zero if name not in setup.once(reached_parameters)]
+        constant = [each.name for each in weights if each.constant]
+        symmetric = [each.name for each in weights[:-1] if each.symmetric]
+        for names, singular, plural in (
+            (zero, "stays at zero", "stay at zero"),
+            (constant, "holds a single value", "hold a single value"),
+            (symmetric, "is the same in every unit", "are the same in every unit"),
+        ):
+            if names:
+                message = several(names, len(weights), singular, plural)
+                return self.fails(message, layers=names)
+        return self._check_sizes(weights)
+
+    def _check_sizes(self, weights: list["_Weight"]) -> Result:
+        sizes = {each.name: each.size for each in weights if each.size}
+        judged = [each for each in weights if not each.embedding][:-1]
+        small = [each.name for each in judged if 0 < each.size < self.smallest]
+        large = [
+            each.name
+            for each in weights
+            if min(each.size / self.largest, each.outward / LARGEST_OUTWARD) > 1
+        ]
+        for names, limit in ((large, self.largest), (small, self.smallest)):
+            if names:
+                size = sizes[names[0]]
+                which = several(names, len(weights), "has", "have")
+                message = f"{which} a size of {size:.3g} (limit {limit:g}, usually 0.1 to 2)"
+                return self.fails(message, layers=names, size=size)
+        most, least = max(sizes.values(), default=0.0), min(sizes.values(), default=0.0)
+        message = f"{len(weights)} weights have sizes from {least:.2g} to {most:.2g}"
+        return self.holds(message, largest=most, smallest=least)
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """A weight as seen by the operation that uses it.
+
+    Attributes:
+        name: Its name in the model.
+        size: The root mean square times the square root of the number of inputs of a unit.
+        outward: The same with the number of units, which some initialisations use.
+        constant: Whether all values are equal, and not zero.
+        symmetric: Whether all units have the same weights, and not zero.
+        embedding: Whether rows are looked up one by one.
+    """
+
+    name: str
+    size: float
+    outward: float
+    constant: bool = False
+    symmetric: bool = False
+    embedding: bool = False
+
+
+def _weights(setup: Setup) -> list[_Weight]:
+    """Return the trainable weights that multiply their input, in the order of the model.
+
+    Weights that are scaled or reshaped before use do not count: their own size says nothing.
+    """
+    found = []
+    for name, parameter in setup.model.named_parameters():
+        operations = setup.first_pass.operations.get(name, set())
+        if not parameter.requires_grad or parameter.ndim < 2:
+            continue
+        weight = parameter.detach().float()
+        if "embedding" in operations:
+            size = weight.square().mean().sqrt().item()
+            found.append(_Weight(name, size, size * sqrt(weight.shape[1]), embedding=True))
+        elif operations & (FIRST | SECOND):
+            layer = setup.model.get_submodule(name.rpartition(".")[0])
+            grouped = getattr(layer, "groups", 1) != 1  # units that see different inputs
+            found.append(_of_layer(name, weight, 0 if operations & FIRST else 1, grouped))
+        elif operations & UNKNOWN:
+            found.append(_of_product(name, weight))
+    return found
+
+
+def _of_layer(name: str, weight: Tensor, dim: int, grouped: bool) -> _Weight:
+    units = weight.shape[dim]
+    inputs = weight.numel() // units
+    scale = weight.square().mean().sqrt().item()
+    judged = units > 1 and not grouped and bool(scale)
+    constant = judged and inputs > 1 and _is_constant(weight)
+    symmetric = judged and bool((weight == weight.narrow(dim, 0, 1)).all())
+    return _Weight(name, scale * sqrt(inputs), scale * sqrt(units), constant, symmetric)
+
+
+def _of_product(name: str, weight: Tensor) -> _Weight:
+    """Assume the more lenient dimension, since it is unknown which one is summed over."""
+    scale = weight.square().mean().sqrt().item()
+    sizes = sorted(scale * sqrt(each) for each in weight.shape[-2:])
+    size = sizes[0] if sizes[0] > 1 else min(sizes[1], 1.0)
+    constant = bool(scale) and min(weight.shape[-2:]) > 1 and _is_constant(weight)
+    return _Weight(name, size, sizes[0], constant)
+
+
+def _is_constant(weight: Tensor) -> bool:
+    return bool((weight == weight.flatten()[0]).all())

@@ -1,0 +1,1 @@
+"""Statements about extreme inputs, precision, saving, memory, speed and compilation."""

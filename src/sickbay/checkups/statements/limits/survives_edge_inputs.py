@@ -1,0 +1,103 @@
+"""Longer than 60 lines: outputs, gradients and padding are checked in different ways."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.first_pass import gradient, main_output
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+SAMPLES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurvivesEdgeInputs(Statement):
+    """Inputs that are zero, constant, tiny or large give finite outputs and gradients.
+
+    Why it matters:
+        One empty image among a million turns all weights into NaN.
+
+    How it is tested:
+        In evaluation: all zeros, all ones, and the batch made tiny and large; for tokens, all zero,
+        all the same, and all the last known token. In training: the gradients of zeros and of ones.
+        Tokens that are all padding may fail if a single other token makes them work.
+    """
+
+    order = 1
+    remedy = "add eps inside sqrt, log and division, as in x / (x.norm() + 1e-6)"
+    large: float = threshold(20.0, "Factor that makes inputs large.", above=1)
+
+    def examine(self, setup: Setup) -> Result:
+        if not setup.first_pass.output.isfinite().all():
+            raise Inapplicable("the output for the batch as given is not finite")
+        batch = setup.batch.first_if_separate(SAMPLES)
+        main = batch.main
+        for name, edge in self._edges(setup, main):
+            if problem := _problem(setup, batch.with_input(main, edge)):
+                one_token = edge.clone()
+                one_token[..., 0] = main.max()
+                padding = not edge.is_floating_point() and edge.ndim > 1 and not edge.any()
+                if not padding or _problem(setup, batch.with_input(main, one_token)):
+                    return self.fails(f"inputs that are {name} {problem}")
+        return self.holds("zero, constant and extreme inputs gave finite outputs and gradients")
+
+    def _edges(self, setup: Setup, main: Tensor) -> Iterator[tuple[str, Tensor]]:
+        yield "all zero", torch.zeros_like(main)
+        if main.is_floating_point():
+            yield "all one", torch.ones_like(main)
+            yield "tiny", main * 1e-6
+            yield f"{self.large:g} times as large", main * self.large
+        elif main.dtype != torch.bool and (tokens := _vocabulary(setup)) is not None:
+            yield "one token repeated", main.max().expand_as(main).contiguous()
+            yield f"the last token, {tokens - 1},", torch.full_like(main, tokens - 1)
+
+
+def _vocabulary(setup: Setup) -> int | None:
+    """Return the size of the first embedding that gets the input itself, None if there is none."""
+    main = setup.batch.main
+    for layer, args in setup.layer_calls(setup.batch, lambda each: isinstance(each, nn.Embedding)):
+        if args and args[0].shape == main.shape and torch.equal(args[0], main):
+            assert isinstance(layer, nn.Embedding)
+            return layer.num_embeddings
+    return None
+
+
+def _problem(setup: Setup, batch: Batch) -> str:
+    """Return what is not finite, "" if all is or the model does not run for another reason."""
+    with setup.model_copy() as model:
+        if not batch.main.is_floating_point():  # on a GPU an unknown token ends the process
+            model, batch = model.cpu(), batch.to(torch.device("cpu"))
+        try:
+            output = setup.evaluate(batch, model)
+        except IndexError as error:
+            return f"raise {type(error).__name__}: {error}"
+        except Exception:
+            return ""
+        if not output.isfinite().all():
+            return "give outputs that are NaN or Inf"
+    constant = batch.main.min() == batch.main.max()
+    judged = constant and (batch.main.is_floating_point() or not batch.main.any())
+    return _gradient_problem(setup, batch) if judged else ""
+
+
+def _gradient_problem(setup: Setup, batch: Batch) -> str:
+    """Return which gradient is not finite."""
+    with setup.model_copy(training=True) as model:
+        try:
+            raw = setup.run(model, batch)
+            loss = setup.loss_of(raw, batch)
+            loss = main_output(raw).square().mean() if loss is None else loss
+            loss.backward()  # type: ignore[no-untyped-call]
+        except Exception:
+            return ""
+        gradients = {name: gradient(each) for name, each in model.named_parameters()}
+    for name, found in gradients.items():
+        if found is not None and not found.isfinite().all():
+            return f"give a gradient of {name} that is NaN or Inf"
+    return ""

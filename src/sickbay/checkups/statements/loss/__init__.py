@@ -1,0 +1,1 @@
+"""Statements about outputs, targets and the loss."""

@@ -1,0 +1,95 @@
+"""Longer than 60 lines: every loss has its own rule about the last activation."""
+
+from dataclasses import dataclass
+from math import inf
+
+from torch import Tensor
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.loss_probes import DISTANCES, output_of
+from sickbay.checkups.training_setup import Setup
+from sickbay.probe.loss_graph import title
+from sickbay.problems.improper_output import REACHES
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
+BOUNDED = (*REACHES, "log_softmax", "log_sigmoid")
+UNBOUNDED_NODES = ("Addmm", "Mm", "Convolution", "Bmm", "Baddbmm")
+CLIPPED = 0.2  # share of outputs at a bound; with fewer, a clamp is only a safeguard
+USE_LOGITS = "use BCEWithLogitsLoss, or end with a sigmoid"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputFitsTheLoss(Statement):
+    """The last activation suits the loss.
+
+    Why it matters:
+        Outputs that are squashed twice can never be certain; unbounded ones can be out of range.
+
+    How it is tested:
+        The graph of the loss is read. Nothing bounds outputs before a loss that takes any number.
+        A negative log-likelihood gets logarithms, binary cross-entropy gets probabilities. There is
+        no softmax over a single output. No target is out of the activation's reach by more than
+        `margin` times the standard deviation of the targets.
+    """
+
+    order = 2
+    remedy = "remove the last activation, or use the loss that goes with it"
+
+    margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
+
+    def examine(self, setup: Setup) -> Result:
+        if message := _rejected(setup):
+            return self.fails(message, remedy=USE_LOGITS)
+        first = setup.first_pass
+        loss, last = first.origin.loss, first.origin.output
+        if not first.has_loss or not loss or not last:
+            raise Inapplicable("the graph does not show what the loss is made of")
+        if last == "softmax" and first.output.shape[-1:] == (1,):
+            return self.fails("softmax over a single output is always 1")
+        if loss in APPLIES and (last in BOUNDED or (last == "clamp" and _is_clipped(first.output))):
+            twice = last.endswith(("softmax", "sigmoid"))
+            why = f"applies {APPLIES[loss]} itself" if twice else "takes any number"
+            return self.fails(f"{last} before {loss}, which {why}")
+        if loss == "bce" and last == "linear" and title(first.origin.source) in UNBOUNDED_NODES:
+            return self.fails("bce takes probabilities, not linear outputs", remedy=USE_LOGITS)
+        if loss == "nll" and not last.startswith("log") and first.output.max() > 0:
+            return self.fails(f"nll takes log-probabilities, not {last} outputs")
+        if loss in DISTANCES and (message := self._out_of_reach(setup, last)):
+            return self.fails(message)
+        return self.holds(f"{loss} of {last} outputs")
+
+    def _out_of_reach(self, setup: Setup, last: str) -> str:
+        targets = setup.given_batch.targets
+        low, high = REACHES.get(last, (-inf, inf))
+        if targets is None or low == -inf:
+            return ""
+        least, most = targets.min().item(), targets.max().item()
+        slack = self.margin * targets.float().std().item()
+        if low - slack <= least and most <= high + slack:
+            return ""
+        reach = f"{last} outputs range from {low:g} to {high:g}"
+        return f"{reach}, but targets from {least:.3g} to {most:.3g}"
+
+
+def _rejected(setup: Setup) -> str:
+    """Return a message if the loss raises because outputs are not between 0 and 1."""
+    if setup.batch.targets is None or not setup.has_loss:
+        return ""
+    output = output_of(setup)
+    try:
+        setup.loss_of(output, setup.batch)
+    except Exception as error:
+        if "between 0 and 1" not in str(error):
+            return ""
+    else:
+        return ""
+    low, high = output.min().item(), output.max().item()
+    return f"the loss takes outputs from 0 to 1, but they range from {low:.3g} to {high:.3g}"
+
+
+def _is_clipped(output: Tensor) -> bool:
+    """Return whether many outputs are at a bound."""
+    least, most = output.min(), output.max()
+    return bool(((output == least) | (output == most)).float().mean() > CLIPPED)

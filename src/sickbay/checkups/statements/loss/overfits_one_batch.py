@@ -1,0 +1,144 @@
+"""Longer than 60 lines: when to judge, the goal and the verdict each have rules."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.statements.loss.loss_levels import Levels, levels
+from sickbay.checkups.statements.loss.memorise import Attempt, memorise, varied_samples
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+STILL = 1e-3  # share of a loss that is no fall at all
+SAME = 0.05  # share of the chance level that is next to nothing
+CONSTANT = 0.98  # share of the constant level that is not better
+HASTY = 10  # steps that say nothing if there was no time for more
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverfitsOneBatch(Statement):
+    """The model can memorise a few samples.
+
+    Why it matters:
+        A model that cannot fit a few samples cannot fit a data set.
+
+    How it is tested:
+        The loss must be lower for perfect predictions than for chance. Then a copy without dropout
+        is trained on `samples` samples with Adam, at up to three learning rates. Its loss must fall
+        to `fraction` of what the best constant prediction loses. With more than `few` targets, or
+        if it is still falling, it must only be better than that prediction. With more than `many`
+        targets, an unknown loss, or too little time, it must only fall.
+    """
+
+    order = 4
+    remedy = "look for a cut gradient, frozen layers, a wrong loss, or an output that cannot fit"
+
+    samples: int = threshold(4, "Samples to memorise.", least=2)
+    steps: int = threshold(100, "Steps at each learning rate.", least=1)
+    seconds: float = threshold(4.0, "Time for all steps.", above=0)
+    fraction: float = threshold(0.5, "Share of the constant prediction's loss to reach.", above=0)
+    clear: float = threshold(0.1, "Share of the first loss that is a clear fall.", above=0)
+    few: int = threshold(64, "Targets that can be memorised in so few steps.", least=1)
+    many: int = threshold(1024, "Targets that cannot be memorised in so few steps.", least=1)
+
+    def examine(self, setup: Setup) -> Result:
+        if reason := _untrainable(setup):
+            return self.fails(reason)
+        batch = varied_samples(setup.batch, self.samples)
+        output = setup.evaluate(batch)
+        known = _known_levels(setup, batch, output)
+        if known and known.best >= known.chance - STILL * abs(known.chance):
+            message = f"perfect predictions lose {known.best:.3g}, chance only {known.chance:.3g}"
+            return self.fails(message, remedy="check the sign of the loss and what it compares")
+        if _ignores_targets(setup, batch, output):
+            return self.fails("other targets give the same loss", remedy="check the loss")
+        goal = partial(self._goal, known)
+        attempt = memorise(setup, batch, goal, self.steps, self.seconds)
+        return self._judge(attempt, known, batch)
+
+    def _goal(self, known: Levels | None, start: float) -> float:
+        if known is None:
+            return start - self.clear * abs(start)
+        first, constant = start - known.best, known.constant - known.best
+        if constant < SAME * (known.chance - known.best):  # the targets are nearly equal
+            return known.best + self.fraction * first
+        return known.best + min(self.fraction * constant, (1 - self.clear) * first)
+
+    def _judge(self, attempt: Attempt, known: Levels | None, batch: Batch) -> Result:
+        start, lowest = attempt.start, attempt.lowest
+        fall, size = start - lowest, start - known.best if known else abs(start)
+        course = f"the loss of {batch.size} samples went from {start:.3g} to {lowest:.3g}"
+        course += f" in {attempt.steps} steps"
+        numbers: dict[str, Any] = {"start": start, "lowest": lowest, "steps": attempt.steps}
+        if attempt.reached:
+            return self.holds(course, **numbers)
+        if fall <= STILL * size and not (attempt.timed_out and attempt.steps < HASTY):
+            return self.fails(f"{course}: it does not move", **numbers)
+        if attempt.timed_out and fall > self.clear * size:
+            return self.holds(f"{course}, when time was up", **numbers)
+        count = 0 if batch.targets is None else batch.targets.numel()
+        if attempt.timed_out or known is None or count > self.many:
+            raise Inapplicable("training is too slow to judge")
+        limit = known.best + CONSTANT * (known.constant - known.best)
+        if lowest < limit and (count > self.few or attempt.falling):
+            raise Inapplicable("training is too slow to judge")
+        limit = self._goal(known, start) if count <= self.few else limit
+        note = ": equal inputs have different targets" if _has_duplicates(batch) else ""
+        return self.fails(f"{course}, not to {limit:.3g}{note}", **numbers)
+
+
+def _untrainable(setup: Setup) -> str:
+    """Return why no training is possible, "" if it is; raise `Inapplicable` if unclear."""
+    first = setup.first_pass
+    if not first.has_loss:
+        raise Inapplicable("no targets were given")
+    if not isfinite(first.loss.item()):
+        raise Inapplicable("the loss is not finite")
+    parameters = list(setup.model.parameters())
+    if not parameters:
+        raise Inapplicable("the model has no parameters")
+    if not any(each.requires_grad for each in parameters):
+        return "no parameter is trainable: all have requires_grad=False"
+    if all(each is None for each in first.gradients.values()):
+        return "no parameter gets a gradient from the loss"
+    if any(each.dtype == torch.float16 for each in parameters):
+        raise Inapplicable("weights in float16 cannot be trained directly")
+    return ""
+
+
+def _known_levels(setup: Setup, batch: Batch, output: Tensor) -> Levels | None:
+    try:
+        return levels(setup, batch, output)
+    except Inapplicable:
+        return None
+
+
+def _ignores_targets(setup: Setup, batch: Batch, output: Tensor) -> bool:
+    """Return whether the user's loss is the same for all targets. Only the shape matters."""
+    targets = batch.targets
+    if not setup.has_loss or targets is None or targets.equal(shifted := targets.roll(1, 0)):
+        return False
+    if setup.given_targets.flatten().tolist() == list(range(setup.given_batch.size)):
+        return False  # targets that only number the samples
+    others = [shifted, 1 - targets] if targets.is_floating_point() else [shifted]
+    try:
+        output = torch.rand_like(output)  # the model's own may be the same for all samples
+        first, *rest = (
+            setup.loss_of(output, replace(batch, targets=each)) for each in (targets, *others)
+        )
+    except Exception:
+        return False
+    return first is not None and all(each is not None and each.equal(first) for each in rest)
+
+
+def _has_duplicates(batch: Batch) -> bool:
+    """Return whether some inputs are equal."""
+    rows = batch.main.movedim(batch.sample_dim, 0).flatten(1)
+    return len(torch.unique(rows, dim=0)) < batch.size

@@ -1,0 +1,61 @@
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from torch import nn
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.loss_probes import DISTANCES
+from sickbay.checkups.statements.loss.loss_levels import levels
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartsAtChance(Statement):
+    """Before training the loss is close to the chance level.
+
+    Why it matters:
+        A model far above it must first unlearn; one far below it sees the answers.
+
+    How it is tested:
+        The loss in training is at most `above` times the chance level: ln C for C classes, ln 2 for
+        yes or no. With an embedding that is also the last layer, it is at most `tied` times that.
+        For classes it is also at least `below` times that. Regression targets may have any scale:
+        there the limit is `far` times the loss of predictions that are wrong by the targets' size.
+    """
+
+    order = 3
+    severity = "warning"
+    remedy = "make the last layer's weights smaller, and check that inputs do not hold the targets"
+
+    above: float = threshold(5.0, "Times the chance level that is too much.", above=1)
+    tied: float = threshold(40.0, "The same if the last layer is also an embedding.", above=1)
+    far: float = threshold(1e3, "The same for regression.", above=1)
+    below: float = threshold(0.05, "Share of the chance level that is too little.", least=0)
+
+    def examine(self, setup: Setup) -> Result:
+        first = setup.first_pass
+        loss, is_distance = first.loss.item(), first.origin.loss in DISTANCES
+        known = levels(setup, setup.batch, first.output)
+        if not isfinite(loss) or known.best >= known.chance:
+            raise Inapplicable("the loss is not finite, or chance is already the best")
+        ratio = (loss - known.best) / (known.chance - known.best)
+        numbers: dict[str, Any] = {"loss": loss, "chance": known.chance}
+        message = f"the loss is {loss:.3g}, the chance level {known.chance:.3g}"
+        limit = self.far if is_distance else self.tied if _is_tied(setup.model) else self.above
+        if ratio > limit:
+            return self.fails(f"{message} (limit {limit:g} times that)", **numbers)
+        if not is_distance and ratio < self.below:
+            question = "does the model see the targets, or is it already trained?"
+            message = f"{message} (limit {self.below:g} times that): {question}"
+            return self.fails(message, **numbers)
+        return self.holds(message, **numbers)
+
+
+def _is_tied(model: nn.Module) -> bool:
+    """Return whether another layer shares the weight of an embedding."""
+    embeddings = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
+    others = [each for each in model.modules() if not isinstance(each, nn.Embedding)]
+    return any(id(own) in embeddings for each in others for own in each.parameters(recurse=False))

@@ -1,0 +1,1 @@
+"""Statements about norms, and about training and evaluation mode."""

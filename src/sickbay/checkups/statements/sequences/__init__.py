@@ -1,0 +1,1 @@
+"""Statements about samples, sequences, attention and masks."""

@@ -1,0 +1,90 @@
+"""Longer than 60 lines: it first finds out which dimension counts the samples."""
+
+from dataclasses import dataclass
+
+import torch
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.statements.sequences.changed_inputs import (
+    altered,
+    by_sample,
+    changed,
+    nudged_output,
+    unambiguous_samples,
+)
+from sickbay.checkups.statements.sequences.positions import relation_to_targets
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplesStayApart(Statement):
+    """In evaluation no sample changes the output of another.
+
+    Why it matters:
+        A model that mixes samples relies on others that will not be there in production.
+
+    How it is tested:
+        One of a few samples is changed. The outputs of the others must stay the same. Rows that are
+        nodes of a graph are not samples.
+    """
+
+    order = 2
+    remedy = "look for batch_first, view instead of transpose, or a dimension that is off by one"
+
+    def examine(self, setup: Setup) -> Result:
+        _ = setup.first_pass
+        batch = _largest_first(unambiguous_samples(setup.batch))
+        count = _mixed_samples(setup, batch, batch.sample_dim)
+        if not count:
+            return self.holds(f"changing one of {batch.size} samples changed no other output")
+        main = batch.main
+        several = main.ndim > 1 and not batch.sample_dim and main.shape[1] > 1
+        if several and not _samples_are_first(setup) and _second_is_apart(setup, batch):
+            raise Inapplicable("the second dimension of the input may count the samples")
+        message = f"changing one of {batch.size} samples changed {count} of the other outputs"
+        return self.fails(message, changed=count)
+
+
+def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
+    """Return how many samples change with another one."""
+    main = batch.main
+    size, new = main.shape[sample_dim], main.clone()
+    new.select(sample_dim, 0).copy_(altered(main).select(sample_dim, 0))
+    before = nudged_output(setup, batch)
+    after = nudged_output(setup, batch.with_input(main, new))
+    if before.shape != after.shape or not before.ndim:
+        raise Inapplicable("the outputs have no dimension of samples")
+    sizes = zip(setup.first_pass.output.shape, before.shape, strict=False)
+    if sum(pair == (setup.batch.size, batch.size) for pair in sizes) > 1:
+        raise Inapplicable("each output compares samples")
+    ways = zip(by_sample(before, size, sample_dim), by_sample(after, size, sample_dim), strict=True)
+    counts = [int(torch.count_nonzero(changed(*way)[1:].any(dim=1))) for way in ways]
+    if not counts:
+        raise Inapplicable("the outputs have no dimension of samples")
+    return min(counts)
+
+
+def _second_is_apart(setup: Setup, batch: Batch) -> bool:
+    """Return whether rows of the second dimension stay apart, so that they could be samples."""
+    try:
+        return not _mixed_samples(setup, batch, 1)
+    except Inapplicable:
+        return False
+
+
+def _samples_are_first(setup: Setup) -> bool:
+    """Return whether the targets prove that the first dimension counts samples."""
+    main, targets = setup.full_batch.main, setup.full_batch.targets
+    if setup.full_batch.sample_dim or targets is None or not targets.ndim or main.ndim < 2:
+        return False
+    if relation_to_targets(main, targets, 1) == "next":
+        return True
+    return targets.shape[0] == main.shape[0] and targets.shape[:2] != main.shape[:2]
+
+
+def _largest_first(batch: Batch) -> Batch:
+    """Sort samples by size: a division by the largest of all shows only with that one."""
+    values = batch.main.movedim(batch.sample_dim, 0).reshape(batch.size, -1).float()
+    return batch.select(values.amax(1).argsort(descending=True))

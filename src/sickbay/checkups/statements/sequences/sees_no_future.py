@@ -1,0 +1,103 @@
+"""Longer than 60 lines: it first finds out whether the model predicts what comes next."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.first_pass import main_output
+from sickbay.checkups.statements.sequences.attention import observed_attention
+from sickbay.checkups.statements.sequences.changed_inputs import (
+    altered,
+    changed,
+    nudged_output,
+    unambiguous_samples,
+)
+from sickbay.checkups.statements.sequences.positions import (
+    by_position,
+    relation_to_targets,
+    time_dimension,
+)
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+from sickbay.thresholds import threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeesNoFuture(Statement):
+    """A model that predicts what comes next does not see it.
+
+    Why it matters:
+        A model that sees the answer copies it: the loss is excellent and the model useless.
+
+    How it is tested:
+        Later positions of the input are changed; outputs at earlier positions must stay the same.
+        This applies to a model whose targets are its inputs shifted by one, or that attends
+        backwards nearly everywhere. The target of a position must not be its own input.
+    """
+
+    order = 4
+    remedy = "mask with torch.ones(L, L).tril(), pad convolutions on the left, shift the targets"
+    most: float = threshold(0.5, "Share of earlier positions that count as a leak.", above=0)
+
+    def examine(self, setup: Setup) -> Result:
+        _ = setup.first_pass
+        time = time_dimension(setup)
+        batch = unambiguous_samples(setup.batch)
+        inputs = [each for each in batch.inputs if each.shape == batch.main.shape]
+        relations = [relation_to_targets(each, batch.targets, time) for each in inputs]
+        predicts = "next" in relations
+        shown = inputs[relations.index("next")] if predicts else batch.main
+        length = shown.shape[time]
+        if length < 4:
+            raise Inapplicable(f"the sequences have only {length} positions")
+        same = not predicts and relations[0] == "same"
+        last_counts = _last_position_counts(setup, batch, time) if same else None
+        # The loss may shift the targets itself.
+        predicts = predicts or last_counts is False or setup.is_next_token
+        cut = length // 2
+        part = (cut, length if predicts else cut + 1)
+        earlier, later = _changed_positions(setup, batch, shown, time, part)
+        if last_counts and not earlier.any() and later[0]:
+            return self.fails("the target of each position is its own input, which the model sees")
+        some = bool(0 < earlier.float().mean() <= self.most and later.all())
+        leaks = some and setup.once(observed_attention).seen
+        if not predicts and not leaks and (earlier.any() or not later.any()):
+            raise Inapplicable("the model looks both ways, or its outputs are no predictions")
+        if not earlier.any():
+            return self.holds(f"later positions changed none of {cut} earlier outputs")
+        count = int(earlier.sum())
+        message = f"changing later positions changed {count} of {cut} earlier outputs"
+        return self.fails(message, changed=count, earlier=cut)
+
+
+def _changed_positions(
+    setup: Setup, batch: Batch, shown: Tensor, time: int, part: tuple[int, int]
+) -> tuple[Tensor, Tensor]:
+    """Return which earlier and which later outputs change with a part of the input."""
+    start, length = part[0], shown.shape[time]
+    places = torch.arange(length, device=shown.device)
+    inside = (places >= start) & (places < part[1])
+    inside = inside.view([-1 if each == time else 1 for each in range(shown.ndim)])
+    new = torch.where(inside, altered(shown), shown)
+    outputs = nudged_output(setup, batch), nudged_output(setup, batch.with_input(shown, new))
+    before, after = (by_position(each, batch.size, length, batch.sample_dim) for each in outputs)
+    if before is None or after is None:
+        raise Inapplicable("the outputs have no positions")
+    differs = changed(before, after).any(dim=2).any(dim=0)
+    return differs[:start], differs[start:]
+
+
+def _last_position_counts(setup: Setup, batch: Batch, time: int) -> bool | None:
+    """Return whether the loss depends on the last position; not so if it shifts the targets."""
+    with setup.model_copy() as model:
+        raw = setup.run(model, batch)
+        output, loss = main_output(raw), setup.loss_of(raw, batch)
+        if loss is None or not output.requires_grad:
+            return None
+        slope = torch.autograd.grad(loss, output, allow_unused=True)[0]
+    length = batch.main.shape[time]
+    by_place = slope is not None and by_position(slope, batch.size, length, batch.sample_dim)
+    return bool(by_place[:, -1].any()) if isinstance(by_place, Tensor) else None

@@ -1,0 +1,139 @@
+"""Longer than 60 lines: batch sizes and sequence lengths are tried in different ways."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.first_pass import main_output
+from sickbay.checkups.statements.sequences.attention import Attention
+from sickbay.checkups.statements.sequences.positions import time_dimension, with_length
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+
+LOCAL = (nn.Conv1d, nn.Conv2d, nn.MaxPool1d, nn.AvgPool1d)  # they need a minimum length
+LONGEST = 1024  # length that is tried
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapesFollowTheBatch(Statement):
+    """Other batch sizes and sequence lengths run, and the output follows them.
+
+    Why it matters:
+        The last batch of an epoch is smaller, and in production there is one sample of any length.
+
+    How it is tested:
+        Batches of 1, 2 and 3 samples in evaluation. If half the length of a sequence runs, so must
+        a single position and as many positions as the position embedding has.
+    """
+
+    order = 1
+    remedy = "read sizes from x.shape, give squeeze a dimension, cut masks to the length"
+
+    def examine(self, setup: Setup) -> Result:
+        _ = setup.first_pass
+        batch = setup.batch.require_samples()
+        if setup.fixed_size:
+            return self.fails(f"the model only runs with {setup.full_batch.size} samples")
+        with setup.model_copy() as model:
+            two = batch.cycle(2)
+            usual = _output_shape(setup, model, two)
+            for count in (1, 3):
+                sizes = (2, count)
+                odd = _odd_shape(setup, model, batch.cycle(count), usual, sizes, must_follow=True)
+                if odd:
+                    return self.fails(f"a batch of {count} {odd}")
+        lengths, message = _try_lengths(setup, two)
+        if message:
+            return self.fails(message)
+        note = f" and lengths of {', '.join(map(str, lengths))}" if lengths else ""
+        return self.holds(f"batches of 1, 2 and 3{note} gave matching outputs")
+
+
+def _try_lengths(setup: Setup, batch: Batch) -> tuple[list[int], str]:
+    """Return the lengths that were tried, and what is wrong with one of them."""
+    try:
+        time = time_dimension(setup)
+    except Inapplicable:
+        return [], ""
+    full = setup.batch.main.shape[time]
+    has_lengths = any(not each.is_floating_point() and each.ndim == 1 for each in batch.inputs)
+    if full < 4 or has_lengths or any(isinstance(each, LOCAL) for each in setup.model.modules()):
+        return [], ""
+    with setup.model_copy() as model:
+        usual, attention = _output_shape(setup, model, batch), Attention(model)
+
+        def odd(length: int) -> str:
+            resized = with_length(batch, time, length)
+            return _odd_shape(setup, model, resized, usual, (full, length))
+
+        with attention:
+            message = odd(full // 2)
+        if message:  # made for one length, which is fine unless only the mask does not fit
+            broken = attention.broken
+            note = f"a length of {full // 2} {message}, in {broken}" if broken else ""
+            return [full // 2], note
+        return _try_extremes(odd, full, _longest(setup, full))
+
+
+def _try_extremes(
+    odd: Callable[[int], str], full: int, longest: list[int]
+) -> tuple[list[int], str]:
+    half = full // 2
+    lengths = [half, 1, *longest]
+    for length in lengths[1:]:
+        message = odd(length)
+        if message and not (length == 1 and odd(full - 1)):  # it may only take multiples
+            return lengths, f"a length of {length} {message}, while {half} runs"
+    return lengths, ""
+
+
+def _longest(setup: Setup, length: int) -> list[int]:
+    """Return the length that position embeddings allow, if it is longer than this one."""
+    found = list[int]()
+    calls = setup.layer_calls(setup.batch.first(1), lambda each: isinstance(each, nn.Embedding))
+    for layer, args in calls:
+        assert isinstance(layer, nn.Embedding)
+        places = args[0].detach().flatten()
+        counted = torch.arange(len(places), device=places.device) + places[:1]
+        if len(places) >= length and torch.equal(places, counted):
+            found.append(layer.num_embeddings - (int(places[-1]) + 1 - length))
+    longest = min(found, default=length)
+    return [longest] if length < longest <= LONGEST else []
+
+
+def _output_shape(setup: Setup, model: nn.Module, batch: Batch) -> Shape:
+    """Return the shape of the main output, () if it is one number."""
+    with torch.no_grad():
+        raw = setup.run(model, batch)
+    return () if isinstance(raw, Tensor) and not raw.ndim else tuple(main_output(raw).shape)
+
+
+def _odd_shape(
+    setup: Setup,
+    model: nn.Module,
+    batch: Batch,
+    usual: Shape,
+    sizes: tuple[int, int],
+    *,
+    must_follow: bool = False,
+) -> str:
+    """Return what is wrong with the output when a size changes, "" if nothing is."""
+    try:
+        shape = _output_shape(setup, model, batch)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        return f"raises {type(error).__name__}: {lines[-1]}"
+    old, new = sizes
+    pairs = list(zip(usual, shape, strict=False))
+    followed = [b * old == a * new for a, b in pairs]
+    fits = len(usual) == len(shape) and all(
+        a == b or follows for (a, b), follows in zip(pairs, followed, strict=True)
+    )
+    if fits and (not must_follow or any(followed)):
+        return ""
+    return f"gives an output of shape {shape}, but {old} give {usual}"

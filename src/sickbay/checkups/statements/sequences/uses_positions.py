@@ -1,0 +1,109 @@
+"""Longer than 60 lines: images must first be cut into patches."""
+
+from dataclasses import dataclass
+from math import isqrt
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.statements.sequences.attention import observed_attention
+from sickbay.checkups.statements.sequences.changed_inputs import (
+    altered,
+    changed,
+    nudged_output,
+    unambiguous_samples,
+)
+from sickbay.checkups.statements.sequences.positions import by_position, time_dimension
+from sickbay.checkups.training_setup import Setup
+from sickbay.reports.checkup_report import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsesPositions(Statement):
+    """A model with attention is sensitive to the order of its inputs.
+
+    Why it matters:
+        Attention alone sees a bag of tokens: "dog bites man" equals "man bites dog".
+
+    How it is tested:
+        The positions of a sequence, or the patches of an image, are reordered. The output must be
+        neither the same nor merely reordered. Weights are nudged first, so that positions may be
+        learned from zero.
+    """
+
+    order = 6
+    severity = "warning"
+    remedy = "add a position embedding of shape (1, length, width) to the inputs of the attention"
+
+    def examine(self, setup: Setup) -> Result:
+        _ = setup.first_pass
+        if not setup.once(observed_attention).seen:
+            raise Inapplicable("the model has no attention")
+        if type(setup.model).__module__.startswith("torch.nn."):
+            raise Inapplicable("a building block of torch may get positions with its inputs")
+        batch = unambiguous_samples(setup.batch)
+        main = batch.main
+        if main.ndim == 4:
+            new = _shifted_patches(main, _patch_side(setup.model, main.shape[1]))
+            return self._judge(setup, batch, nudged_output(setup, batch), new, None)
+        time = time_dimension(setup)
+        length = main.shape[time]
+        others = [each for each in batch.inputs if each is not main and length in each.shape]
+        if length < 3 or any(bool((each != each.flatten()[0]).any()) for each in others):
+            raise Inapplicable("the sequences are too short, or have masks")
+        before = nudged_output(setup, batch)
+        if not _mixes_positions(setup, batch, before, time):
+            raise Inapplicable("no position of the input changes the outputs of another")
+        order = torch.arange(length, device=main.device).roll(1)
+        return self._judge(setup, batch, before, main.index_select(time, order), order)
+
+    def _judge(
+        self, setup: Setup, batch: Batch, before: Tensor, new: Tensor, order: Tensor | None
+    ) -> Result:
+        after = nudged_output(setup, batch.with_input(batch.main, new))
+        what = "the same outputs"
+        if order is not None:
+            one, other = (
+                by_position(each, batch.size, len(order), batch.sample_dim)
+                for each in (before, after)
+            )
+            if one is not None and other is not None:
+                before, after, what = one[:, order], other, "the same outputs in that order"
+        if changed(before, after).any():
+            return self.holds("reordered inputs gave other outputs")
+        return self.fails(f"reordered inputs gave {what}")
+
+
+def _mixes_positions(setup: Setup, batch: Batch, before: Tensor, time: int) -> bool:
+    """Return whether a position changes outputs at others, or a pooled output."""
+    main, new = batch.main, batch.main.clone()
+    new.select(time, 0).copy_(altered(main).select(time, 0))
+    outputs = before, nudged_output(setup, batch.with_input(main, new))
+    length = main.shape[time]
+    one, other = (by_position(each, batch.size, length, batch.sample_dim) for each in outputs)
+    if one is None or other is None:
+        return True
+    return bool(changed(one, other)[:, 1:].any())
+
+
+def _patch_side(model: nn.Module, channels: int) -> int:
+    """Return the side of the patches that an image is first cut into."""
+    convolutions = [each for each in model.modules() if isinstance(each, nn.Conv2d)]
+    if not convolutions:
+        widths = [each.in_features for each in model.modules() if isinstance(each, nn.Linear)]
+        sides = ((isqrt(width // channels), width) for width in widths)
+        found = [side for side, width in sides if side > 1 and side**2 * channels == width]
+        if found:
+            return found[0]
+    if len(convolutions) != 1 or convolutions[0].kernel_size != convolutions[0].stride:
+        raise Inapplicable("the inputs are neither sequences nor images cut into patches")
+    return int(convolutions[0].stride[0])
+
+
+def _shifted_patches(images: Tensor, side: int) -> Tensor:
+    """Return images with their patches shifted by one, cyclically."""
+    if images.shape[-1] % side or images.shape[-2] % side or images.shape[-1] <= side:
+        raise Inapplicable("the images are not cut into patches")
+    return images.roll(side, dims=-1)

@@ -1,0 +1,285 @@
+"""The model under test with its batch, loss and optimizer, and safe ways to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import cached_property
+from inspect import signature
+from time import perf_counter
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from sickbay import tasks
+from sickbay.checkups.base import Inapplicable
+from sickbay.checkups.batch import LABELS, Batch
+from sickbay.checkups.class_outputs import class_dimension
+from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, output_field
+from sickbay.checkups.restore_model import restored
+from sickbay.checkups.synthetic_batch import synthetic_batch
+from sickbay.errors import Declined
+from sickbay.model_arguments import unwrap_compiled
+from sickbay.model_copies import copy_of, inputs_of
+from sickbay.tasks import Task
+
+MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
+QUICK = 0.15  # seconds that a pass with the most samples may take
+Loss = Callable[[Any, Any], Tensor]
+Value = TypeVar("Value")
+LayerCall = tuple[nn.Module, tuple[Any, ...]]
+
+
+class Setup:
+    """A training setup to examine. Nothing done with it lasts.
+
+    `model` is the user's own and must only be read; tests run a `model_copy()`. Asking for
+    something that was not given raises `Inapplicable`, so tests need not check first.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batch: Batch | None = None,
+        loss: Loss | None = None,
+        optimizer: torch.optim.Optimizer | None = None,
+        task: Task = "",
+        validation: Batch | None = None,
+    ) -> None:
+        self.model = unwrap_compiled(model)
+        if isinstance(self.model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            self.model = self.model.module
+        self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
+        self._validation = validation
+        self._computed: dict[Callable[[Setup], Any], Any] = {}
+        self.fixed_size = False  # whether the model runs only with the full batch
+        self.copy_failure = ""  # why the model itself had to be run, "" if it could be copied
+
+    @contextmanager
+    def model_copy(self, *, training: bool = False) -> Iterator[nn.Module]:
+        """Yield a copy to change at will, or the model itself, restored later, if it has none."""
+        try:
+            model, guard = copy_of(self.model), ExitStack()
+        except Declined as error:
+            self.copy_failure = str(error)
+            model, guard = self.model, ExitStack()
+            guard.enter_context(restored(model))
+        with guard:
+            if training:  # by its own methods, as users do: they may be overridden
+                model.train()
+            else:
+                model.eval()
+            yield model
+
+    def once(self, function: Callable[[Setup], Value]) -> Value:
+        """Return `function(self)`, computed once for all tests."""
+        if function not in self._computed:
+            self._computed[function] = function(self)
+        found: Value = self._computed[function]
+        return found
+
+    def run(self, model: nn.Module, batch: Batch) -> Any:
+        """Call a model with a copy of a batch."""
+        if self.fixed_size and batch.size != self.full_batch.size:
+            raise Inapplicable(f"the model only runs with {self.full_batch.size} samples")
+        args, kwargs = inputs_of((batch.args, dict(batch.kwargs)))
+        return model(*args, **kwargs)
+
+    def output(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Return the main output of a model for a batch."""
+        return main_output(self.run(model, batch))
+
+    def evaluate(self, batch: Batch, model: nn.Module | None = None) -> Tensor:
+        """Return the main output without gradients, of a new copy in evaluation by default."""
+        if model is None:
+            with self.model_copy() as model:
+                return self.evaluate(batch, model)
+        with torch.no_grad():
+            return self.output(model, batch)
+
+    def layer_calls(self, batch: Batch, wanted: Callable[[nn.Module], bool]) -> list[LayerCall]:
+        """Return layers in the order they are called in evaluation, each with its arguments.
+
+        If the model raises, these are the calls up to that point.
+        """
+        calls: list[LayerCall] = []
+        with self.model_copy() as model, ExitStack() as hooks:
+            for layer in filter(wanted, model.modules()):
+                hook = layer.register_forward_pre_hook(
+                    lambda layer, args: calls.append((layer, args))
+                )
+                hooks.enter_context(hook)
+            with suppress(Exception):
+                self.evaluate(batch, model)
+        return calls
+
+    @cached_property
+    def full_batch(self) -> Batch:
+        """The batch as given, or a synthetic one."""
+        batch = self._given
+        if batch is None:
+            batch = synthetic_batch(self.model, self._runs)
+            if batch is None:
+                raise Inapplicable("no batch was given, and no synthetic one runs")
+        batch = replace(batch, kwargs=self._accepted(batch.kwargs))
+        device = next((each.device for each in self.model.parameters()), batch.main.device)
+        return batch if batch.main.device == device else batch.to(device)
+
+    @cached_property
+    def batch(self) -> Batch:
+        """As many samples of the batch as run quickly."""
+        few = self.full_batch.first(FEWEST_SAMPLES)
+        if self.full_batch.size <= FEWEST_SAMPLES:
+            return few
+        try:
+            start = perf_counter()
+            self.evaluate(few)
+        except Exception:  # other tests report the failure
+            self.fixed_size = self._runs(self.full_batch)
+            return self.full_batch if self.fixed_size else few
+        passes = QUICK / max(perf_counter() - start, 1e-6)
+        quick = FEWEST_SAMPLES * passes >= MOST_SAMPLES
+        return self.full_batch.first(MOST_SAMPLES if quick else FEWEST_SAMPLES)
+
+    @property
+    def two_samples(self) -> Batch:
+        return self.batch.first(2)
+
+    @property
+    def given_batch(self) -> Batch:
+        """The full batch, if one was given: a synthetic one says nothing about the data."""
+        if self._given is None:
+            raise Inapplicable("no batch was given")
+        return self.full_batch
+
+    @property
+    def validation(self) -> Batch:
+        return _required(self._validation, "no validation batch was given")
+
+    @property
+    def targets(self) -> Tensor:
+        """The targets of the samples that are run."""
+        return _required(self.batch.targets, "no targets were given")
+
+    @property
+    def given_targets(self) -> Tensor:
+        """All targets that were given."""
+        return _required(self.given_batch.targets, "no targets were given")
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        return _required(self._optimizer, "no optimizer was given")
+
+    @property
+    def first_pass(self) -> FirstPass:
+        """The training pass that most tests look at; one test alone reports that it raises."""
+        found = self.first_pass_or_error
+        if isinstance(found, Inapplicable):
+            raise found
+        if isinstance(found, Exception):
+            raise Inapplicable("the model does not run on the batch")
+        return found
+
+    @cached_property
+    def first_pass_or_error(self) -> FirstPass | Exception:
+        try:
+            with self.model_copy(training=True) as model:
+                return first_pass(model, self.batch, self.run, self.loss_of)
+        except Exception as error:
+            return error
+
+    @cached_property
+    def task(self) -> Task:
+        """The task: given, or inferred from targets and outputs; "" if unknown."""
+        if self._task or self.batch.targets is None:
+            return self._task
+        targets = self.full_batch.targets
+        assert targets is not None
+        output = self.evaluate(self.batch)
+        if self._classes_second(output):
+            output = output.movedim(1, -1)
+        values = (targets.float() if targets.is_floating_point() else targets).cpu().numpy()
+        per_token = targets.numel() >= self.full_batch.main.numel()
+        return tasks.infer(output.shape, values, tokens=self.batch.tokens and per_token)
+
+    def loss_of(self, raw: Any, batch: Batch) -> Tensor | None:
+        """Return the loss of an output: the user's, the model's own, or the task's usual one."""
+        own = output_field(raw, "loss")
+        if self._loss is None and own is not None:
+            return own
+        wanted = batch.targets if batch.nested_targets is None else batch.nested_targets
+        if wanted is None or (self._loss is None and batch.targets is None):
+            return None
+        if self._loss is None:
+            return self._usual_loss(main_output(raw), wanted)
+        if not isinstance(raw, Tensor):  # the user's loss may take the whole output
+            with suppress(Exception):
+                return self._loss(raw, wanted)
+        return self._loss(main_output(raw), wanted)
+
+    @property
+    def synthetic_from(self) -> str:
+        """The layer that inputs were generated for, "" if they were given or never needed."""
+        generated = self._given is None and "full_batch" in vars(self)
+        return self.full_batch.synthetic_from if generated else ""
+
+    @property
+    def has_targets(self) -> bool:
+        given = self._given
+        return given is not None and (given.targets is not None or given.nested_targets is not None)
+
+    @property
+    def has_optimizer(self) -> bool:
+        return self._optimizer is not None
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether the user gave a loss."""
+        return self._loss is not None
+
+    @property
+    def is_next_token(self) -> bool:
+        """Whether the user said that the task is next-token prediction."""
+        return self._task == "next_token"
+
+    def _usual_loss(self, output: Tensor, targets: Tensor) -> Tensor | None:
+        """Return the usual loss of the task, None if the task is unknown."""
+        if self.task in ("multiclass", "next_token"):
+            if not self._classes_second(output):
+                output = output.flatten(0, -2)
+            return F.cross_entropy(output, targets if output.ndim > 2 else targets.flatten())
+        if self.task in ("binary", "multilabel"):
+            return F.binary_cross_entropy_with_logits(output.view_as(targets), targets.float())
+        if self.task == "regression" and output.numel() == targets.numel():
+            return F.mse_loss(output.view_as(targets), targets)
+        return None
+
+    def _classes_second(self, output: Tensor) -> bool:
+        """Return whether classes are in the second of several dimensions, as for images."""
+        targets = self.batch.targets
+        if targets is None or targets.is_floating_point() or output.ndim < 3:
+            return False
+        return class_dimension(output, targets) == 1
+
+    def _accepted(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the keyword arguments without labels that `forward` does not accept."""
+        known = signature(self.model.forward).parameters
+        if any(each.kind is each.VAR_KEYWORD for each in known.values()):
+            return kwargs
+        return {name: each for name, each in kwargs.items() if name in known or name not in LABELS}
+
+    def _runs(self, batch: Batch) -> bool:
+        try:
+            self.evaluate(batch)
+        except Exception:
+            return False
+        return True
+
+
+def _required(value: Value | None, otherwise: str) -> Value:
+    if value is None:
+        raise Inapplicable(otherwise)
+    return value

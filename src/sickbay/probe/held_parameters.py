@@ -1,0 +1,73 @@
+"""Which parameters of a model its optimizers hold, and their learning rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from torch import nn
+from torch.optim import Optimizer
+
+from sickbay.probe.layer_order import Layers
+
+JUMP = 10.0  # a learning rate above this many times the highest at the last reading has jumped
+
+
+class HeldParameters:
+    """The parameters of a model by the optimizer that holds them."""
+
+    def __init__(self, optimizers: Sequence[Optimizer], layers: Layers) -> None:
+        self.optimizers = list(optimizers)
+        self.rate_limit = inf  # a learning rate above it has jumped
+        self._layers = layers
+        self._by_optimizer: dict[Optimizer, dict[str, nn.Parameter]] = {}
+        self.update()
+
+    def __contains__(self, optimizer: Optimizer) -> bool:
+        return optimizer in self._by_optimizer
+
+    def __getitem__(self, optimizer: Optimizer) -> dict[str, nn.Parameter]:
+        return self._by_optimizer[optimizer]
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the model's parameters were listed anew since the last `update`."""
+        return self._listed is not self._layers.parameters
+
+    def update(self) -> None:
+        """Look up again what each optimizer holds."""
+        self._listed, self._ids = self._layers.parameters, self.ids()
+        for optimizer in self.optimizers:
+            held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+            self._by_optimizer[optimizer] = {
+                name: each for name, each in self._layers.parameters.items() if id(each) in held
+            }
+
+    def have_changed(self) -> bool:
+        """Return whether the optimizers hold other parameters than at the last `update`."""
+        return self.ids() != self._ids
+
+    def ids(self) -> list[int]:
+        """Return the `id` of every parameter in an optimizer."""
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        return [id(parameter) for group in groups for parameter in group["params"]]
+
+    def names(self) -> set[str]:
+        """Return the names of all parameters that an optimizer holds."""
+        return {name for parameters in self._by_optimizer.values() for name in parameters}
+
+    def unheld(self) -> tuple[str, ...]:
+        """Return the parameters that no optimizer holds; nothing if no optimizer holds any."""
+        held = self.names()
+        return tuple(name for name in self._layers.parameters if held and name not in held)
+
+    def learning_rates(self) -> dict[str, float]:
+        """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        rates = {
+            f"lr_{index}" if index else "lr": float(group["lr"])
+            for index, group in enumerate(groups)
+            if "lr" in group
+        }
+        self.rate_limit = JUMP * max(rates.values(), default=inf)
+        return rates

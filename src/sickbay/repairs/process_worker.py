@@ -1,0 +1,120 @@
+"""Runs in processes of their own. A process that dies fails its run, and none outlives this one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import torch
+
+from sickbay.printable import error_message
+from sickbay.repairs.executor import RemoteLoop, Worker
+from sickbay.repairs.run import Progress, Update
+from sickbay.repairs.training_loop import TrainingLoop
+
+PATIENCE = 5.0  # seconds that a process gets to exit by itself
+
+
+class ProcessWorker(Worker):
+    """A training loop in a pool of one process, which keeps it from epoch to epoch.
+
+    Optimizer, hooks and random numbers of a run stay in that process. Runs share no pool, since
+    one process that dies breaks the whole pool.
+    """
+
+    def __init__(self, threads: int, make_loop: Callable[[], TrainingLoop]) -> None:
+        method = multiprocessing.get_start_method(allow_none=True)
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(1, context, _prepare, (make_loop, threads, method))
+        self._process: BaseProcess | None = None
+        self._began: Future[int] = Future()
+        self._epoch: Future[bytes] = Future()
+
+    def submit(self, stop_at_findings: bool) -> Future[Any]:
+        try:
+            if self._process is None:
+                self._began = self._pool.submit(os.getpid)
+                (self._process,) = self._pool._processes.values()  # for its exit code
+            self._epoch = self._pool.submit(_train_epoch, stop_at_findings)
+        except Exception as error:  # from pickling, or because the process has died meanwhile
+            self._epoch = Future()
+            self._epoch.set_exception(error)
+        return self._epoch
+
+    def result(self, future: Future[Any], before: Progress) -> Update:
+        try:
+            update: Update = pickle.loads(future.result())
+        except Exception as error:
+            return Update(replace(before, failed=self._failure(error)), over=True)
+        return update
+
+    def _failure(self, error: Exception) -> str:
+        if self._process is None:
+            return f"it cannot be sent to a worker process: {error_message(error)}"
+        self._process.join(PATIENCE)
+        code = self._process.exitcode
+        if self._began.exception() is not None:
+            return (
+                f"its worker process ended before it began (exit code {code}). A script that uses "
+                "workers must start under `if __name__ == '__main__':`."
+            )
+        if code is None or code >= 0:
+            return f"its worker process exited by itself (exit code {code})."
+        hint = ", as happens when memory runs out" if -code == signal.SIGKILL else ""
+        return f"its worker process was killed by {signal.Signals(-code).name}{hint}."
+
+    def close(self) -> None:
+        idle = self._epoch.done()
+        if idle and self._process is not None:
+            with suppress(Exception):  # the process may be gone
+                self._pool.submit(_close)  # completes the chart
+        self._pool.shutdown(wait=False)
+        if self._process is not None:
+            if idle:
+                self._process.join(PATIENCE)
+            self._process.terminate()
+            self._process.join(PATIENCE)
+            self._process.kill()
+            self._process.join()
+
+
+_loop: RemoteLoop  # of this worker process
+
+
+def _prepare(make_loop: Callable[[], TrainingLoop], threads: int, method: str | None) -> None:
+    multiprocessing.set_start_method(method, force=True)  # for DataLoaders, as in the main process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends its own children as well
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    torch.set_num_threads(threads)
+    global _loop
+    _loop = RemoteLoop(make_loop)
+
+
+def _train_epoch(stop_at_findings: bool) -> bytes:
+    """Return an `Update` by value: what lies in shared memory dies with its process."""
+    return pickle.dumps(_loop.train_epoch(stop_at_findings))
+
+
+def _close() -> None:
+    _loop.close()
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(PATIENCE)
+    os._exit(1)

@@ -1,0 +1,54 @@
+"""The Ray actor through which trials exchange their learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ray
+
+from sickbay.problems.trials.comparison import LearningCurve
+from sickbay.tuning.shared_curves import SharedCurves
+
+NAME = "sickbay curves"  # of the actor, within the driver's namespace
+TIMEOUT = 60.0  # seconds
+
+
+def start() -> Any:
+    """Start the actor, or clear that of an earlier search. It lives as long as it is referenced."""
+    remote_class: Any = ray.remote(num_cpus=0)(SharedCurves)
+    actor = remote_class.options(name=NAME, get_if_exists=True).remote()
+    actor.clear.remote()
+    return actor
+
+
+class CurveExchange:
+    """A trial's connection to the actor. Without an actor, it knows no other trials."""
+
+    def __init__(self, trial: str) -> None:
+        self._trial = trial
+        self._actor: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is an actor."""
+        if self._actor is None:
+            try:
+                self._actor = ray.get_actor(NAME)
+            except ValueError:
+                return False
+        return True
+
+    def put(self, curve: LearningCurve) -> bool:
+        """Send this trial's curve, without waiting. Return False if there is no actor."""
+        if self.is_open:
+            self._actor.put.remote(self._trial, curve)
+        return self.is_open
+
+    def others(self) -> Sequence[LearningCurve]:
+        """Return the curves of the other trials."""
+        if not self.is_open:
+            return ()
+        reply = self._actor.others.remote(self._trial)
+        curves: Sequence[LearningCurve] = ray.get(reply, timeout=TIMEOUT)
+        return curves

@@ -1,0 +1,109 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import checkup
+from sickbay.checkups.statements.limits.survives_edge_inputs import SurvivesEdgeInputs
+from tests.checkups.attending import GPT, TOKENS, WIDTH, mlp, sentences, tokens
+from tests.checkups.of_all_kinds import Residual, images, rows, series
+
+
+class Fed(nn.Module):
+    """A model whose input, or hidden state, goes through a function."""
+
+    def __init__(self, function: Any, hidden: bool = False) -> None:
+        super().__init__()
+        self.function, self.hidden = function, hidden
+        self.one, self.two = nn.Linear(12, 16, bias=False), nn.Linear(16, 3)
+
+    def forward(self, x: Tensor) -> Any:
+        if not self.hidden:
+            return self.two(self.one(self.function(x)))
+        return self.two(self.function(self.one(x)))
+
+
+class Averaged(nn.Module):
+    """The mean of what is no padding."""
+
+    def __init__(self, known: int = TOKENS) -> None:
+        super().__init__()
+        self.tokens, self.head = nn.Embedding(TOKENS, WIDTH, padding_idx=0), nn.Linear(WIDTH, 3)
+        self.weights = nn.Embedding(known, 1)
+
+    def forward(self, x: Tensor) -> Any:
+        counts = (x != 0).unsqueeze(-1)
+        summed = (self.tokens(x) * counts * self.weights(x)).sum(1)
+        return self.head(summed / counts.sum(1))
+
+
+class Spread(Averaged):
+    def forward(self, x: Tensor) -> Any:
+        out = self.tokens(x)
+        return self.head((out / out.std(1, keepdim=True)).sum(1))
+
+
+class Weighed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rnn, self.head = nn.GRU(5, WIDTH, batch_first=True), nn.Linear(WIDTH, 1)
+
+    def forward(self, x: Tensor) -> Any:
+        return self.head(self.rnn(x / x.abs().sum(1, keepdim=True))[0][:, -1])
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(
+            Fed(lambda x: x / x.norm(dim=-1, keepdim=True)), rows(), "all zero", id="norm"
+        ),
+        pytest.param(
+            Fed(lambda x: (x - x.mean(-1, True)) / x.std(-1, keepdim=True)),
+            rows(),
+            "outputs that are NaN",
+            id="std-of-a-constant",
+        ),
+        pytest.param(Fed(lambda x: x.abs().log()), rows(), "all zero", id="logarithm"),
+        pytest.param(
+            Fed(lambda x: x.square().sqrt(), hidden=True),
+            rows(),
+            "gradient of one.weight",
+            id="slope-of-the-root",
+        ),
+        pytest.param(
+            Fed(lambda x: (9 * x).exp() / (9 * x).exp().sum(-1, True)), rows(), "20 times", id="exp"
+        ),
+        pytest.param(Weighed(), series(), "all zero", id="recurrent-sum"),
+        pytest.param(Spread(), sentences(), "one token repeated", id="std-over-tokens"),
+        pytest.param(Averaged(TOKENS - 1), (sentences()[0].clamp(max=5),), "last", id="last-token"),
+    ],
+)
+def test_fails(model: nn.Module, batch: Any, message: str) -> None:
+    batch = batch if len(batch) > 1 else batch[0]
+    result = checkup(model, batch, tests=SurvivesEdgeInputs()).results[0]
+    assert result.outcome == "failed"
+    assert message in result.message
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [
+        pytest.param(mlp(nn.BatchNorm1d(16)), rows(), id="mlp"),
+        pytest.param(Residual(), images(), id="residual"),
+        pytest.param(GPT(), tokens(), id="gpt"),
+        pytest.param(Averaged(), sentences(), id="nothing-but-padding"),
+        pytest.param(Fed(lambda x: nn.functional.normalize(x)), rows(), id="norm-with-eps"),
+        pytest.param(
+            Fed(lambda x: (x.square() + 1e-6).sqrt(), hidden=True), rows(), id="root-with-eps"
+        ),
+    ],
+)
+def test_passes(model: nn.Module, batch: Any) -> None:
+    assert checkup(model, batch, tests=SurvivesEdgeInputs()).results[0].outcome == "passed"
+
+
+def test_what_is_not_finite_anyway_is_left_to_another_test() -> None:
+    model = Fed(lambda x: x * torch.inf)
+    assert checkup(model, rows(), tests=SurvivesEdgeInputs()).results[0].outcome == "skipped"

@@ -1,0 +1,99 @@
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import checkup
+from sickbay.checkups.statements.limits.survives_lower_precision import SurvivesLowerPrecision
+from tests.checkups.attending import GPT, Attention, mlp, tokens
+from tests.checkups.of_all_kinds import Residual, images, rows
+
+
+class Billion(Attention):
+    def masked(self, scores: Tensor) -> Tensor:
+        length = scores.shape[-1]
+        return scores.masked_fill(~self.mask[:length, :length], -1e9)
+
+
+class Through(nn.Module):
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.one, self.two, self.function = nn.Linear(12, 16), nn.Linear(16, 3), function
+
+    def forward(self, x: Tensor) -> Any:
+        return self.two(self.function(self.one(x)))
+
+
+class Encoder(nn.Module):
+    """torch's own, in evaluation on a short cut that knows no autocast."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(16, 2, 16, batch_first=True)
+        self.body = nn.TransformerEncoder(layer, 1)
+
+    def forward(self, x: Tensor, src_key_padding_mask: Tensor) -> Any:
+        return self.body(x, src_key_padding_mask=src_key_padding_mask)
+
+
+def put(x: Tensor) -> Tensor:
+    out = torch.zeros(x.shape)
+    out[torch.arange(len(x))] = x
+    return out
+
+
+def drawn(x: Tensor) -> Tensor:
+    """Noise by a chance of its own, which no seed repeats."""
+    return torch.from_numpy(np.random.default_rng().standard_normal(x.shape)).to(x)
+
+
+PLAIN = torch.randn(6, 8, 16)
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(GPT(Billion), tokens(), "float16 raises", id="mask-of-a-billion"),
+        pytest.param(Through(lambda x: x * 1e6), rows(), "float16 contains", id="above-the-range"),
+        pytest.param(
+            Through(lambda x: (x - x) / (x - x + 1e-9)), rows(), "NaN or Inf", id="eps-below-it"
+        ),
+        pytest.param(
+            Through(lambda x: x / (x * 300).square().sum(1, keepdim=True) * 1e7),
+            rows(),
+            "float16 differs",
+            id="squares-above-the-range",
+        ),
+        pytest.param(Through(put), rows(), "bfloat16 raises", id="kinds-that-clash"),
+        pytest.param(
+            Through(lambda x: (x * 9 + 3000) - 3000), rows(), "float16 differs", id="cancelled"
+        ),
+    ],
+)
+def test_fails(model: nn.Module, batch: Any, message: str) -> None:
+    result = checkup(model, batch, tests=SurvivesLowerPrecision()).results[0]
+    assert (result.outcome, result.severity) == ("failed", "warning")
+    assert message in result.message
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [
+        pytest.param(mlp(nn.BatchNorm1d(16)), rows(), id="mlp"),
+        pytest.param(Residual(), images(), id="residual"),
+        pytest.param(GPT(), tokens(), id="gpt"),
+        pytest.param(Through(drawn), rows()[0], id="random"),
+        pytest.param(
+            Encoder(), (torch.randn(6, 8, 16), torch.zeros(6, 8).bool(), PLAIN), id="of-torch"
+        ),
+    ],
+)
+def test_passes(model: nn.Module, batch: Any) -> None:
+    assert checkup(model, batch, tests=SurvivesLowerPrecision()).results[0].outcome == "passed"
+
+
+def test_a_model_of_another_kind_is_skipped() -> None:
+    batch = (rows()[0].double(), rows()[1])
+    assert checkup(mlp().double(), batch, tests=SurvivesLowerPrecision()).skipped

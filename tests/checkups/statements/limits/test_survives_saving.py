@@ -1,0 +1,166 @@
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrizations
+
+from sickbay.checkups import Result, checkup
+from sickbay.checkups.statements.limits.survives_saving import SurvivesSaving
+from tests.checkups.made import (
+    Made,
+    Recurrent,
+    Transformer,
+    cnn,
+    images,
+    inputs,
+    mlp,
+    sentences,
+)
+
+
+def examined(model: nn.Module, batch: Any = None) -> Result:
+    return checkup(model, inputs() if batch is None else batch, tests=SurvivesSaving()).results[0]
+
+
+def tied() -> nn.Module:
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    model[1].weight = model[0].weight
+    return model
+
+
+def with_constants() -> nn.Module:
+    model = Made(lambda self, x: self.a(x + self.b) + self.c, a=nn.Linear(8, 3))
+    model.b = torch.arange(8.0)
+    model.register_buffer("c", torch.ones(3), persistent=False)
+    return model
+
+
+def sampling() -> nn.Module:
+    return Made(lambda self, x: self.a(x) + torch.randn(3), a=nn.Linear(8, 3))
+
+
+def teacher() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        return (self.a(x), self.teacher[0](x)) if self.training else self.a(x)
+
+    return Made(forward, a=nn.Linear(8, 3), teacher=[nn.Linear(8, 3)])
+
+
+@pytest.mark.parametrize(
+    ("make", "batch"),
+    [
+        pytest.param(mlp, None, id="mlp"),
+        pytest.param(cnn, images(), id="batch-norm"),
+        pytest.param(Recurrent, sentences(), id="lstm"),
+        pytest.param(Transformer, sentences(), id="transformer"),
+        pytest.param(tied, None, id="tied"),
+        pytest.param(with_constants, None, id="constants"),
+        pytest.param(sampling, None, id="sampling"),
+        pytest.param(teacher, None, id="teacher-for-training"),
+        pytest.param(lambda: parametrizations.weight_norm(nn.Linear(8, 3)), None, id="weight-norm"),
+        pytest.param(
+            lambda: parametrizations.spectral_norm(nn.Linear(8, 3)), None, id="spectral-norm"
+        ),
+    ],
+)
+def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+    torch.manual_seed(0)
+    result = examined(make(), batch)
+    assert result.outcome == "passed", result.message
+
+
+def remembering() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        self.state = self.a(x).detach() + self.state
+        return self.state
+
+    return Made(forward, a=nn.Linear(8, 3), state=torch.zeros(1))
+
+
+def test_a_model_that_keeps_a_state_is_not_judged() -> None:
+    assert examined(remembering()).outcome == "skipped"
+
+
+def centred() -> nn.Module:
+    def forward(self: Any, x: Tensor) -> Any:
+        if self.training:
+            self.middle = 0.9 * self.middle + 0.1 * (1 + x.mean(0))
+        return self.a(x - self.middle)
+
+    return Made(forward, a=nn.Linear(8, 3), middle=torch.zeros(8))
+
+
+def test_what_training_changes_must_be_saved() -> None:
+    result = examined(centred())
+    assert result.outcome == "failed"
+    assert "what a pass in training changes" in result.message
+
+
+class Forgetful(nn.Linear):
+    """A layer that does not save its bias."""
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        state = super().state_dict(*args, **kwargs)
+        return {name: each for name, each in state.items() if "bias" not in name}
+
+
+class Careless(Forgetful):
+    """One that does not miss it either."""
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = False, assign: bool = False
+    ) -> Any:
+        return super().load_state_dict(state_dict, strict, assign)
+
+
+def behind_a_zero_head() -> nn.Module:
+    head = nn.Linear(8, 3)
+    nn.init.zeros_(head.weight)
+    layers = [nn.Linear(8, 8)]
+    return Made(lambda self, x: self.a(self.layers[0](x)), a=head, layers=layers)
+
+
+@pytest.mark.parametrize(
+    ("make", "part", "layers"),
+    [
+        pytest.param(
+            lambda: Made(
+                lambda self, x: self.a(self.layers[0](x)),
+                a=nn.Linear(8, 3),
+                layers=[nn.Linear(8, 8)],
+            ),
+            "layers[0].weight and 1 more are not in the state dict",
+            ("layers[0].weight", "layers[0].bias"),
+            id="list",
+        ),
+        pytest.param(behind_a_zero_head, "layers[0].weight", None, id="list-behind-a-zero-head"),
+        pytest.param(
+            lambda: Made(
+                lambda self, x: self.a(x) * self.by,
+                a=nn.Linear(8, 3),
+                by=torch.ones(3, requires_grad=True),
+            ),
+            "by is not in the state dict",
+            ("by",),
+            id="plain-tensor",
+        ),
+        pytest.param(lambda: Careless(8, 3), "bias is not in", ("bias",), id="left-out"),
+        pytest.param(lambda: Forgetful(8, 3), "load_state_dict raised", (), id="raises"),
+    ],
+)
+def test_sick(make: Callable[[], nn.Module], part: str, layers: tuple[str, ...] | None) -> None:
+    torch.manual_seed(0)
+    result = examined(make())
+    assert result.outcome == "failed"
+    assert part in result.message
+    assert layers is None or result.layers == layers
+
+
+def test_a_model_that_cannot_be_copied_is_put_back() -> None:
+    model = Made(lambda self, x: self.a(self.b[0](x)), a=nn.Linear(8, 3), b=[nn.Linear(8, 8)])
+    model.c = torch.ones(1, requires_grad=True) * 2  # which torch does not copy
+    values = [each.detach().clone() for each in (model.a.weight, model.b[0].weight)]
+    assert examined(model).outcome == "failed"
+    assert all(map(torch.equal, values, (model.a.weight, model.b[0].weight)))

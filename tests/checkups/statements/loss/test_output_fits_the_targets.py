@@ -1,0 +1,96 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from sickbay.checkups import Result, checkup
+from sickbay.checkups.statements.loss.output_fits_the_targets import OutputFitsTheTargets
+from tests.checkups import five_kinds as models
+
+X = models.numbers(32, 8)
+LABELS = torch.arange(32) % 3
+NUMBERS = models.numbers(32, 1)
+
+
+def examined(model: nn.Module, batch: object, loss: object) -> Result:
+    torch.manual_seed(0)
+    [result] = checkup(model, batch, loss, tests=OutputFitsTheTargets()).results  # type: ignore[arg-type]
+    return result
+
+
+@pytest.mark.parametrize("kind", models.KINDS)
+def test_sound_models_fit(kind: Callable[[], models.Made]) -> None:
+    assert examined(*kind()).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets", "loss", "message"),
+    [
+        pytest.param(1, NUMBERS[:, 0], nn.MSELoss(), "broadcasts", id="N1-N"),
+        pytest.param(
+            1, NUMBERS[:, 0], lambda o, y: (o - y).abs().mean(), "broadcasts", id="by-hand"
+        ),
+        pytest.param(4, NUMBERS, nn.MSELoss(), "broadcasts", id="N4-N1"),
+        pytest.param(1, X, nn.MSELoss(), "broadcasts", id="N1-N8"),
+        pytest.param(1, 0 * LABELS, nn.CrossEntropyLoss(), "always 0", id="one-output"),
+        pytest.param(
+            2,
+            LABELS,
+            nn.CrossEntropyLoss(),
+            "highest label is 2, but there are only 2",
+            id="narrow",
+        ),
+        pytest.param(
+            3, LABELS[:, None], nn.CrossEntropyLoss(), "without their last", id="labels-N1"
+        ),
+        pytest.param(
+            3, LABELS.float(), nn.BCEWithLogitsLoss(), "for every output", id="labels-bce"
+        ),
+    ],
+)
+def test_sick(outputs: int, targets: Tensor, loss: object, message: str) -> None:
+    result = examined(models.perceptron(outputs), (X, targets), loss)
+    assert result.outcome == "failed"
+    assert message in result.message
+
+
+def test_a_label_beyond_the_outputs_is_found_in_samples_that_are_not_run() -> None:
+    targets = LABELS.clone()
+    targets[-1] = 7
+    result = examined(models.perceptron(), (X, targets), nn.CrossEntropyLoss())
+    assert result.outcome == "failed"
+    assert result.evidence == {"width": 3, "largest": 7}
+
+
+def test_classes_in_the_last_dimension_are_named() -> None:
+    model, batch, _ = models.gpt()
+    result = examined(model, batch, nn.CrossEntropyLoss())
+    assert result.outcome == "failed"
+    assert "classes in the second dimension" in result.message
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets", "loss"),
+    [
+        pytest.param(1, NUMBERS[:, 0], lambda o, y: F.mse_loss(o.squeeze(1), y), id="squeezed"),
+        pytest.param(1, NUMBERS[:, 0], None, id="no-loss-given"),
+        pytest.param(64, LABELS, nn.CrossEntropyLoss(), id="padded-vocabulary"),
+        pytest.param(3, LABELS.where(LABELS < 2, -100), nn.CrossEntropyLoss(), id="left-out"),
+        pytest.param(
+            3, LABELS.where(LABELS < 2, 255), nn.CrossEntropyLoss(ignore_index=255), id="ignored"
+        ),
+        pytest.param(3, LABELS + 1, nn.CrossEntropyLoss(), id="from-one-is-for-the-targets"),
+        pytest.param(8, 5 * LABELS, lambda o, y: (o.norm(dim=1) * y).mean(), id="identities"),
+        pytest.param(5, NUMBERS, lambda o, y: F.relu(y - o).mean(), id="quantiles"),
+    ],
+)
+def test_sound(outputs: int, targets: Tensor, loss: object) -> None:
+    result = examined(models.perceptron(outputs), (X, targets), loss)
+    assert result.outcome == "passed", result.message
+
+
+def test_without_targets_or_a_model_that_runs_nothing_is_said() -> None:
+    assert examined(models.perceptron(), X, None).outcome == "skipped"
+    assert examined(nn.Linear(3, 3), (X, LABELS), nn.CrossEntropyLoss()).outcome == "skipped"

@@ -1,0 +1,123 @@
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from sickbay.checkups import checkup
+from sickbay.checkups.statements.sequences.attention_rows_sum_to_one import AttentionRowsSumToOne
+from tests.checkups.attending import (
+    GPT,
+    Attention,
+    Bert,
+    Classifier,
+    EinsumAttention,
+    FlashAttention,
+    LinearAttention,
+    named,
+    sentences,
+    tokens,
+)
+from tests.checkups.of_all_kinds import Pooled, Recurrent, SelfAttention2d, images, series
+
+Weigh = Callable[[Attention, Tensor], Tensor]
+
+
+def attention(weigh: Weigh, causal: bool = True) -> Callable[[], nn.Module]:
+    """Attention whose weights are made of the scores in another way."""
+
+    class Other(Attention):
+        def forward(self, x: Tensor) -> Any:
+            q, k, v = self.split(x)
+            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+            return self.join(weigh(self, scores) @ v)
+
+    return lambda: Other(causal)
+
+
+def late(layer: Attention, scores: Tensor) -> Tensor:
+    length = scores.shape[-1]
+    return scores.softmax(-1).masked_fill(~layer.mask[:length, :length], 0)
+
+
+def by_hand(layer: Attention, scores: Tensor) -> Tensor:
+    powers = layer.masked(scores - scores.amax(-1, keepdim=True)).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+class Dropping(Attention):
+    def forward(self, x: Tensor) -> Any:
+        q, k, v = self.split(x)
+        return self.join(F.scaled_dot_product_attention(q, k, v, dropout_p=0.1, is_causal=True))
+
+
+class Einsum(Attention):
+    def forward(self, x: Tensor) -> Any:
+        q, k, v = self.split(x)
+        weights = torch.einsum("bhqd,bhkd->bhqk", q, k).softmax(dim=2)
+        return self.join(torch.einsum("bhqk,bhkd->bhqd", weights, v))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        pytest.param(attention(lambda _, s: s.softmax(-2), False), "dimension 2", id="queries"),
+        pytest.param(attention(lambda _, s: s.softmax(1), False), "dimension 1", id="heads"),
+        pytest.param(attention(lambda _, s: F.softmax(s, 0), False), "dimension 0", id="batch"),
+        pytest.param(attention(lambda _, s: s, False), "no softmax", id="no-softmax"),
+        pytest.param(attention(lambda _, s: s.sigmoid(), False), "changed after", id="sigmoid"),
+        pytest.param(attention(lambda _, s: s.log_softmax(-1), False), "changed", id="logarithm"),
+        pytest.param(attention(late), "changed after", id="masked-too-late"),
+        pytest.param(
+            attention(lambda _, s: F.dropout(s.softmax(-1), 0.2)), "dropout in", id="dropped"
+        ),
+        pytest.param(Dropping, "dropout_p", id="dropped-by-torch"),
+        pytest.param(Einsum, "dimension 2", id="einsum"),
+    ],
+)
+def test_fails(made: Callable[[], nn.Module], message: str) -> None:
+    result = checkup(GPT(made), tokens(), tests=AttentionRowsSumToOne()).results[0]
+    assert result.outcome == "failed"
+    assert message in result.message
+
+
+def test_a_softmax_of_one_value_fails() -> None:
+    result = checkup(Pooled(dim=-1), series(), tests=AttentionRowsSumToOne()).results[0]
+    assert result.outcome == "failed"
+    assert "size one" in result.message
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        pytest.param(Attention, 2, id="own"),
+        pytest.param(FlashAttention, 2, id="of-torch"),
+        pytest.param(EinsumAttention, 2, id="einsum"),
+        pytest.param(attention(by_hand), 2, id="by-hand"),
+    ],
+)
+def test_passes(made: Callable[[], nn.Module], count: int) -> None:
+    result = checkup(GPT(made), tokens(), tests=AttentionRowsSumToOne()).results[0]
+    assert (result.outcome, result.evidence) == ("passed", {"attentions": count})
+
+
+def test_other_layers_of_attention_are_seen() -> None:
+    for model, batch in ((Bert(), named()), (SelfAttention2d(), images())):
+        result = checkup(model, batch, tests=AttentionRowsSumToOne()).results[0]
+        assert result.outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [
+        pytest.param(Recurrent(), series(), id="recurrent"),
+        pytest.param(Classifier(lambda: LinearAttention(False)), sentences(), id="linear"),
+        pytest.param(nn.Sequential(nn.Linear(5, 3), nn.Softmax(-1)), series()[0], id="head"),
+    ],
+)
+def test_skips(model: nn.Module, batch: object) -> None:
+    result = checkup(model, batch, tests=AttentionRowsSumToOne()).results[0]
+    assert (result.outcome, result.message) == ("skipped", "the model has no attention")

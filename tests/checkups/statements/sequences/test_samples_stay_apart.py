@@ -1,0 +1,120 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import checkup
+from sickbay.checkups.statements.sequences.samples_stay_apart import SamplesStayApart
+from tests.checkups.attending import GPT, SAMPLES, WIDTH, Bert, Clip, encoder, mlp, named, tokens
+from tests.checkups.of_all_kinds import (
+    Recurrent,
+    Residual,
+    TokenRecurrent,
+    images,
+    rows,
+    sequence_first,
+    series,
+)
+
+
+class Confused(Recurrent):
+    """Is fed samples where it takes time."""
+
+    def __init__(self) -> None:
+        super().__init__(first=False)
+        self.first = True
+
+
+class Series(nn.Module):
+    def __init__(self, first: bool) -> None:
+        super().__init__()
+        self.wide, self.body, self.head = nn.Linear(5, WIDTH), encoder(first), nn.Linear(WIDTH, 1)
+
+    def forward(self, x: Tensor) -> Any:
+        return self.head(self.body(self.wide(x)).mean(1))
+
+
+class Viewed(Recurrent):
+    """Has samples and time change places by a view."""
+
+    def __init__(self) -> None:
+        super().__init__(first=False)
+
+    def forward(self, x: Tensor) -> Any:
+        return super().forward(x.reshape(x.shape[1], x.shape[0], -1))
+
+
+class Scaled(nn.Module):
+    def forward(self, x: Tensor) -> Any:
+        return x / x.max()
+
+
+RISING = torch.rand(6, 4) + torch.arange(6)[:, None]
+
+
+class Over(nn.Module):
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.body, self.function = mlp(), function
+
+    def forward(self, x: Tensor) -> Any:
+        return self.function(self.body(x))
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [
+        pytest.param(Confused(), series(), id="lstm-batch-first"),
+        pytest.param(Series(first=False), series(), id="encoder-batch-first"),
+        pytest.param(Series(first=False), series()[0], id="encoder-without-targets"),
+        pytest.param(TokenRecurrent(first=False), tokens(), id="tokens-batch-first"),
+        pytest.param(Viewed(), series(), id="view"),
+        pytest.param(Over(lambda x: x.softmax(0)), rows(), id="softmax-over-the-batch"),
+        pytest.param(Over(lambda x: x - x.mean(0)), rows()[0], id="mean-of-the-batch"),
+        pytest.param(Scaled(), (RISING, torch.arange(6) % 4), id="largest-of-the-batch"),
+        pytest.param(Scaled(), (RISING[:, None], RISING[:, None]), id="one-channel"),
+        pytest.param(
+            mlp(nn.BatchNorm1d(16, track_running_stats=False)), rows(), id="statistics-of-the-batch"
+        ),
+        pytest.param(
+            nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, track_running_stats=False)),
+            images()[0],
+            id="convolution",
+        ),
+    ],
+)
+def test_fails(model: nn.Module, batch: Any) -> None:
+    result = checkup(model, batch, tests=SamplesStayApart()).results[0]
+    assert result.outcome == "failed"
+    assert "changing one of" in result.message
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [
+        pytest.param(mlp(nn.BatchNorm1d(16), nn.Dropout()), rows(), id="mlp"),
+        pytest.param(Residual(), images(), id="residual"),
+        pytest.param(Recurrent(), series(), id="lstm"),
+        pytest.param(Recurrent(first=False), sequence_first(), id="sequence-first"),
+        pytest.param(Series(first=True), series(), id="encoder"),
+        pytest.param(GPT(), tokens(), id="gpt"),
+        pytest.param(Bert(), named(), id="bert"),
+    ],
+)
+def test_passes(model: nn.Module, batch: Any) -> None:
+    assert checkup(model, batch, tests=SamplesStayApart()).results[0].outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(Clip(), (*[torch.randn(6, 12)] * 2, torch.arange(6)), "compares", id="clip"),
+        pytest.param(encoder(False), torch.randn(8, SAMPLES, 16), "second", id="sequence-first"),
+        pytest.param(encoder(False), None, "second", id="made-up"),
+    ],
+)
+def test_skips(model: nn.Module, batch: Any, message: str) -> None:
+    result = checkup(model, batch, tests=SamplesStayApart()).results[0]
+    assert result.outcome == "skipped"
+    assert message in result.message

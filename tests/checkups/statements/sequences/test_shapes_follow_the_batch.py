@@ -1,0 +1,106 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import checkup
+from sickbay.checkups.statements.sequences.shapes_follow_the_batch import ShapesFollowTheBatch
+from tests.checkups.attending import GPT, LENGTH, SAMPLES, Attention, ViT, mlp, tokens
+from tests.checkups.of_all_kinds import Mixer, Recurrent, images, rows, series
+
+
+class Squeezed(Recurrent):
+    def forward(self, x: Tensor) -> Any:
+        return super().forward(x).squeeze()
+
+
+class Kept(Recurrent):
+    """Goes on from where the last batch ended."""
+
+    state: Any = None
+
+    def forward(self, x: Tensor) -> Any:
+        out, self.state = self.rnn(x, self.state)
+        return self.head(out[:, -1])
+
+
+class Counted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = mlp()
+
+    def forward(self, x: Tensor) -> Any:
+        return self.body(x).reshape(SAMPLES, -1)
+
+
+class Averaged(Counted):
+    def forward(self, x: Tensor) -> Any:
+        return self.body(x).mean(0, keepdim=True)
+
+
+class FixedMask(Attention):
+    def masked(self, scores: Tensor) -> Tensor:
+        return scores.masked_fill(~self.mask[:LENGTH, :LENGTH], float("-inf"))
+
+
+class SmallMask(Attention):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask = self.mask[: 2 * LENGTH, : 2 * LENGTH]
+
+
+class Flat(GPT):
+    """Loses the length of one."""
+
+    def forward(self, x: Tensor) -> Any:
+        return super().forward(x).squeeze(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(Squeezed(), series(), "a batch of 1 gives", id="squeezed"),
+        pytest.param(Kept(), series(), "a batch of 1 raises", id="state-of-the-last-batch"),
+        pytest.param(Counted(), rows(), "a batch of 1 raises", id="size-in-a-view"),
+        pytest.param(Averaged(), rows()[0], "a batch of 1 gives", id="averaged"),
+        pytest.param(GPT(FixedMask), tokens(), "in masked_fill", id="mask-of-one-length"),
+        pytest.param(GPT(SmallMask), tokens(), "a length of 32 raises", id="mask-below-context"),
+        pytest.param(Flat(), tokens(), "a length of 1 gives", id="squeezed-length"),
+    ],
+)
+def test_fails(model: nn.Module, batch: Any, message: str) -> None:
+    result = checkup(model, batch, tests=ShapesFollowTheBatch()).results[0]
+    assert result.outcome == "failed"
+    assert message in result.message
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(mlp(), rows(), "batches of 1, 2 and 3 gave", id="mlp"),
+        pytest.param(Mixer(), series(), "batches of 1, 2 and 3 gave", id="made-for-one-length"),
+        pytest.param(ViT(), images(), "batches of 1, 2 and 3 gave", id="patches"),
+        pytest.param(Recurrent(), series(), "lengths of 4, 1", id="recurrent"),
+        pytest.param(GPT(), tokens(), "lengths of 4, 1, 32", id="up-to-the-context"),
+    ],
+)
+def test_passes(model: nn.Module, batch: Any, message: str) -> None:
+    result = checkup(model, batch, tests=ShapesFollowTheBatch()).results[0]
+    assert result.outcome == "passed"
+    assert message in result.message
+
+
+def test_a_graph_is_no_batch() -> None:
+    class Graph(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+
+        def forward(self, nodes: Tensor, edges: Tensor) -> Any:
+            return self.layer(edges @ nodes)
+
+    for count in (4, 30):
+        targets = torch.zeros(count, dtype=torch.long)
+        batch = (torch.randn(count, 3), torch.rand(count, count), targets)
+        assert checkup(Graph(), batch, tests=ShapesFollowTheBatch()).skipped
