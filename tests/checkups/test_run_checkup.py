@@ -11,7 +11,7 @@ from sickbay.checkups import Inapplicable, Statement, checkup
 from sickbay.checkups.training_setup import Setup
 from sickbay.errors import UsageError
 from sickbay.reports.checkup_report import Result
-from tests.checkups.small import data, network
+from tests.checkups.small_network import data, network
 
 
 def test_the_same_model_gives_the_same_report() -> None:

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.data.classes_are_balanced import ClassesAreBalanced
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = models.numbers(64, 8)
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.data.inputs_are_sane import InputsAreSane
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = torch.randn(32, 8, generator=torch.Generator().manual_seed(0))
 

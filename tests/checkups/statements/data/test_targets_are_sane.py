@@ -8,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.data.targets_are_sane import TargetsAreSane
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = models.numbers(32, 8)
 LABELS = torch.arange(32) % 3

@@ -9,7 +9,15 @@ from torch.nn.utils import parametrizations
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.every_parameter_is_used import EveryParameterIsUsed
-from tests.checkups.made import Made, Recurrent, Transformer, data, inputs, mlp, sentences
+from tests.checkups.function_models import (
+    Made,
+    Recurrent,
+    Transformer,
+    data,
+    inputs,
+    mlp,
+    sentences,
+)
 
 
 def examined(model: nn.Module, batch: Any = None) -> Result:

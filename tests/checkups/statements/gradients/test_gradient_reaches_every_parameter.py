@@ -9,7 +9,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.gradient_reaches_every_parameter import (
     GradientReachesEveryParameter,
 )
-from tests.checkups.made import (
+from tests.checkups.function_models import (
     Made,
     Recurrent,
     Transformer,

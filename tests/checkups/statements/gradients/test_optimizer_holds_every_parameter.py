@@ -11,7 +11,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.optimizer_holds_every_parameter import (
     OptimizerHoldsEveryParameter,
 )
-from tests.checkups.made import mlp
+from tests.checkups.function_models import mlp
 
 
 def examined(model: nn.Module, optimizer: Optimizer | None) -> Result:

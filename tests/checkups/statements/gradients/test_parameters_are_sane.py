@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.parameters_are_sane import ParametersAreSane
-from tests.checkups.made import (
+from tests.checkups.function_models import (
     Made,
     Recurrent,
     Transformer,

@@ -7,10 +7,13 @@ from torch import nn, optim
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.statements.limits.learning_rate_is_sane import LearningRateIsSane
-from sickbay.checkups.statements.limits.range_test import interpret, range_test
+from sickbay.checkups.statements.limits.learning_rate_is_sane import (
+    LearningRateIsSane,
+    interpret,
+    range_test,
+)
 from sickbay.checkups.training_setup import Setup
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 
 def examined(made: models.Made, kind: Callable[..., optim.Optimizer], rate: float) -> Result:

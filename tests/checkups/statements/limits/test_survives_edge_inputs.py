@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.limits.survives_edge_inputs import SurvivesEdgeInputs
-from tests.checkups.attending import GPT, TOKENS, WIDTH, mlp, sentences, tokens
-from tests.checkups.of_all_kinds import Residual, images, rows, series
+from tests.checkups.attention_models import GPT, TOKENS, WIDTH, mlp, sentences, tokens
+from tests.checkups.sound_models import Residual, images, rows, series
 
 
 class Fed(nn.Module):

@@ -8,7 +8,7 @@ from torch.nn.utils import parametrizations
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.limits.survives_saving import SurvivesSaving
-from tests.checkups.made import (
+from tests.checkups.function_models import (
     Made,
     Recurrent,
     Transformer,

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.limits.works_when_compiled import WorksWhenCompiled
-from tests.checkups.made import inputs, mlp
+from tests.checkups.function_models import inputs, mlp
 
 
 def examined(model: nn.Module) -> Result:

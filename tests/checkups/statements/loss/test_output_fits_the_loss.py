@@ -7,7 +7,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.loss.output_fits_the_loss import OutputFitsTheLoss
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 YES_OR_NO = (torch.arange(32) % 2).float()[:, None]
 X = models.numbers(32, 8)

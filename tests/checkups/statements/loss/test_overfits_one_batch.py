@@ -7,7 +7,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.loss.overfits_one_batch import OverfitsOneBatch
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 Kind = Callable[[], models.Made]
 TEST = OverfitsOneBatch(seconds=60)  # never the time decides

@@ -7,7 +7,7 @@ from torch import nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.loss.starts_at_chance import StartsAtChance
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 
 @pytest.mark.parametrize("kind", models.KINDS)

@@ -9,7 +9,15 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.modes.evaluation_is_deterministic import EvaluationIsDeterministic
-from tests.checkups.made import Made, Recurrent, Transformer, cnn, images, inputs, sentences
+from tests.checkups.function_models import (
+    Made,
+    Recurrent,
+    Transformer,
+    cnn,
+    images,
+    inputs,
+    sentences,
+)
 
 
 def examined(model: nn.Module, batch: Any = None) -> Result:

@@ -8,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.modes.modes_differ import ModesDiffer
-from tests.checkups.made import Made, cnn, images, inputs, mlp
+from tests.checkups.function_models import Made, cnn, images, inputs, mlp
 
 
 def examined(model: nn.Module, batch: Any = None) -> Result:

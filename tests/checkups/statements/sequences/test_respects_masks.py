@@ -6,8 +6,17 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.respects_masks import RespectsMasks
-from tests.checkups.attending import GPT, LENGTH, TOKENS, WIDTH, Bert, named, sentences, tokens
-from tests.checkups.of_all_kinds import Lengths, series
+from tests.checkups.attention_models import (
+    GPT,
+    LENGTH,
+    TOKENS,
+    WIDTH,
+    Bert,
+    named,
+    sentences,
+    tokens,
+)
+from tests.checkups.sound_models import Lengths, series
 
 
 class Masked(nn.Module):

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.sees_no_future import SeesNoFuture
-from tests.checkups.attending import (
+from tests.checkups.attention_models import (
     GPT,
     TOKENS,
     WIDTH,
@@ -22,7 +22,7 @@ from tests.checkups.attending import (
     sentences,
     tokens,
 )
-from tests.checkups.of_all_kinds import TokenRecurrent, Wavenet
+from tests.checkups.sound_models import TokenRecurrent, Wavenet
 
 
 def masked(mask: Tensor) -> Callable[[], nn.Module]:

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.shapes_follow_the_batch import ShapesFollowTheBatch
-from tests.checkups.attending import GPT, LENGTH, SAMPLES, Attention, ViT, mlp, tokens
-from tests.checkups.of_all_kinds import Mixer, Recurrent, images, rows, series
+from tests.checkups.attention_models import GPT, LENGTH, SAMPLES, Attention, ViT, mlp, tokens
+from tests.checkups.sound_models import Mixer, Recurrent, images, rows, series
 
 
 class Squeezed(Recurrent):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from sickbay.checkups import checkup
-from tests.checkups.small import data, network
+from tests.checkups.small_network import data, network
 
 
 class Uncopied(nn.Module):

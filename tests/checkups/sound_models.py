@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from tests.checkups.attending import (
+from tests.checkups.attention_models import (
     GPT,
     LENGTH,
     SAMPLES,
