@@ -103,9 +103,9 @@ def test_a_fault_that_cannot_be_put_in_leaves_no_hooks() -> None:
 @pytest.mark.parametrize(
     ("batches", "options", "expected"),
     [
-        (3, {}, "batches must be what a loop gets batches from, got 3."),
-        (torch.tensor(3), {}, "batches must be what a loop gets batches from"),
-        ({"a": 1}, {}, "batches must be what a loop gets batches from"),
+        (3, {}, "batches must be an iterable of batches, got 3."),
+        (torch.tensor(3), {}, "batches must be an iterable of batches"),
+        ({"a": 1}, {}, "batches must be an iterable of batches"),
         ([], {"seed": None}, "seed must be a whole number of at least 0"),
         ([], {"seed": 10**30}, "seed must be a whole number of at least 0"),
         ([(torch.ones(2), torch.ones(2).to_sparse())], {}, "last item is a tensor of labels"),
