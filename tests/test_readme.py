@@ -56,3 +56,24 @@ def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert ((ROOT / page).parent / link).exists(), link
+
+
+DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+SOURCE = ROOT / "src" / "sickbay"
+
+
+def test_the_design_names_files_that_exist() -> None:
+    places = set(re.findall(r"(?:[a-z_]+/)*[a-z_]+\.py\b|`(?:[a-z_]+/)+`", DESIGN))
+    assert len(places) > 40
+    files = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*")}
+    names = {path.rpartition("/")[2] for path in files}
+    for place in (each.strip("`/") for each in places):
+        assert place in files or ("/" not in place and place in names), place
+
+
+def test_the_design_names_classes_that_exist() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    classes = set(re.findall(r"`([A-Z][a-z]+[A-Za-z]*)`", DESIGN)) - {"None", "GradScaler"}
+    assert [
+        name for name in sorted(classes) if not re.search(rf"^class {name}\b", code, re.M)
+    ] == []

@@ -28,7 +28,8 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # from another server
 def main() -> None:
     """Run the demo and write the picture."""
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(drawn(["$ sickbay demo", *demo()]), encoding="utf-8")
+    lines = ["$ sickbay demo", *demo(), ""]  # rich cuts the descenders of the last line
+    FILE.write_text(drawn(lines), encoding="utf-8")
 
 
 def demo() -> list[str]:

@@ -1,6 +1,6 @@
 """One reading of a run, in plain numbers, so that judging it needs no torch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
@@ -64,6 +64,14 @@ class Table:
             for statistic, value in row.items():
                 values[index, COLUMN[statistic]] = value
         return cls(kind, step, tuple(rows), values)
+
+    @classmethod
+    def ordered(
+        cls, kind: Kind, step: int, rows: Mapping[str, Numbers], order: Iterable[str]
+    ) -> "Table":
+        """Make a table of rows of statistics, in the order of these names."""
+        names = tuple(name for name in order if name in rows)
+        return cls(kind, step, names, np.stack([rows[name] for name in names]))
 
     def column(self, statistic: str) -> Numbers:
         """Return one statistic of every row."""

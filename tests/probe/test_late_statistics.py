@@ -121,7 +121,7 @@ def test_the_kernel_writes_the_statistics_in_their_order(late: Any) -> None:
 
 
 def test_columns_follow_the_statistics(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sickbay.probe.gpu import memory_pass, merge_kernel, torch_operators
+    from sickbay.probe.gpu import memory_pass, merge_kernel
 
     shifted = {"new": "a statistic that the kernel does not measure", **STATISTICS}
     monkeypatch.setattr(vitals, "COLUMN", {name: place for place, name in enumerate(shifted)})
@@ -129,7 +129,7 @@ def test_columns_follow_the_statistics(late: Any, monkeypatch: pytest.MonkeyPatc
     kernel: Any = module_from_spec(spec)
     spec.loader.exec_module(kernel)
     kernel.SAMPLE_, kernel.KEPT_ = merge_kernel.SAMPLE_, merge_kernel.KEPT_
-    monkeypatch.setattr(torch_operators, "merge_kernel", kernel)
+    monkeypatch.setattr(memory_pass, "merge_kernel", kernel)
     for module in (memory_pass, late):
         monkeypatch.setattr(module, "STATISTICS", shifted)
     meter, values = late.LateMeter(), torch.arange(5.0)

@@ -75,6 +75,7 @@ def search_alone(folder: str) -> list[dict[str, Any]]:
     results = tune.Tuner(
         alone,
         param_space={"sick": tune.grid_search([False, True]), "folder": folder},
+        tune_config=tune.TuneConfig(reuse_actors=True, max_concurrent_trials=1),
         run_config=tune.RunConfig(storage_path=folder, verbose=0),
     ).fit()
     assert not results.errors, results.errors

@@ -9,7 +9,6 @@ from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import curves_after, judge_search
 from sickbay.tuning.setting_effects import Effect, SettingEffects, Tally, judge_alone
-from sickbay.tuning.threshold_settings import changes
 from tests.tuning.made_up import (
     Always,
     FewOthers,
@@ -27,7 +26,7 @@ def untracked(_what: str, _total: int) -> Callable[[], object]:
 
 
 def told(calibration: Calibration) -> list[str]:
-    return changes(calibration.profile, calibration.problems)
+    return calibration.settings
 
 
 def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
@@ -36,13 +35,13 @@ def test_a_threshold_moves_to_where_most_is_saved_and_nothing_lost() -> None:
     found = calibrate([thirds()], [HighLoss(limit=8)])
     assert told(found) == ["high_loss.limit=5.33"]
     assert (found.before.saved, found.held_out.saved, found.after.saved) == (0, 0.25, 0.25)
-    assert (found.after.lost_of_ten, found.after.ten, found.after.tenth) == (0, 10, 6)
+    assert (found.after.lost_of_ten, found.after.ten, found.after.best_ten_per_cent) == (0, 10, 6)
     assert any(each.lost_of_ten for each in found.tried)
 
 
 def test_a_single_search_is_cut_into_five() -> None:
     found = calibrate([thirds()], [HighLoss(limit=8)])
-    assert [(fold.name, fold.trials) for fold in found.folds] == [
+    assert [(fold.left_out, fold.trials) for fold in found.folds] == [
         (f"part {number}", 12) for number in range(1, 6)
     ]
     assert [fold.before.saved for fold in found.folds] == [0] * 5
@@ -52,7 +51,7 @@ def test_a_single_search_is_cut_into_five() -> None:
 
 def test_a_profile_that_loses_good_trials_is_made_safe() -> None:
     found = calibrate([thirds()], [HighLoss(limit=2.5)])
-    assert (found.before.lost_of_ten, found.before.lost_of_tenth) == (10, 6)
+    assert (found.before.lost_of_ten, found.before.lost_of_best_ten_per_cent) == (10, 6)
     assert told(found) == ["high_loss.limit=5.62"]
     assert found.after.is_safe
 
@@ -98,9 +97,14 @@ def test_each_of_several_searches_is_left_out() -> None:
     ]
     found = calibrate([thirds(), search(*harder)], [HighLoss(limit=8)])
     easy, hard = found.folds
-    assert (easy.name, easy.trials, hard.name, hard.trials) == ("1: made up", 60, "2: made up", 60)
+    assert (easy.left_out, easy.trials, hard.left_out, hard.trials) == (
+        "1: made up",
+        60,
+        "2: made up",
+        60,
+    )
     # Calibrated by the easy one alone, good trials of the hard one are lost; and not the other way.
-    assert changes(found.profile, hard.problems) == ["high_loss.limit=5.33"]
+    assert hard.settings == ["high_loss.limit=5.33"]
     assert hard.after.lost_of_ten == 10
     assert easy.after == easy.before
     assert told(found) == []
@@ -138,7 +142,12 @@ def test_a_tally_counts_every_search_the_same() -> None:
     assert effects.tally(effect, np.array([True, True, False])).saved == 10 / 200
     assert effects.tally(effect, np.array([False, True, True])).saved == (0 + 9 / 10) / 2
     tally = effects.tally(effect, everything)
-    assert (tally.lost_of_ten, tally.ten, tally.lost_of_tenth, tally.tenth) == (2, 3, 1, 2)
+    assert (
+        tally.lost_of_ten,
+        tally.ten,
+        tally.lost_of_best_ten_per_cent,
+        tally.best_ten_per_cent,
+    ) == (2, 3, 1, 2)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_each_indicator_alone_and_all_together() -> None:
     assert ends(high) == [("sick", 2)]
     assert ends(rising) == [("sick", 2), ("rising", 3)]
     assert ends(told.together) == [("sick", 2), ("rising", 3)]
-    assert [each.saved for each in told.together.ended] == [7, 4]
+    assert [each.seconds_saved for each in told.together.ended] == [7, 4]
     assert [each.finding.problem for each in told.together.ended] == ["high_loss", "rising"]
     assert (high.saved, told.together.saved) == (7 / 40, 11 / 40)
     assert [[each.benign for each in judged.ended] for judged in told.alone] == [
@@ -48,7 +48,7 @@ def test_a_trial_is_judged_at_every_epoch_but_the_last_planned_one() -> None:
     )
     told = replay(made, [HighLoss()])
     assert ends(told.together) == [("before-it", 2), ("cut-short", 2), ("at-once", 1)]
-    assert [each.saved for each in told.together.ended] == [1, 0, 2]
+    assert [each.seconds_saved for each in told.together.ended] == [1, 0, 2]
 
 
 def test_without_planned_epochs_the_last_recorded_one_is_the_last() -> None:
@@ -116,8 +116,8 @@ def test_which_good_ones_are_lost(losses: list[float], problem: Problem, lost: b
 def test_what_is_told_of_an_ended_trial() -> None:
     made = search(*TEN_GOOD, trial("it", [4, 6, 0.01, 3]))
     (ended,) = replay(made, [HighLoss()]).together.ended
-    assert (ended.index, ended.rank, ended.epoch, ended.saved) == (10, 1, 2, 2)
-    assert (ended.value, ended.value_then, ended.benign) == (9.99, 6, False)
+    assert (ended.index, ended.place, ended.epoch, ended.seconds_saved) == (10, 1, 2, 2)
+    assert (ended.reached, ended.reached_by_then, ended.benign) == (9.99, 6, False)
 
 
 def test_lost_of_the_best_ten_per_cent() -> None:
@@ -126,7 +126,7 @@ def test_lost_of_the_best_ten_per_cent() -> None:
         trial("second", [6, 0.5]), trial("third", [6, 0.6]), trial("best", [6, 0.4]), *others
     )
     together = replay(made, [HighLoss()]).together
-    assert (together.lost_of_ten, together.lost_of_tenth) == (3, 2)
+    assert (together.lost_of_ten, together.lost_of_best_ten_per_cent) == (3, 2)
 
 
 def test_an_indicator_that_raises_is_told_of_and_left_out() -> None:

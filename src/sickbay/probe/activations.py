@@ -42,14 +42,11 @@ class StepActivations:
         """Return the table of the step, None if no layer was called."""
         for shares, row in self.dead_shares:
             row[DEAD] = shares
-        rows: dict[str, list[Numbers]] = {}
+        calls: dict[str, list[Numbers]] = {}
         for name, row in (*self.rows, *self._from_graphs()):
-            rows.setdefault(name, []).append(row)
-        names = tuple(name for name in order if name in rows)
-        if not names:
-            return None
-        values = np.stack([merge(np.stack(rows[name])) for name in names])
-        return Table("activation", step, names, values)
+            calls.setdefault(name, []).append(row)
+        rows = {name: merge(np.stack(calls[name])) for name in order if name in calls}
+        return Table.ordered("activation", step, rows, rows) if rows else None
 
     @property
     def compiled(self) -> bool | None:

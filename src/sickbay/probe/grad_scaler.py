@@ -1,10 +1,10 @@
-"""Noticing the steps that a gradient scaler drops, which no hook of torch reports."""
+"""Notice the steps that a gradient scaler skips, which no hook of torch reports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import wraps
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor
 from torch.amp import GradScaler
@@ -12,22 +12,15 @@ from torch.optim import Optimizer
 
 from sickbay.probe.collected import Collected
 from sickbay.probe.meter import Meter
-from sickbay.probe.method_patch import Guarded, Patch
+from sickbay.probe.method_patch import Patch
 
 
-class Listener(Guarded, Protocol):
-    """Who wants to know when a scaler steps an optimizer."""
-
-    def before_scaler(self, optimizer: Optimizer) -> None: ...
-    def after_scaler(self, optimizer: Optimizer) -> None: ...
-
-
-def _before(listener: Listener, scaler: GradScaler, fed: Sequence[Any]) -> None:
+def _before(listener: Any, scaler: GradScaler, fed: Sequence[Any]) -> None:
     if fed and scaler.is_enabled():
         listener.before_scaler(fed[0])
 
 
-def _after(listener: Listener, scaler: GradScaler, fed: Sequence[Any], _value: Any) -> None:
+def _after(listener: Any, scaler: GradScaler, fed: Sequence[Any], _value: Any) -> None:
     if fed and scaler.is_enabled():
         listener.after_scaler(fed[0])
 
@@ -37,7 +30,7 @@ def _step(self: GradScaler, *args: Any, **kwargs: Any) -> Any:
     return _patch.call(self, args, kwargs)
 
 
-_patch: Patch[Listener] = Patch(GradScaler, "step", _step, "probe", before=_before, after=_after)
+_patch = Patch(GradScaler, "step", _step, "probe", before=_before, after=_after)
 listen, forget = _patch.listen, _patch.forget
 
 

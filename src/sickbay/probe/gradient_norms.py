@@ -1,4 +1,4 @@
-"""The cheap vital signs of the gradients: their norms, and whether they are finite at all."""
+"""Cheap looks at gradients: their norms, and a check of one small gradient at every step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from sickbay.probe.jump_alarm import Alarm
 
 EXACT = {torch.float32, torch.float64}
-MOST = 1024  # values of a gradient that are looked at
+MOST = 1024  # values of a gradient that are checked
 
 
 def gradient_norms(parameters: Mapping[str, nn.Parameter]) -> list[float]:
@@ -23,7 +23,7 @@ def gradient_norms(parameters: Mapping[str, nn.Parameter]) -> list[float]:
 
 
 def plain(grad: Tensor) -> Tensor:
-    """Return the values of a gradient in a precision that its norm fits into."""
+    """Return the values of a tensor as real numbers, in a precision that its norm fits into."""
     grad = grad.coalesce().values() if grad.is_sparse else grad.detach()
     if grad.is_complex():
         grad = torch.view_as_real(grad.resolve_conj())
@@ -31,39 +31,39 @@ def plain(grad: Tensor) -> Tensor:
 
 
 class SpotCheck:
-    """The norm of one small gradient.
+    """Checks the norm of one small gradient.
 
-    What befalls all gradients befalls it too, and looking at it is so cheap that it can be done at
-    every step of the fastest loop.
+    Trouble usually reaches all gradients, and checking one is cheap enough for every step of the
+    fastest loop.
     """
 
     def __init__(self) -> None:
         self._parameter: nn.Parameter | None = None
         self._alarm = Alarm()
 
-    def settle(self, parameters: Mapping[str, nn.Parameter]) -> None:
-        """Choose the gradient to look at: a vector if there is one, small if possible.
+    def choose(self, parameters: Mapping[str, nn.Parameter]) -> None:
+        """Choose the gradient to check: a small one, and a vector if possible.
 
-        Of an embedding only what occurred in the batch has a gradient.
+        Not an embedding, most of which has no gradient in any one batch.
         """
         if self._parameter is None or not is_readable(self._parameter.grad):
-            there = [each for each in parameters.values() if is_readable(each.grad)]
-            small = sorted(there, key=lambda each: (each.ndim != 1, each.numel()))
+            readable = [each for each in parameters.values() if is_readable(each.grad)]
+            small = sorted(readable, key=lambda each: (each.ndim != 1, each.numel()))
             self._parameter = small[len(small) // 4] if small else None
 
-    def is_alive(self) -> bool:
-        """Tell whether it is finite and of its usual size; True if that cannot be told cheaply."""
+    def passes(self) -> bool:
+        """Tell whether the gradient is finite and of its usual size; True if it is unreadable."""
         grad = None if self._parameter is None else self._parameter.grad
-        if grad is None or not is_readable(grad):  # it may have become another kind since
+        if grad is None or not is_readable(grad):  # it may have changed since it was chosen
             return True
         if grad.ndim != 1 or len(grad) > MOST:
             grad = grad.reshape(-1)[:MOST]
-        square = torch.dot(grad, grad).item()  # half the price of numpy's, whose caches are cold
+        square = torch.dot(grad, grad).item()  # twice as fast as numpy, whose caches are cold
         return isfinite(square) and not self._alarm.rings(square)
 
 
 def is_readable(grad: Tensor | None) -> bool:
-    """Tell whether a gradient is a plain one whose first value can be read from memory."""
+    """Tell whether the values of a gradient can be read from memory without conversion."""
     return (
         type(grad) is Tensor
         and grad.is_cpu

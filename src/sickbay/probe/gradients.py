@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import nan, sqrt
 from operator import is_
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
@@ -195,8 +194,7 @@ def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -
     for part in parts:
         for name, row in zip(part.names, part.values, strict=True):
             rows.setdefault(name, row)
-    names = tuple(name for name in order if name in rows)
-    return Table(kind, step, names, np.stack([rows[name] for name in names]))
+    return Table.ordered(kind, step, rows, order)
 
 
 def present(parameters: Mapping[str, nn.Parameter]) -> tuple[tuple[str, ...], list[Tensor]]:

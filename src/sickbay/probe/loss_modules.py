@@ -6,13 +6,13 @@ While anyone listens, `torch.nn.modules.loss._Loss` has a `__call__` of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
 
-from sickbay.probe.method_patch import Guarded, Patch
+from sickbay.probe.method_patch import Patch
 
 NAMES: dict[type, str] = {
     nn.CrossEntropyLoss: "cross_entropy",
@@ -31,13 +31,7 @@ NAMES: dict[type, str] = {
 }
 
 
-class Listener(Guarded, Protocol):
-    """Receives what loss modules compare."""
-
-    def on_loss(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None: ...
-
-
-def _called(listener: Listener, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
+def _called(listener: Any, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
     if len(fed) < 2 or not torch.is_grad_enabled():
         return
     outputs, targets = fed[:2]
@@ -51,5 +45,5 @@ def _call(self: _Loss, *args: Any, **kwargs: Any) -> Any:
     return _patch.call(self, args, kwargs)
 
 
-_patch: Patch[Listener] = Patch(_Loss, "__call__", _call, "batch", after=_called)
+_patch = Patch(_Loss, "__call__", _call, "batch", after=_called)
 listen, forget = _patch.listen, _patch.forget

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import RLock, get_ident
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 from weakref import ref
 
 from sickbay.probe.guard import Guard
@@ -13,16 +13,13 @@ from sickbay.probe.guard import Guard
 Call: TypeAlias = Callable[..., Any]
 
 
-class Guarded(Protocol):
-    """A listener, whose guard runs the callbacks."""
+class Listener(Protocol):
+    """Receives calls; its guard runs the callbacks."""
 
     guard: Guard
 
 
-Listener = TypeVar("Listener", bound=Guarded)
-
-
-class Patch(Generic[Listener]):
+class Patch:
     """A method that reports its calls to listeners while there are any.
 
     The callbacks are `before(listener, instance, args)` and `after(listener, instance, args,

@@ -223,7 +223,7 @@ class Probe:
         rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
         if type(rate) is float and rate > self.held.rate_limit:
             now.strange = True
-        if self.quiet and not now.scaled and not now.strange and self._spot_check.is_alive():
+        if self.quiet and not now.scaled and not now.strange and self._spot_check.passes():
             self.clock.passing += perf_counter() - start
             return
         charged = self.clock.total
@@ -242,7 +242,7 @@ class Probe:
         if self.held.is_outdated:
             self._hold()
         held = self.held[optimizer]
-        self._spot_check.settle(held)
+        self._spot_check.choose(held)
         if not closure:
             self._use_gradients(optimizer, held)
         if self.weights.due or self._now.alarm or self._now.strange:

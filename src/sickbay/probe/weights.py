@@ -37,9 +37,7 @@ class StepWeights:
         if self.moved:
             ratios = np.concatenate(self.moved)[:, 0]
             values[: len(ratios), COLUMN["update_ratio"]] = ratios
-        rows = dict(zip(self.names, values, strict=True))
-        names = tuple(name for name in order if name in rows)
-        return Table("weight", step, names, np.stack([rows[name] for name in names]))
+        return Table.ordered("weight", step, dict(zip(self.names, values, strict=True)), order)
 
 
 class Weights:

@@ -72,10 +72,9 @@ def ended_trials(indicator: Json, width: int, every: bool) -> Table:
         table.add_column(head, justify=justify, min_width=size, no_wrap=True)
     left = width - sum(size + 2 for size in widths[:-1])
     if left >= MIN_REASON_WIDTH:
-        table.add_column(COLUMNS[-1], no_wrap=True)
+        table.add_column(COLUMNS[-1], no_wrap=True, overflow="ellipsis", max_width=left)
     for row in rows:
-        reason = [shorten(row[-1], left)] if left >= MIN_REASON_WIDTH else []
-        table.add_row(*map(Text, [*row[:-1], *reason]))
+        table.add_row(*map(Text, row if left >= MIN_REASON_WIDTH else row[:-1]))
     return table
 
 
@@ -113,15 +112,6 @@ def recommendation(settings: Sequence[str], is_safe: bool) -> str:
     if not is_safe:
         text += "\nThe parts left out lost good trials: do not rely on it for other searches."
     return text
-
-
-def shorten(text: str, width: int) -> str:
-    """Cut a text to a width.
-
-    >>> shorten("never", 5), shorten("never learnt", 5)
-    ('never', 'neve…')
-    """
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def duration(seconds: float) -> str:

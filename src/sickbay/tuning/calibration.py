@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain, count
 from math import inf
 from typing import Any
@@ -29,51 +29,36 @@ TRIES = 10  # to find settings that are safe together too
 class Fold:
     """One part of the trials: with the profile, and with thresholds calibrated on the others."""
 
-    name: str
+    left_out: str
     trials: int
     before: Tally
     after: Tally
-    problems: tuple[Problem, ...]
+    settings: list[str]  # that turn the profile into the calibrated problems
 
 
 @dataclass(frozen=True)
 class Calibration:
     """The calibrated problems, and what calibrating is worth on trials it was not done on.
 
-    Attributes:
-        folds: The result for each part of the trials.
-        before: The effect of the profile as it is.
-        held_out: The effect on all folds, each calibrated on the others.
-        after: The effect of `problems`. It is optimistic, because they were chosen on all trials.
-        profile: The problems before calibration.
-        problems: The problems calibrated on all trials.
-        tried: Settings that were considered for them.
+    `before` is the effect of the profile, `held_out` that on all folds, each calibrated on the
+    others. `after` is optimistic, because `problems` were chosen on all trials.
     """
 
     folds: tuple[Fold, ...]
     before: Tally
     held_out: Tally
     after: Tally
-    profile: tuple[Problem, ...]
+    settings: list[str]  # that turn the profile into `problems`
     problems: tuple[Problem, ...]
-    tried: tuple[Tally, ...] = field(repr=False)
+    tried: tuple[Tally, ...] = field(repr=False)  # settings that were considered
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "folds": [
-                {
-                    "left_out": fold.name,
-                    "trials": fold.trials,
-                    "before": fold.before.to_json(),
-                    "after": fold.after.to_json(),
-                    "settings": changes(self.profile, fold.problems),
-                }
-                for fold in self.folds
-            ],
-            "before": self.before.to_json(),
-            "held_out": self.held_out.to_json(),
-            "after": self.after.to_json(),
-            "settings": changes(self.profile, self.problems),
+            "folds": [asdict(fold) for fold in self.folds],
+            "before": asdict(self.before),
+            "held_out": asdict(self.held_out),
+            "after": asdict(self.after),
+            "settings": self.settings,
         }
 
 
@@ -104,19 +89,20 @@ def calibrate(
     panels = [problems, final.problems, *(each.problems for each in choosers)]
     own, last, *by_fold = effects.together(panels)
     joint = Effect.by_part(by_fold, list(parts.values()))
-    folds = tuple(
-        Fold(
-            name,
-            int(part.sum()),
-            effects.tally(own, part),
-            effects.tally(joint, part),
-            chooser.problems,
-        )
-        for (name, part), chooser in zip(parts.items(), choosers, strict=True)
+    folds = []
+    for (name, part), chooser in zip(parts.items(), choosers, strict=True):
+        before, after = effects.tally(own, part), effects.tally(joint, part)
+        settings = changes(problems, chooser.problems)
+        folds.append(Fold(name, int(part.sum()), before, after, settings))
+    return Calibration(
+        folds=tuple(folds),
+        before=effects.tally(own, everything),
+        held_out=effects.tally(joint, everything),
+        after=effects.tally(last, everything),
+        settings=changes(problems, final.problems),
+        problems=final.problems,
+        tried=tuple(final.tried),
     )
-    before, held_out, after = (effects.tally(each, everything) for each in (own, joint, last))
-    profile, tried = tuple(problems), tuple(final.tried)
-    return Calibration(folds, before, held_out, after, profile, final.problems, tried)
 
 
 def _parts(effects: SettingEffects) -> dict[str, Mask]:

@@ -1,4 +1,4 @@
-"""Whether a trial should end: its problems, asked in turn, unless it is among the best."""
+"""Decide whether a trial should end: check its problems, unless it is among the best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sickbay.tuning.protection import is_protected
 
 @dataclass(frozen=True)
 class End:
-    """Why a trial is to end; a benign one has given what it can, and stays a candidate."""
+    """Why a trial should end. After a `benign` end it still counts as a candidate."""
 
     finding: Finding
     benign: bool
@@ -25,7 +25,7 @@ class End:
 class Judge:
     """Judges one trial at the end of each of its epochs.
 
-    A problem that raises is reported by the guard and not asked again.
+    The guard reports a problem that raises, and switches it off.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Judge:
         return self.weigh(history, Comparison(own, others, self._maximize))
 
     def weigh(self, history: History, beside: Comparison) -> End | None:
-        """Return the same, where the comparison with the other trials is at hand."""
+        """Return the same, given the comparison with the other trials."""
         for problem in self._problems:
             part = f"problem {problem.name()}"
             finding = self._guard.run(part, self._ask, problem, history, beside)
@@ -67,7 +67,7 @@ class Judge:
 
 
 def is_best(own: LearningCurve, others: Sequence[LearningCurve]) -> bool:
-    """Tell whether a trial is protected by its training loss at its newest epoch.
+    """Return whether the training loss of its newest epoch protects a trial.
 
     >>> others = [LearningCurve([loss], []) for loss in range(1, 12)]
     >>> is_best(LearningCurve([1.5], []), others), is_best(LearningCurve([3.0], []), others)

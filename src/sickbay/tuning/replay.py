@@ -14,13 +14,12 @@ from typing import Any
 
 from sickbay.arguments import bad_argument, check_callable, check_list
 from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.trials.comparison import LearningCurve
+from sickbay.problems.trials.comparison import Comparison, LearningCurve
 from sickbay.tuning.judge import End, Judge
-from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch, RecordedTrial
+from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
 
 ALL = "all together"
 
@@ -29,47 +28,29 @@ ALL = "all together"
 class EndedTrial:
     """A trial that would have been ended.
 
-    Attributes:
-        trial: Its name.
-        index: Its position in the search.
-        epoch: The number of epochs it would have trained.
-        saved: The duration of the epochs after that, in seconds.
-        rank: Its rank by `value`, 1 for the best.
-        value: The best value of all its epochs.
-        value_then: The best value before its end.
-        lost_of_ten: Whether one of the ten best trials is lost: it was ended as sick, or as benign
-            with too low a value to stay among them.
-        lost_of_tenth: The same for the best ten per cent.
-        benign: Whether it stays a candidate.
-        finding: Why it was ended.
+    It is lost to the ten best, or to the best ten per cent, if it is one of them and was ended as
+    sick, or as benign with too low a value to stay one of them.
     """
 
     trial: str
-    index: int
-    epoch: int
-    saved: float
-    rank: int
-    value: float
-    value_then: float
+    index: int  # in the search
+    epoch: int  # epochs trained before the end
+    seconds_saved: float
+    place: int  # 1 for the best trial
+    reached: float  # the best value of all epochs
+    reached_by_then: float
     lost_of_ten: bool
-    lost_of_tenth: bool
+    lost_of_best_ten_per_cent: bool
     benign: bool
     finding: Finding
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "trial": self.trial,
-            "epoch": self.epoch,
-            "seconds_saved": self.saved,
-            "place": self.rank,
-            "reached": self.value if isfinite(self.value) else None,
-            "reached_by_then": self.value_then if isfinite(self.value_then) else None,
-            "lost_of_ten": self.lost_of_ten,
-            "lost_of_best_ten_per_cent": self.lost_of_tenth,
-            "benign": self.benign,
-            "problem": self.finding.problem,
-            "message": self.finding.message,
+        values = {
+            name: None if isinstance(value, float) and not isfinite(value) else value
+            for name, value in vars(self).items()
+            if name not in ("index", "finding")
         }
+        return {**values, "problem": self.finding.problem, "message": self.finding.message}
 
 
 @dataclass(frozen=True)
@@ -83,24 +64,22 @@ class Indicator:
     @property
     def saved(self) -> float:
         """The fraction of the search's time that would have been saved."""
-        return sum(each.saved for each in self.ended) / self.seconds if self.seconds else 0.0
+        return sum(each.seconds_saved for each in self.ended) / (self.seconds or 1.0)
 
     @property
     def lost_of_ten(self) -> int:
-        """How many of the ten best trials would have been lost."""
         return sum(each.lost_of_ten for each in self.ended)
 
     @property
-    def lost_of_tenth(self) -> int:
-        """How many of the best ten per cent would have been lost."""
-        return sum(each.lost_of_tenth for each in self.ended)
+    def lost_of_best_ten_per_cent(self) -> int:
+        return sum(each.lost_of_best_ten_per_cent for each in self.ended)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "saved": self.saved,
             "lost_of_ten": self.lost_of_ten,
-            "lost_of_best_ten_per_cent": self.lost_of_tenth,
+            "lost_of_best_ten_per_cent": self.lost_of_best_ten_per_cent,
             "ended": [each.to_json() for each in self.ended],
         }
 
@@ -139,12 +118,12 @@ def replay(
 
     >>> from sickbay.problems import PassiveLoss
     >>> from sickbay.vitals import Setup
-    >>> from sickbay.tuning.recorded_search import Epoch
+    >>> from sickbay.tuning.recorded_search import Epoch, RecordedTrial
     >>> still = [Epoch({"loss": 2.3, "val_accuracy": 0.1}, seconds=3.0)] * 10
     >>> trial = RecordedTrial("0", Setup(epochs=10), still)
     >>> search = RecordedSearch("one", [trial], "val_accuracy", maximize=True)
     >>> together = replay(search, [PassiveLoss()]).together
-    >>> [(each.trial, each.epoch, each.saved) for each in together.ended], together.saved
+    >>> [(each.trial, each.epoch, each.seconds_saved) for each in together.ended], together.saved
     ([('0', 3, 21.0)], 0.7)
     """
     if not isinstance(search, RecordedSearch):
@@ -167,88 +146,87 @@ def judge_search(
     troubles: dict[str, str] | None = None,
 ) -> list[tuple[EndedTrial, ...]]:
     """Return the trials that each of several lists of problems would have ended, in one pass."""
-    troubles = {} if troubles is None else troubles
-    judging = [_Panel(problems, search, troubles) for problems in panels]
-    for index, trial in enumerate(search.trials):
-        for panel in judging:
-            panel.begin(index, trial)
-        undecided = judging
-        for done, history in trial.judged_epochs():
-            undecided = [panel for panel in undecided if panel.goes_on(done, history)]
-            if not undecided:
-                break
-        for panel in judging:
-            panel.finish()
+    ended: list[list[EndedTrial]] = [[] for _ in panels]
+    curves: list[list[LearningCurve]] = [[] for _ in panels]
+    for index in range(len(search.trials)):
+        ends = judge_trial(search, index, panels, curves, troubles)
+        for number in range(len(panels)):
+            end = ends.get(number)
+            ended[number] += [end] if end else []
+            curves[number].append(_curve_after(search, index, end))
         tick()
-    return [tuple(panel.ended) for panel in judging]
+    return [tuple(each) for each in ended]
 
 
-class _Panel:
-    """Problems that judge a search together, trial after trial."""
+def judge_trial(
+    search: RecordedSearch,
+    index: int,
+    panels: Sequence[Sequence[Problem]],
+    others: Sequence[Sequence[LearningCurve]],
+    troubles: dict[str, str] | None = None,
+) -> dict[int, EndedTrial]:
+    """Judge a trial by lists of problems, each beside its own curves of other trials.
 
-    def __init__(
-        self, problems: Sequence[Problem], search: RecordedSearch, troubles: dict[str, str]
-    ) -> None:
-        self.ended: list[EndedTrial] = []
-        self._problems, self._search, self._troubles = problems, search, troubles
-        self._curves: list[LearningCurve] = []
-        self._end: EndedTrial | None = None  # of the current trial
+    Return the ends by number of the list. Lists with the very same curves share one comparison per
+    epoch, which makes judging many of them fast.
+    """
+    trial = search.trials[index]
 
-    def begin(self, index: int, trial: RecordedTrial) -> None:
-        search, guard = self._search, Guard(self._note)
-        self._judge = Judge(self._problems, search.metric, search.maximize, guard)
-        self._index, self._trial, self._end = index, trial, None
+    def note(part: str, error: Exception) -> None:
+        if troubles is not None:
+            troubles.setdefault(part, f"{trial.name} ({error_summary(error)})")
 
-    def goes_on(self, done: int, history: History) -> bool:
-        end = self._judge.judge(history, self._curves)
-        if end is not None:
-            self._end = ended_trial(self._search, self._index, done, end)
-            self.ended.append(self._end)
-        return end is None
-
-    def finish(self) -> None:
-        self._curves.append(_curve_after(self._search, self._trial, self._end))
-
-    def _note(self, part: str, error: Exception) -> None:
-        self._troubles.setdefault(part, f"{self._trial.name} ({error_summary(error)})")
+    judges = {
+        number: Judge(problems, search.metric, search.maximize, Guard(note))
+        for number, problems in enumerate(panels)
+    }
+    distinct = {id(curves): curves for curves in others}
+    ends: dict[int, EndedTrial] = {}
+    for done, history in trial.judged_epochs():
+        own = LearningCurve(history.epochs("loss"), history.epochs(search.metric))
+        beside = {key: Comparison(own, each, search.maximize) for key, each in distinct.items()}
+        for number, judge in list(judges.items()):
+            end = judge.weigh(history, beside[id(others[number])])
+            if end is not None:
+                ends[number] = _ended_trial(search, index, done, end)
+                del judges[number]
+        if not judges:
+            break
+    return ends
 
 
 def curves_after(search: RecordedSearch, ended: Iterable[EndedTrial]) -> list[LearningCurve]:
     """Return the learning curve of every trial, given the trials that were ended."""
     ends = {each.index: each for each in ended}
-    return [
-        _curve_after(search, trial, ends.get(index)) for index, trial in enumerate(search.trials)
-    ]
+    return [_curve_after(search, index, ends.get(index)) for index in range(len(search.trials))]
 
 
-def _curve_after(
-    search: RecordedSearch, trial: RecordedTrial, end: EndedTrial | None
-) -> LearningCurve:
+def _curve_after(search: RecordedSearch, index: int, end: EndedTrial | None) -> LearningCurve:
+    trial = search.trials[index]
     if end is not None:
         return search.learning_curve(trial, end.epoch, over=end.benign)
     done = len(trial.epochs)
     return search.learning_curve(trial, done, over=done >= (trial.setup.epochs or 0))
 
 
-def ended_trial(search: RecordedSearch, index: int, epoch: int, end: End) -> EndedTrial:
-    """Return the consequences of ending a trial after `epoch` epochs."""
+def _ended_trial(search: RecordedSearch, index: int, epoch: int, end: End) -> EndedTrial:
     trial = search.trials[index]
-    value_then = search.best_value(trial, epoch)
+    reached_by_then = search.best_value(trial, epoch)
 
     def is_lost(count: int) -> bool:
-        stays = end.benign and search.would_stay_among_best(index, value_then, count)
+        stays = end.benign and search.would_stay_among_best(index, reached_by_then, count)
         return search.is_among_best(index, count) and not stays
 
     return EndedTrial(
         trial=trial.name,
         index=index,
         epoch=epoch,
-        saved=sum(each.seconds for each in trial.epochs[epoch:]),
-        rank=search.ranks[index],
-        value=search.values[index],
-        value_then=value_then,
+        seconds_saved=sum(each.seconds for each in trial.epochs[epoch:]),
+        place=search.ranks[index],
+        reached=search.values[index],
+        reached_by_then=reached_by_then,
         lost_of_ten=is_lost(TOP_TEN),
-        lost_of_tenth=is_lost(search.top_tenth),
+        lost_of_best_ten_per_cent=is_lost(search.top_tenth),
         benign=end.benign,
         finding=end.finding,
     )

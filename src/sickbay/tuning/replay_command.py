@@ -6,6 +6,7 @@ import json
 import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def _calibrate(
     console.print(replay_tables.folds(result))
     _print(console, "\n" + replay_tables.recommendation(result["settings"], is_safe))
     if options.plot is not None:
-        tried = [tally.to_json() for tally in calibration.tried]
+        tried = [asdict(tally) for tally in calibration.tried]
         replay_plots.plot_calibration(result, tried, Path(options.plot))
     return result
 

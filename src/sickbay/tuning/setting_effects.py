@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.trials.comparison import Comparison, LearningCurve
-from sickbay.tuning.judge import Judge
+from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
-from sickbay.tuning.replay import EndedTrial, curves_after, ended_trial, judge_search
+from sickbay.tuning.replay import EndedTrial, curves_after, judge_search, judge_trial
 
 # Called with a label and a number of trials; returns what to call after each trial.
 Track: TypeAlias = Callable[[str, int], Callable[[], object]]
@@ -30,17 +28,14 @@ class Tally:
     saved: float
     lost_of_ten: int
     ten: int
-    lost_of_tenth: int
-    tenth: int
+    lost_of_best_ten_per_cent: int
+    best_ten_per_cent: int
 
     @property
     def is_safe(self) -> bool:
         """Whether none of the ten best is lost, and at most 2 % of the best ten per cent."""
-        return not self.lost_of_ten and self.lost_of_tenth <= MAX_LOST * self.tenth
-
-    def to_json(self) -> dict[str, Any]:
-        names = {"lost_of_tenth": "lost_of_best_ten_per_cent", "tenth": "best_ten_per_cent"}
-        return {names.get(name, name): value for name, value in asdict(self).items()}
+        most = MAX_LOST * self.best_ten_per_cent
+        return not self.lost_of_ten and self.lost_of_best_ten_per_cent <= most
 
 
 @dataclass(frozen=True)
@@ -59,8 +54,8 @@ class Effect:
         never, unsaved, problem = np.full(size, NEVER), np.zeros(size), np.full(size, "", "U64")
         effect = cls(never, unsaved, np.zeros(size, bool), np.zeros(size, bool), problem)
         for index, end in ended:
-            effect.epoch[index], effect.saved[index] = end.epoch, end.saved
-            effect.ten[index], effect.tenth[index] = end.lost_of_ten, end.lost_of_tenth
+            effect.epoch[index], effect.saved[index] = end.epoch, end.seconds_saved
+            effect.ten[index], effect.tenth[index] = end.lost_of_ten, end.lost_of_best_ten_per_cent
             effect.problem[index] = end.finding.problem
         return effect
 
@@ -95,10 +90,12 @@ class SettingEffects:
         self.size = sum(sizes)
         self.search = np.repeat(np.arange(len(searches)), sizes)
         self._starts = np.cumsum([0, *sizes]).tolist()
-        trials = [trial for search in searches for trial in search.trials]
-        self._seconds = np.array([trial.seconds for trial in trials])
-        self._ten = self._among_best(lambda _: TOP_TEN)
-        self._tenth = self._among_best(lambda search: search.top_tenth)
+        trials = [(search, index) for search in searches for index in range(len(search.trials))]
+        self._seconds = np.array([search.trials[index].seconds for search, index in trials])
+        self._ten = np.array([search.is_among_best(index, TOP_TEN) for search, index in trials])
+        self._tenth = np.array(
+            [each.is_among_best(index, each.top_tenth) for each, index in trials]
+        )
         self._known: dict[Problem, Effect] = {}
         judged = zip(searches, self._judge_together([profile]), strict=True)
         self._curves = [curves_after(search, ended) for search, (ended,) in judged]
@@ -155,15 +152,6 @@ class SettingEffects:
             effects.append(Effect.of(self.size, numbered))
         return effects
 
-    def _among_best(self, count: Callable[[RecordedSearch], int]) -> Mask:
-        return np.array(
-            [
-                search.is_among_best(index, count(search))
-                for search in self.searches
-                for index in range(len(search.trials))
-            ]
-        )
-
 
 def judge_alone(
     search: RecordedSearch,
@@ -171,23 +159,12 @@ def judge_alone(
     curves: Sequence[LearningCurve],
     tick: Callable[[], object] = lambda: None,
 ) -> list[tuple[EndedTrial, ...]]:
-    """Return the trials that each problem alone would have ended, beside the given curves.
-
-    All problems share one comparison per epoch, which makes judging many of them fast.
-    """
-    found: list[list[EndedTrial]] = [[] for _ in problems]
-    for index, trial in enumerate(search.trials):
-        judges = {
-            number: Judge([problem], search.metric, search.maximize, Guard(lambda *_: None))
-            for number, problem in enumerate(problems)
-        }
-        for done, history in trial.judged_epochs():
-            own = LearningCurve(history.epochs("loss"), history.epochs(search.metric))
-            beside = Comparison(own, curves[:index], search.maximize)
-            for number, judge in list(judges.items()):
-                end = judge.weigh(history, beside)
-                if end is not None:
-                    found[number].append(ended_trial(search, index, done, end))
-                    del judges[number]
+    """Return the trials that each problem alone would have ended, beside the given curves."""
+    panels = [[problem] for problem in problems]
+    ended: list[list[EndedTrial]] = [[] for _ in problems]
+    for index in range(len(search.trials)):
+        others = [curves[:index]] * len(panels)
+        for number, end in judge_trial(search, index, panels, others).items():
+            ended[number].append(end)
         tick()
-    return [tuple(each) for each in found]
+    return [tuple(each) for each in ended]

@@ -1,4 +1,7 @@
-"""Launch the kernels over many tensors in one pass."""
+"""Launch the kernels over many tensors in one pass.
+
+The kernels are registered as torch operators, so that compiled graphs can hold them.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,28 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sickbay.probe.gpu import chunk_sums_kernel, merge_kernel
 from sickbay.probe.gpu.chunk_sums_kernel import PARTS
 from sickbay.probe.gpu.merge_kernel import KEPT, SAMPLE
-from sickbay.probe.gpu.torch_operators import operators
 from sickbay.vitals import STATISTICS
 
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 CHUNK = 32_768  # values a program reads; more if there would be too many chunks
 CHUNKS = 16_384  # the sums of more chunks would take too much memory
 ALIGNED = 16  # bytes; kernels load four aligned values at a time
+
+READ = (
+    "read(Tensor addresses, Tensor sizes, Tensor kinds, Tensor owners, Tensor begins, "
+    "Tensor(a!) parts, int chunk, bool aligned) -> ()"
+)
+MERGE = (
+    "merge(Tensor addresses, Tensor sizes, Tensor kinds, Tensor begins, Tensor parts, "
+    "Tensor jitter, Tensor scale, Tensor(a!) kept, Tensor(b!) table, bool keep) -> ()"
+)
+MOVED = (
+    "moved(Tensor addresses, Tensor sizes, Tensor kinds, Tensor jitter, Tensor kept, "
+    "Tensor(a!) table) -> ()"
+)
 
 Layout = tuple[tuple[int, ...], tuple[torch.dtype, ...]]  # sizes and dtypes
 
@@ -143,3 +159,44 @@ def sent(values: NDArray[Any], device: torch.device) -> Tensor:
 def jitter(device: torch.device) -> Tensor:
     """Return where in its stratum each value of a sample lies."""
     return sent(np.random.default_rng(0).random(SAMPLE).astype(np.float32), device)
+
+
+def _read(
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, owners: Tensor, begins: Tensor, parts: Tensor,
+    chunk: int, aligned: bool,
+) -> None:  # fmt: skip
+    chunk_sums_kernel.read[(len(owners),)](
+        addresses, sizes, kinds, owners, begins, parts, chunk,
+        block=chunk_sums_kernel.BLOCK, unroll=chunk_sums_kernel.UNROLL,
+        aligned=aligned, num_warps=2,
+    )  # fmt: skip
+
+
+def _merge(
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, begins: Tensor, parts: Tensor, jitter: Tensor,
+    scale: Tensor, kept: Tensor, table: Tensor, keep: bool,
+) -> None:  # fmt: skip
+    merge_kernel.merge[(len(sizes),)](
+        addresses, sizes, kinds, begins, parts, jitter, scale, kept, table,
+        keep=keep, num_warps=4,
+    )  # fmt: skip
+
+
+def _moved(
+    addresses: Tensor, sizes: Tensor, kinds: Tensor, jitter: Tensor, kept: Tensor, table: Tensor
+) -> None:
+    merge_kernel.moved[(len(sizes),)](addresses, sizes, kinds, jitter, kept, table, num_warps=4)
+
+
+def _nothing(*_: Any) -> None:
+    """Stand in for an operator where tensors have no values, as in a trace."""
+
+
+library = torch.library.Library("sickbay", "FRAGMENT")  # must live as long as the operators
+for schema, run in ((READ, _read), (MERGE, _merge), (MOVED, _moved)):
+    library.define(schema)
+    name = schema.partition("(")[0]
+    library.impl(name, run, "CUDA")
+    library.impl(name, run, "CPU")  # in Triton's interpreter
+    library.impl(name, _nothing, "Meta")
+operators = torch.ops.sickbay

@@ -13,10 +13,11 @@ from sickbay.errors import UsageError
 from sickbay.printable import error_summary
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
-from sickbay.tuning.trial_attributes import CURVE, StoredCurve, describe_end, to_json_numbers
+from sickbay.tuning.optuna_trials import CURVE, StoredCurve
 
 DIAGNOSIS = "sickbay:diagnosis"  # an attribute of a trial
 CONSTRAINT = "sickbay"  # above 0 for a sick trial, below for the others
+MAX_LAYERS = 20  # named in a diagnosis; the chart has them all
 RARELY_AFTER = 100  # epochs; the curve is always written as a whole, so later on less often
 UNREACHABLE = (
     "the study cannot be reached ({error}); training goes on, and findings are kept here and in "
@@ -177,3 +178,33 @@ def is_against(diagnosis: object) -> bool:
     if isinstance(diagnosis, Mapping):
         return bool(diagnosis) and not diagnosis.get("benign")
     return diagnosis is not None and diagnosis is not False
+
+
+def describe_end(end: End) -> dict[str, Any]:
+    """Return why a trial has ended, as JSON. Evidence that is not finite is left out.
+
+    >>> from sickbay.findings import Finding
+    >>> finding = Finding(problem="plateau", step=7, evidence={"now": 2.0, "was": float("nan")})
+    >>> describe_end(End(finding, benign=False))["evidence"]
+    {'now': 2.0}
+    """
+    finding = end.finding
+    evidence = {name: float(value) for name, value in finding.evidence.items() if isfinite(value)}
+    return {
+        "problem": finding.problem,
+        "message": finding.message,
+        "epoch": finding.epoch,
+        "step": finding.step,
+        "layers": list(finding.layers[:MAX_LAYERS]),
+        "benign": end.benign,
+        "evidence": evidence,
+    }
+
+
+def to_json_numbers(values: Sequence[float]) -> list[float | None]:
+    """Round numbers to six digits, and replace those that are not finite by None.
+
+    >>> to_json_numbers([2 / 3, float("nan")])
+    [0.666667, None]
+    """
+    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]
