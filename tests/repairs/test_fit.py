@@ -88,7 +88,7 @@ def test_training_ends_at_the_target() -> None:
 @pytest.mark.parametrize("problem", FLAWED_MODELS)
 def test_each_of_the_eight(problem: str) -> None:
     recipe, data, validation = FLAWED_MODELS[problem].make()
-    recipe = replace(recipe, epochs=30)
+    recipe = replace(recipe, epochs=20)
     outcome = sickbay.repair(recipe, data, validation=validation, progress=False)
     assert outcome.solved
     assert outcome.score > 0.9
@@ -97,7 +97,7 @@ def test_each_of_the_eight(problem: str) -> None:
 
 def test_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SICKBAY_HOME", os.devnull)  # else the second knows more than the first
-    first, second = fit(sick()), fit(sick())
+    first, second = fit(sick(), epochs=10), fit(sick(), epochs=10)
     assert first.summary().replace("-inf", "") == second.summary().replace("-inf", "")
 
 

@@ -63,15 +63,15 @@ def test_an_interrupted_first_attempt_is_kept_and_resumed(
 def test_an_interrupted_repair_comes_to_the_same(
     interrupted_after: Callable[[int], None], tmp_path: Path
 ) -> None:
-    whole = fit(of(sick()))
+    whole = fit(of(sick()), epochs=10)
     assert len(whole.attempts) > 2
     first = int(whole.attempts[0].epochs * 8)
     interrupted_after(first + 60)
     with pytest.raises(KeyboardInterrupt):
-        fit(of(sick()), chart=tmp_path / "run")
+        fit(of(sick()), epochs=10, chart=tmp_path / "run")
     assert run_files.load(tmp_path / "run" / "attempt-0.pt").over
     interrupted_after(10**9)
-    resumed = fit(of(sick()), chart=tmp_path / "run", resume=True)
+    resumed = fit(of(sick()), epochs=10, chart=tmp_path / "run", resume=True)
     assert resumed.as_json() | {"chart": None} == whole.as_json()
     lines = (tmp_path / "run" / journal.ATTEMPTS).read_text().splitlines()
     assert len(lines) == len(whole.attempts)

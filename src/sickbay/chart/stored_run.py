@@ -122,12 +122,12 @@ class StoredRun:
     def _needed(self, newest: int) -> set[int]:
         """Return the blocks that hold some of the newest of a scalar or of a kind of table."""
         needed: set[int] = set()
-        known: Counter[object] = Counter()  # by the name of a scalar or (kind of table,)
+        known: Counter[tuple[str, str]] = Counter()
         for _, columns in self._newest:
-            known.update(columns.counts())
+            known.update({("scalar", name): count for name, count in columns.counts().items()})
         for index, block in reversed(list(enumerate(self._blocks))):
-            tables = {(kind,): count for kind, count in block.digest.kinds.items()}
-            here: dict[object, int] = {**block.digest.counts, **tables}
+            here = {("scalar", name): count for name, count in block.digest.counts.items()}
+            here |= {("table", kind): count for kind, count in block.digest.kinds.items()}
             if any(count and known[what] < newest for what, count in here.items()):
                 needed.add(index)
                 known.update(here)
@@ -158,11 +158,8 @@ class StoredRun:
 
     def _read_tables(self, start: int, stop: int) -> Iterator[tuple[int, Table]]:
         data = read_range(self._path / TABLES, start, stop) if stop > start else b""
-        is_old = self._schema == 1
-        tables = (
-            self._reader.read_schema_1(data, self._lines) if is_old else self._reader.read(data)
-        )
-        for each in tables:
+        reader, is_old = self._reader, self._schema == 1
+        for each in reader.read_schema_1(data, self._lines) if is_old else reader.read(data):
             self._table_damage[1] += 1
             if each is None:
                 self._table_damage[0] += 1
