@@ -1,4 +1,4 @@
-"""Small models of every kind, with a batch each; all of them sound."""
+"""Small sound models of every kind, with a batch each."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_gates_of_a_hand_written_cell_stay() -> None:
         surgery.replace_activations(Cell(), vectors(), "relu")
 
 
-def test_swish_by_hand_is_left_and_a_squared_relu_is_not() -> None:
+def test_a_hand_written_swish_stays_but_a_squared_relu_does_not() -> None:
     swish = Plain(lambda x: x * torch.sigmoid(x))
     assert surgery.hidden_activations(swish, vectors()) == {}
 

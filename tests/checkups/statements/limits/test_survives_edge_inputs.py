@@ -104,6 +104,6 @@ def test_passes(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=SurvivesEdgeInputs()).results[0].outcome == "passed"
 
 
-def test_what_is_not_finite_anyway_is_left_to_another_test() -> None:
+def test_skips_if_the_output_is_not_finite_anyway() -> None:
     model = Fed(lambda x: x * torch.inf)
     assert checkup(model, rows(), tests=SurvivesEdgeInputs()).results[0].outcome == "skipped"

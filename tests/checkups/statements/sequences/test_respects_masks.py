@@ -103,11 +103,11 @@ def test_passes(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=RespectsMasks()).results[0].outcome == "passed"
 
 
-def test_a_model_that_takes_no_mask_is_skipped() -> None:
+def test_skips_a_model_without_masks() -> None:
     assert checkup(GPT(), tokens(), tests=RespectsMasks()).skipped
 
 
-def test_a_causal_mask_is_no_padding() -> None:
+def test_a_causal_mask_does_not_count_as_padding() -> None:
     class Causal(nn.Module):
         def __init__(self) -> None:
             super().__init__()

@@ -96,7 +96,7 @@ def test_fails(model: nn.Module, changed: int) -> None:
     assert result.evidence["changed"] == changed
 
 
-def test_a_slip_fails_without_targets() -> None:
+def test_a_leak_fails_without_targets() -> None:
     assert checkup(SLIPPED, tokens()[0], tests=SeesNoFuture()).failed
 
 
@@ -155,7 +155,7 @@ def test_skips(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=SeesNoFuture()).results[0].outcome == "skipped"
 
 
-def test_a_model_that_is_said_to_predict_needs_no_targets() -> None:
+def test_the_task_next_token_needs_no_targets() -> None:
     def judged(causal: bool) -> str:
         model = GPT(lambda: Attention(causal=causal))
         inputs, _ = tokens()

@@ -91,7 +91,7 @@ def test_passes(model: nn.Module, batch: Any, message: str) -> None:
     assert message in result.message
 
 
-def test_a_graph_is_no_batch() -> None:
+def test_skips_the_nodes_of_a_graph() -> None:
     class Graph(nn.Module):
         def __init__(self) -> None:
             super().__init__()

@@ -1,20 +1,15 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import exploding_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.layer_gradients import ends, nonfinite_gradients
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplodingGradient(LowAccuracyProblem):
     """The gradient grows on its way back to the first layer, or is not finite.
-
-    Why it matters:
-        A step that fits the last layers throws the first ones far off, and the loss with them.
 
     How it is judged:
         The newest gradient norm of the first kernel over that of the last one is at least `ratio`,
@@ -27,10 +22,6 @@ class ExplodingGradient(LowAccuracyProblem):
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(ExplodingGradient().check(history).message)
         gradient norm 90, first/last 900 (limit 70)
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; threshold as published there.
     """
 
     advice = ours.ExplodingGradient.advice

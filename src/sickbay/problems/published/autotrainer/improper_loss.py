@@ -1,9 +1,8 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import improper_loss as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History
 
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
@@ -18,9 +17,6 @@ RECOMMENDED = {
 class ImproperLoss(LowAccuracyProblem):
     """The loss is not one of those recommended for the task.
 
-    Why it matters:
-        Training minimises the loss, whether or not that makes the model right.
-
     How it is judged:
         By the task alone: cross-entropy for classes, binary cross-entropy for yes-or-no answers, a
         distance for numbers. It counts while the accuracy is low.
@@ -30,10 +26,6 @@ class ImproperLoss(LowAccuracyProblem):
         >>> setup = Setup(loss="mse", task="multiclass")
         >>> print(ImproperLoss().check(History(setup, accuracy=[0.1])).message)
         mse for multiclass, where cross_entropy is right
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system.
     """
 
     severity = "critical"

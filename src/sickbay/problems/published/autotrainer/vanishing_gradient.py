@@ -1,19 +1,14 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import vanishing_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.layer_gradients import ends
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class VanishingGradient(LowAccuracyProblem):
     """Almost no gradient reaches the first layers.
-
-    Why it matters:
-        The layers next to the input do not learn, so the layers behind them work on noise.
 
     How it is judged:
         The newest gradient norm of the first kernel is tiny, both by itself and against that of the
@@ -26,10 +21,6 @@ class VanishingGradient(LowAccuracyProblem):
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(VanishingGradient().check(history).message)
         gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; thresholds as published there.
     """
 
     advice = ours.VanishingGradient.advice

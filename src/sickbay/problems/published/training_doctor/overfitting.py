@@ -1,18 +1,12 @@
 from dataclasses import dataclass, replace
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import overfitting as ours
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overfitting(Problem):
     """The validation loss is far above the training loss.
-
-    Why it matters:
-        The model memorises its training examples, which does not help with new ones.
 
     How it is judged:
         The newest validation loss minus the newest training loss is above `gap`, or above `severe`,
@@ -23,10 +17,6 @@ class Overfitting(Problem):
         >>> history.end_epoch(loss=0.1, val_loss=0.5)
         >>> print(Overfitting().check(history).message)
         validation loss 0.5, training loss 0.1, gap 0.4 (limit 0.2)
-
-    Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
     """
 
     advice = ours.Overfitting.advice
