@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import Any
 
 import pytest
