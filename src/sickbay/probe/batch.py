@@ -162,7 +162,7 @@ class Batch:
         return same or loss_graph.leads_to(outputs.grad_fn, self._output_node)
 
     def _learn(self, seen: Seen, pairs: Sequence[Pair]) -> None:
-        """Add what this batch shows about the task."""
+        """Add what this batch shows about the task to what is known."""
         traced = seen.traced
         pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
         loss, output, stretched, bare = traced.loss, traced.output, traced.stretched, traced.bare
@@ -175,17 +175,23 @@ class Batch:
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)
-        self._add(
-            loss=loss,
-            output=output,
-            task=tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens),
-            output_shape=shapes[0],
-            target_shape=shapes[1],
-            stretched=stretched,
-            bare=bare,
-            strays=seen.strays,
-            labels=0 if some is None else tasks.labels(some),
-        )
+        task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens)
+        new: dict[str, Any] = {
+            "loss": loss,
+            "output": output,
+            "task": task,
+            "output_shape": shapes[0],
+            "target_shape": shapes[1],
+            "stretched": stretched,
+            "bare": bare,
+            "strays": seen.strays,
+        }
+        known = vars(self.facts)
+        facts = {name: known[name] or value for name, value in new.items()}
+        if task in ("multilabel", "regression"):  # one batch may look like a simpler task
+            facts["task"] = task
+        labels = max(self.facts.labels, 0 if some is None else tasks.labels(some))
+        self.facts = replace(self.facts, labels=labels, **facts)
 
     def _strays(self) -> int:
         """Count the layers that the model uses but does not register; only once, as it is slow."""
@@ -194,15 +200,6 @@ class Batch:
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
         return loss_graph.count_strays(self._loss.grad_fn, own)
-
-    def _add(self, **facts: Any) -> None:
-        """Keep what is new. A later batch may correct the task, and show more labels."""
-        known = vars(self.facts)
-        new = {name: value for name, value in facts.items() if value and not known[name]}
-        if facts["task"] in ("multilabel", "regression"):
-            new["task"] = facts["task"]
-        new["labels"] = max(known["labels"], facts["labels"])
-        self.facts = replace(self.facts, **new)
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:
