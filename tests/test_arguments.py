@@ -31,7 +31,7 @@ def test_nothing_else_is_a_whole_number(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "fits"), [(0, False), (1, True), (5, True), (6, False), (10**400, False)]
 )
-def test_bounds_are_inside(value: int, fits: bool) -> None:
+def test_bounds_are_inclusive(value: int, fits: bool) -> None:
     if fits:
         assert arguments.check_int("workers", value, least=1, most=5) == value
     else:
@@ -50,26 +50,26 @@ def test_nothing_else_is_a_number(value: Any) -> None:
         arguments.check_float("budget", value, above=0, most=1)
 
 
-def test_infinity_where_it_makes_sense() -> None:
+def test_infinity_only_where_allowed() -> None:
     assert arguments.check_float("limit", inf, infinite=True) == inf
     with pytest.raises(UsageError):
         arguments.check_float("limit", nan, infinite=True)
 
 
 @pytest.mark.parametrize("value", [-1, 2**63, 1.0, True, "0"])
-def test_what_is_no_seed(value: Any) -> None:
+def test_invalid_seeds(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^seed must be a whole number of at least 0"):
         arguments.check_seed(value)
 
 
 @pytest.mark.parametrize("value", [0, 1, None, "yes", np.bool_(True)])
-def test_what_is_no_flag(value: Any) -> None:
+def test_invalid_booleans(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^resume must be True or False"):
         arguments.check_bool("resume", value)
 
 
 @pytest.mark.parametrize("value", ["", "a\0b", b"runs", 3, None, Path, Unspeakable()])
-def test_what_is_no_path(value: Any) -> None:
+def test_invalid_paths(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^chart must be a path"):
         arguments.check_path("chart", value)
 
@@ -80,13 +80,13 @@ def test_a_path_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("value", ["rase", 3, ["race"], {}])
-def test_an_unknown_name_is_told_with_the_possible_ones(value: Any) -> None:
+def test_an_unknown_name_lists_the_possible_ones(value: Any) -> None:
     with pytest.raises(UsageError, match=r"There is no strategy .* 'autotrainer', 'race'"):
         arguments.check_choice("strategy", value, ["race", "autotrainer"])
 
 
 @pytest.mark.parametrize("value", ["x" * 10_000, list(range(10_000)), "a\nb", Unspeakable()])
-def test_whatever_is_quoted_stays_short(value: Any) -> None:
+def test_a_short_repr_is_short(value: Any) -> None:
     shown = arguments.short_repr(value)
     assert len(shown) < 120
     assert "\n" not in shown
@@ -103,24 +103,24 @@ def test_a_real_number_may_be_nan(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [True, "1", None, 1j, 10**400, Unspeakable()])
-def test_what_is_no_real_number(value: Any) -> None:
+def test_invalid_real_numbers(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^loss must be a number, got "):
         arguments.check_any_float("loss", value)
 
 
 @pytest.mark.parametrize("value", [[1], (1,), {1}, np.array([1]), iter([1])])
-def test_what_can_be_gone_through(value: Any) -> None:
+def test_iterables(value: Any) -> None:
     assert list(arguments.check_iterable("losses", value, "numbers")) == [1]
 
 
 @pytest.mark.parametrize("value", ["12", b"12", {1: 2}, np.array(1), 3, None, Unspeakable()])
-def test_what_cannot(value: Any) -> None:
+def test_not_iterables(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^losses must be numbers, got "):
         arguments.check_iterable("losses", value, "numbers")
 
 
 @pytest.mark.parametrize("value", ["ab", b"ab", {"a": 1}, [1], ["a", Unspeakable()], None])
-def test_several_are_a_list_of_one_kind(value: Any) -> None:
+def test_a_list_of_one_kind(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^layers must be a list of names, got "):
         arguments.check_list("layers", value, str, "names")
     assert arguments.check_list("layers", ("a", "b"), str, "names") == ["a", "b"]

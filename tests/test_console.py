@@ -1,4 +1,4 @@
-"""rich draws a random number when it is imported; nobody's own may be drawn."""
+"""rich draws a random number when it is imported; the user's random state must stay."""
 
 import re
 import subprocess
@@ -47,7 +47,7 @@ print(states() == before)
     assert told.endswith("True\n")
 
 
-def test_rich_is_imported_there_or_late() -> None:
+def test_rich_is_imported_only_by_console() -> None:
     there = {
         path.name
         for path in SOURCE.rglob("*.py")

@@ -11,7 +11,7 @@ from sickbay.vitals import Setup
 GIVEN: dict[str, Any] = {"problem": "dead", "step": 3, "evidence": {"now": "nan", "was": 2}}
 
 
-def test_what_json_made_of_a_dataclass_is_undone() -> None:
+def test_a_dataclass_survives_json() -> None:
     finding = dataclass_from_json(
         Finding, {**GIVEN, "layers": ["a"], "severity": "info", "unheard": {}}
     )
@@ -45,7 +45,7 @@ def test_a_field_of_another_type_is_refused(change: dict[str, Any], text: str) -
         dataclass_from_json(Finding, {**GIVEN, **change})
 
 
-def test_a_field_that_must_be_there() -> None:
+def test_a_missing_field_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^step is missing\.$"):
         dataclass_from_json(Finding, {"problem": "dead"})
     with pytest.raises(UsageError, match="Finding must be a JSON object, got None"):

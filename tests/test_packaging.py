@@ -50,3 +50,14 @@ def test_the_version_stands_in_one_place() -> None:
     assert "version" not in PROJECT["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {__version__}\n" in citation
+
+
+def test_the_design_shows_the_layers_of_the_import_contract() -> None:
+    layers = [
+        contract["layers"]
+        for contract in PROJECT["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    ]
+    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    shown = "\n".join(f" {layer}" for layer in layers[0])
+    assert f"```text\n{shown}\n```" in design

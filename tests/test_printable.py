@@ -11,7 +11,7 @@ def test_text_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     "harm", ["\x1b[2J", "\x9b2J", "\r", "\x07", "\x08", "\u202e", "\x00", "\ud800", "\u2028"]
 )
-def test_what_a_terminal_obeys_becomes_visible(harm: str) -> None:
+def test_control_characters_are_escaped(harm: str) -> None:
     shown = printable(f"a{harm}b")
     assert harm[0] not in shown
     assert "\\" in shown
@@ -36,5 +36,5 @@ class UntoldError(Exception):
         (ValueError("x" * 1000), f"ValueError: {'x' * 400} …"),
     ],
 )
-def test_an_error_in_short(error: BaseException, told: str) -> None:
+def test_error_summary(error: BaseException, told: str) -> None:
     assert error_summary(error) == told

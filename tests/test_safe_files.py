@@ -30,7 +30,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device", "large"])
-def test_what_cannot_be_read_is_named(kind: str, tmp_path: Path) -> None:
+def test_the_error_names_an_unreadable_file(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a"
     if kind == "folder":
         path.mkdir()
@@ -45,6 +45,6 @@ def test_what_cannot_be_read_is_named(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[" * 100_000, b"\xff", b"9" * 10_000])
-def test_what_is_no_json_is_named(text: bytes) -> None:
+def test_the_error_names_a_file_that_is_not_json(text: bytes) -> None:
     with pytest.raises(UsageError, match=r"'some.json' cannot be read: its? .*JSON"):
         safe_files.parse_json(text, "some.json")

@@ -1,1 +1,1 @@
-"""What ending sick trials is worth in a hyperparameter search: `python -m benchmarks.tuning`."""
+"""How much ending sick trials helps a hyperparameter search: `python -m benchmarks.tuning`."""

@@ -1,4 +1,4 @@
-"""What ending sick trials is worth in a hyperparameter search."""
+"""How much ending sick trials helps a hyperparameter search."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.tuning.options import POOLS, add_live, add_run
+from benchmarks.tuning.command_options import POOLS, add_live, add_run
 from benchmarks.tuning.pool import Pool, load, read_pool, save
-from benchmarks.tuning.record import Plan, record
+from benchmarks.tuning.record_pool import Plan, record
 from benchmarks.tuning.tasks import TASKS
 from sickbay.cli import add_replay_options
 from sickbay.errors import UsageError
@@ -29,23 +29,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    recording = commands.add_parser("record", help="train a pool of configurations to the end")
+    recording = commands.add_parser(
+        "record", help="train configurations to the end and store them as a pool"
+    )
     recording.add_argument("task", choices=list(TASKS), metavar="TASK", help=", ".join(TASKS))
     recording.add_argument("--data", type=Path, required=True, help="folder of the datasets")
     recording.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    recording.add_argument("--configs", type=int, default=400, help="how many (default: 400)")
-    recording.add_argument("--first", type=int, default=0, help="seed of the first (default: 0)")
-    recording.add_argument("--epochs", type=int, default=20, help="of a training (default: 20)")
-    recording.add_argument("--samples", type=int, help="to learn from (default: all)")
-    recording.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    recording.add_argument("--seconds", type=float, help="stop then, and keep what is done")
     recording.add_argument(
-        "--out", type=Path, help="file to write; what it holds already stays (default: beside this)"
+        "--configs", type=int, default=400, help="number of configurations (default: 400)"
+    )
+    recording.add_argument("--first", type=int, default=0, help="seed of the first (default: 0)")
+    recording.add_argument(
+        "--epochs", type=int, default=20, help="epochs of each trial (default: 20)"
+    )
+    recording.add_argument("--samples", type=int, help="training samples (default: all)")
+    recording.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
+    recording.add_argument(
+        "--seconds", type=float, help="stop after this time, and keep what is finished"
+    )
+    recording.add_argument(
+        "--out", type=Path, help="file to write or extend (default: in the folder pools)"
     )
     recording.set_defaults(command=_record)
     add_run(commands)
     add_live(commands)
-    replaying = commands.add_parser("replay", help="`sickbay replay` for pools")
+    replaying = commands.add_parser("replay", help="run `sickbay replay` on pools")
     add_replay_options(replaying)
     replaying.set_defaults(command=_replay)
     return parser

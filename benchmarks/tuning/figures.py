@@ -1,4 +1,4 @@
-"""The figures of the searches, each with what it would vary by with other seeds."""
+"""The figures of the searches, each with a confidence interval over seeds."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TypeAlias
 
 import numpy as np
 
+from benchmarks.tuning.command_options import NAMES, RULES
 from benchmarks.tuning.measures import seconds_to_reach, top10_hit_ratio
-from benchmarks.tuning.options import NAMES, RULES
-from benchmarks.tuning.part import Array, Part
-from benchmarks.tuning.run import OTHER, Search
-from benchmarks.tuning.search import Played, curve
+from benchmarks.tuning.pool_part import Array, Part
+from benchmarks.tuning.run_searches import OTHER, Search
+from benchmarks.tuning.simulated_search import SimulatedTrial, curve
 
 RESAMPLED = 1000
-SHORT = 0.01  # of what a trial would have reached
+SHORT = 0.01  # of the value that a trial would have reached
 Cell: TypeAlias = tuple[str, str, str]  # task, searcher, rule
 
-WORDS: Mapping[str, str] = {  # the figures, and how they read
+WORDS: Mapping[str, str] = {  # the figures and their headings
     "top10hr": "Top10HR",
     "ceiling": "Top10HR at most",
     "top10hr_last": "Top10HR by last values",
@@ -43,7 +43,7 @@ WORDS: Mapping[str, str] = {  # the figures, and how they read
 
 @dataclass(frozen=True)
 class Figure:
-    """A number, its mean over resampled seeds one by one."""
+    """A figure, and its values for resampled seeds."""
 
     value: float
     resampled: Array
@@ -63,20 +63,20 @@ class Figure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A search in the numbers that are needed."""
+    """What the figures need of a search."""
 
-    scores: list[float]  # the best of every trial
+    scores: list[float]  # the best score of every trial
     last: list[float]
-    course: list[tuple[float, float]]  # seconds and score where it got better
+    course: list[tuple[float, float]]  # seconds and score at each improvement
     tried: int
     finished: int
     ended: int
     good: int  # trials of the best ten per cent that were tried
-    wrong: int  # and ended wrongly
-    short: int  # and ended more than 1 % below what they would have reached
+    wrong: int  # of these, lost
+    short: int  # of these, ended more than 1 % below their final value
 
 
-def outcome(part: Part, past: Sequence[Played]) -> Outcome:
+def outcome(part: Part, past: Sequence[SimulatedTrial]) -> Outcome:
     epochs = part.scores.shape[1]
     return Outcome(
         scores=[float(part.best[each.trial, each.epochs - 1]) for each in past],
@@ -91,18 +91,18 @@ def outcome(part: Part, past: Sequence[Played]) -> Outcome:
     )
 
 
-def is_wrong(part: Part, played: Played) -> bool:
-    """Tell whether a trial of the best ten per cent was lost.
+def is_wrong(part: Part, played: SimulatedTrial) -> bool:
+    """Return whether a trial of the best ten per cent was lost.
 
-    It is if it was ended as sick or hopeless, or ended well but before it was that good.
+    It was if it was ended as sick or hopeless, or as benign before it was that good.
     """
     if not played.why or played.trial not in part.good:
         return False
     return not played.benign or bool(part.best[played.trial, played.epochs - 1] < part.bar)
 
 
-def is_short(part: Part, played: Played) -> bool:
-    """Tell whether a trial of the best ten per cent was ended with much left to gain."""
+def is_short(part: Part, played: SimulatedTrial) -> bool:
+    """Return whether a trial of the best ten per cent was ended with much left to gain."""
     if not played.why or played.trial not in part.good:
         return False
     whole = part.best[played.trial, -1]
@@ -110,10 +110,10 @@ def is_short(part: Part, played: Played) -> bool:
 
 
 def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points that are above all before them.
+    """Return the points that are higher than all before them.
 
     >>> rising([(1, 0.5), (2, 0.4), (3, 0.6)])
-    [(1, 0.5), (3, 0.6)]
+    [(1.0, 0.5), (3.0, 0.6)]
     """
     best: list[tuple[float, float]] = []
     for seconds, score in points:
@@ -125,7 +125,7 @@ def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 def figures(
     searches: Iterable[Search], parts: Mapping[str, Part], budgets: Mapping[str, float]
 ) -> dict[Cell, dict[str, Figure]]:
-    """Return every figure of every task, searcher and rule."""
+    """Return the figures for every task, searcher and rule."""
     by: dict[Cell, list[Outcome]] = defaultdict(list)
     others: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for each in sorted(searches, key=lambda search: search.seed):
@@ -141,7 +141,7 @@ def figures(
 
 
 def in_order(item: tuple[Cell, object]) -> tuple[str, int, int]:
-    """Return the place of a row: by task, then as searchers and rules are listed."""
+    """Return the sort key of a row: the task, then the order of searchers and rules."""
     task, searcher, rule = item[0]
     return task, NAMES.index(searcher), RULES.index(rule)
 
@@ -149,9 +149,9 @@ def in_order(item: tuple[Cell, object]) -> tuple[str, int, int]:
 def compared(
     mine: Sequence[Outcome], others: Sequence[Outcome], part: Part, budget: float, seed: int
 ) -> dict[str, Figure]:
-    """Return the figures of the searches of one kind, each beside every plain one."""
+    """Return the figures of the searches of one kind, each compared with every plain one."""
     rng = np.random.default_rng(seed)
-    # How often each search is there: once as it is, and as resampled.
+    # How often each search counts: once in the first row, then as resampled.
     ours, theirs = (
         np.vstack([np.ones(n), rng.multinomial(n, [1 / n] * n, RESAMPLED)])
         for n in (len(mine), len(others))
@@ -206,7 +206,7 @@ def over(cells: Sequence[Mapping[str, Figure]]) -> dict[str, Figure]:
 
 
 def with_share(made: dict[str, Figure]) -> dict[str, Figure]:
-    """Add the shares of good trials that were lost or stunted, of all of them together."""
+    """Add the fractions of good trials that were lost or ended short."""
     good, shares = made["good"], {}
     with np.errstate(invalid="ignore"):
         for share, count in (("lost", made["wrong"]), ("short", made["stunted"])):

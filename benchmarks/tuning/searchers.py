@@ -1,4 +1,4 @@
-"""Who chooses what is tried next.
+"""Searchers: the algorithms that choose the next trial.
 
 Optuna's samplers choose among what is left of the pool, rather than anywhere in the space: in so
 many dimensions the nearest that is left has little in common with what was asked for.
@@ -21,16 +21,16 @@ from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
 from optuna.trial import TrialState, create_trial
 
-from benchmarks.tuning.part import Array, Part
-from benchmarks.tuning.search import Searcher
-from benchmarks.tuning.spaces import Config, OneOf, Range, place
+from benchmarks.tuning.pool_part import Array, Part
+from benchmarks.tuning.search_spaces import Config, OneOf, Range, place
+from benchmarks.tuning.simulated_search import Searcher
 
-FIRST = 10  # that are drawn before there is anything to learn from
+FIRST = 10  # drawn at random, before there is anything to learn from
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 class Random:
-    """Any that is left."""
+    """Chooses at random among the trials left."""
 
     def __init__(self, _part: Part, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -43,7 +43,7 @@ class Random:
 
 
 class Pool:
-    """The configurations of a part as a sampler sees them, and which are left."""
+    """The configurations of a part as a sampler sees them, and which of them are left."""
 
     def __init__(self, part: Part) -> None:
         self.distributions = {name: distribution(each) for name, each in part.space.items()}
@@ -68,7 +68,7 @@ class Pool:
 
 
 class Asked:
-    """A sampler of Optuna, that is asked and told."""
+    """A sampler of Optuna behind `ask` and `tell`."""
 
     def __init__(self, part: Part, seed: int, pool: Pool, sampler: BaseSampler) -> None:
         self._part, self._pool = part, pool
@@ -82,7 +82,7 @@ class Asked:
             return self._first.ask(left)
         self._pool.left = list(left)
         trial = self._study.ask(self._pool.distributions)
-        self._study.tell(trial, state=TrialState.FAIL)  # its place is taken by what is told
+        self._study.tell(trial, state=TrialState.FAIL)  # `tell` adds the trial that was run instead
         return nearest(self._part, trial.params, left)
 
     def tell(self, trial: int, score: float) -> None:
@@ -113,7 +113,7 @@ class PoolTpe(TPESampler):
 
 
 class PoolEstimator(_ParzenEstimator):
-    """Draws candidates from what is left, by how dense it is there."""
+    """Draws candidates from what is left, in proportion to the density."""
 
     there: Mapping[str, Array]
 
@@ -133,7 +133,7 @@ class Gp(Asked):
 
 
 class PoolGp(GPSampler):
-    """Looks for the best acquisition among what is left."""
+    """Maximizes the acquisition function over what is left."""
 
     def __init__(self, pool: Pool, seed: int) -> None:
         super().__init__(seed=seed, n_startup_trials=1)
@@ -146,7 +146,7 @@ class PoolGp(GPSampler):
 
 
 def nearest(part: Part, config: Config, left: Sequence[int]) -> int:
-    """Return which of those that are left is most like a configuration."""
+    """Return the trial left that is nearest to a configuration."""
     there = part.points[list(left)] - place(part.space, config)
     return left[int(np.argmin((there**2).sum(1)))]
 

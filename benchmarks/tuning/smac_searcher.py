@@ -21,15 +21,15 @@ from smac.acquisition.maximizer import AbstractAcquisitionMaximizer
 from smac.model.random_forest import RandomForest
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.spaces import Config, OneOf, Range, Space
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.search_spaces import Config, OneOf, Range, Space
 
 FIRST = 10  # at random, as Optuna's samplers do
-AT_RANDOM = 0.2  # of those after them, which is SMAC's own share
+AT_RANDOM = 0.2  # of those after them, as SMAC does by default
 
 
 class Smac:
-    """SMAC's random forest, which looks for the best acquisition among what is left."""
+    """SMAC's random forest, with the acquisition maximized over what is left."""
 
     def __init__(self, part: Part, seed: int) -> None:
         space = ConfigurationSpace(seed=seed)
@@ -38,7 +38,7 @@ class Smac:
         self._places = {config: place for place, config in enumerate(self._pool)}
         self._rng = np.random.default_rng(seed)
         self._maximizer = Among(space, self._pool, seed)
-        with TemporaryDirectory(prefix="smac") as folder:  # where it writes how it was set up
+        with TemporaryDirectory(prefix="smac") as folder:  # where it writes its configuration
             self._facade = self._made(space, seed, Path(folder))
         self._asked: TrialInfo | None = None
 
@@ -61,7 +61,7 @@ class Smac:
         first = self._rng.permutation(len(self._pool))[:FIRST]
         return Facade(
             scenario,
-            None,  # it is only asked and told
+            None,  # no target function: only ask and tell are used
             model=forest(scenario),
             acquisition_maximizer=self._maximizer,
             initial_design=Facade.get_initial_design(
@@ -75,7 +75,7 @@ class Smac:
 
 
 class Among(AbstractAcquisitionMaximizer):
-    """Ranks what is left, with some at random in between."""
+    """Ranks what is left, with random choices in between."""
 
     left: Sequence[int] = ()
 
@@ -97,7 +97,7 @@ class Among(AbstractAcquisitionMaximizer):
 
 
 def forest(scenario: Scenario) -> RandomForest:
-    """Return SMAC's own forest, on one thread and without room for a million leaves."""
+    """Return SMAC's own forest, on one thread and with fewer leaves."""
     model = Facade.get_model(scenario)
     model._rf_opts |= {"n_jobs": 1, "max_leaf_nodes": 4096}
     return model
@@ -114,7 +114,7 @@ def parameter(name: str, dimension: Range | OneOf) -> Any:
 
 
 def numbers(space: Space, config: Config) -> dict[str, Any]:
-    """Return a configuration with choices by their places."""
+    """Return a configuration with choices as indices."""
     return {
         name: each.values.index(config[name]) if isinstance(each, OneOf) else config[name]
         for name, each in space.items()

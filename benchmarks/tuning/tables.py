@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.detection.report import Sheet, key_figures, page_head
 from benchmarks.tuning.figures import WORDS, Cell, Figure, over
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.run import OTHER, Search
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.run_searches import OTHER, Search
 
 SHARES = ("top10hr", "ceiling", "top10hr_last", "tsba", "sooner", "never", "lost", "short")
 SHOWN = ("top10hr", "tsba", "tried", "finished", "lost", "short")
@@ -124,7 +124,9 @@ def must_hold(overall: Mapping[tuple[str], Mapping[str, Figure]]) -> Sheet:
         value = ours[name].value
         holds = value >= limit if how == "at least" else value <= limit
         is_ = shown(name, ours[name])
-        if name == "tsba" and ("plain",) in overall:  # what ending nothing has of it too
+        if (
+            name == "tsba" and ("plain",) in overall
+        ):  # a search that ends nothing is not at 0 either
             is_ += f", plain {shown(name, overall['plain',][name])}"
         rows.append([WORDS[name], is_, f"{how} {limit:.0%}", "holds" if holds else "FAILS"])
     for (rule,), theirs in overall.items():
@@ -137,7 +139,7 @@ def must_hold(overall: Mapping[tuple[str], Mapping[str, Figure]]) -> Sheet:
 
 
 def reasons(searches: Iterable[Search], parts: Mapping[str, Part]) -> Sheet:
-    """Return what trials were ended by, how often, and after what share of their epochs."""
+    """Return a table of what ended trials, how often, and after how many epochs."""
     ended: Counter[tuple[str, str, str]] = Counter()
     epochs: Counter[tuple[str, str, str]] = Counter()
     good: Counter[tuple[str, str, str]] = Counter()

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.tuning.spaces import Config
+from benchmarks.tuning.search_spaces import Config
 
-PAST, KNOWN, AHEAD = 96, 48, 96  # days that are seen, of those again by the decoder, to be told
+PAST, KNOWN, AHEAD = 96, 48, 96  # days seen, those repeated for the decoder, and days to predict
 APART = 10  # days between two windows
 
 
 @dataclass(frozen=True)
 class Data:
-    """What is learnt from and what is judged by, all on one device."""
+    """Training and validation data, on one device."""
 
     x: Tensor
     y: Tensor
@@ -33,7 +33,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Task:
-    """A task of the benchmark; `metric` is what trials are compared by."""
+    """A task of the benchmark, with the metric of its search."""
 
     load: Callable[[Path], Data]
     build: Callable[[Config], nn.Module]
@@ -90,7 +90,7 @@ class Lstm(nn.Module):
 
 
 class Forecaster(nn.Module):
-    """A transformer that tells the days ahead from the days before."""
+    """A transformer that predicts the days ahead from the days before."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -122,14 +122,14 @@ class Forecaster(nn.Module):
 
 
 def times(length: int, width: int) -> Tensor:
-    """Return the sines and cosines that tell one place from another."""
+    """Return the sinusoidal position encoding."""
     place = torch.arange(length).unsqueeze(1)
     rates = torch.exp(torch.arange(0, width, 2) * (-np.log(10000.0) / width))
     return torch.stack([torch.sin(place * rates), torch.cos(place * rates)], 2).flatten(1)
 
 
 def pictures(folder: Path) -> Data:
-    """Return CIFAR-10, 6,000 pictures to learn from and 2,000 to judge by."""
+    """Return CIFAR-10: 6,000 training and 2,000 validation images."""
     with np.load(folder / "cifar10_8k.npz") as file:
         parts = [file[name] for name in ("x_train", "y_train", "x_test", "y_test")]
     mean, deviation = torch.tensor([0.49, 0.48, 0.45]), torch.tensor([0.25, 0.24, 0.26])
@@ -142,7 +142,7 @@ def pictures(folder: Path) -> Data:
 
 
 def rates(folder: Path) -> Data:
-    """Return windows of exchange rates: the first 70 % of the days, and the 15 % after them."""
+    """Return windows of exchange rates: the first 70 % of the days for training, then 15 %."""
     days = np.loadtxt(folder / "exchange_rate.csv", delimiter=",", skiprows=1)
     first, second = int(0.7 * len(days)), int(0.85 * len(days))
     days = (days - days[:first].mean(0)) / days[:first].std(0)
@@ -158,7 +158,7 @@ def windows(series: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def optimizer_of(config: Config, model: nn.Module) -> torch.optim.Optimizer:
-    """Return the optimizer of a configuration; Adam where none is to be chosen."""
+    """Return the optimizer of a configuration, by default Adam."""
     kind = getattr(torch.optim, config.get("optimizer", "Adam"))
     optimizer: torch.optim.Optimizer = kind(
         model.parameters(), lr=config["learning_rate"], weight_decay=config.get("weight_decay", 0.0)

@@ -1,4 +1,4 @@
-"""What is reported: findings (a problem was seen) and events (something happened)."""
+"""Findings (a problem was seen) and events (something happened)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ class Finding:
         step: The step of the evidence, counted from 0.
         epoch: The epoch of the evidence, counted from 0.
         layers: The layers concerned, in forward order, named as in `named_modules`.
-        message: What, how much, against what limit.
-        evidence: The numbers, by name.
-        consequences: Other problems that were seen and that this one explains.
+        message: What was found, with its numbers and limits.
+        evidence: The numbers by name.
+        consequences: Other problems seen at the same time that this one explains.
 
     >>> print(Finding(problem="non_finite", step=7, layers=("encoder.0",), message="it is NaN"))
     step 7  non finite  encoder.0  it is NaN
@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def where(self) -> str:
-        """The first layer, and how many more there are."""
+        """The first layer and the number of others."""
         if not self.layers:
             return ""
         more = len(self.layers) - 1
@@ -66,10 +66,10 @@ class Finding:
 class Event:
     """Something that happened to the run or to sickbay itself.
 
-    `kind` is one of: `finding` (a problem began), `consequence` (one that an earlier finding
-    explains), `gone` (it went away), `combined` (several stand at once), `treatment`
-    (something was done to the loop), `skipped_step` (a gradient scaler dropped the step), `trouble`
-    (a part of sickbay failed and was switched off), `notice`.
+    `kind` is one of: `finding` (a problem began), `consequence` (a problem began that an earlier
+    finding explains), `gone` (a problem went away), `combined` (several are present at once),
+    `treatment` (a remedy was applied to the loop), `skipped_step` (a gradient scaler dropped the
+    step), `trouble` (a part of sickbay failed and was switched off), `notice`.
     """
 
     kind: EventKind

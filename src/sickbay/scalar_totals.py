@@ -1,4 +1,4 @@
-"""What is kept of scalars for good, however small the window is: bounded, but for the epochs."""
+"""What a history keeps of each scalar for the whole run, beyond its window."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from itertools import islice
 from math import inf, isfinite
 from operator import add
 
-FIRST = 32  # values of a scalar that are kept from the start
+FIRST = 32  # first values of a scalar that are kept
 
 
 @dataclass
 class Totals:
-    """What is kept of each scalar.
+    """The first values, best value and epoch means of each scalar.
 
     >>> totals = Totals()
     >>> totals.extend("loss", [3.0, 1.0])
@@ -22,8 +22,8 @@ class Totals:
 
     Attributes:
         first: Its first finite values by step.
-        best: Its highest value on either clock.
-        sums: Sum and count of its values over the epoch so far.
+        best: Its highest value by step or by epoch.
+        sums: Sum and count of its values in the current epoch.
         epochs: Its value for every epoch.
     """
 
@@ -44,21 +44,21 @@ class Totals:
         self._compare(name, value)
 
     def extend(self, name: str, values: Sequence[float]) -> None:
-        """Add the values of many steps of one epoch, with the same result as one by one."""
+        """Add the values of many steps of one epoch; the result is the same as one by one."""
         if not values:
             return
         total, count = self.sums.get(name, (0.0, 0.0))
-        # One after the other, as `sum` would round in another way.
+        # In order, because `sum` rounds differently.
         total = reduce(add, values, total)
         self.sums[name] = total, count + len(values)
         first = self.first.setdefault(name, [])
         first.extend(islice(filter(isfinite, values), FIRST - len(first)))
-        # A sum that is no NaN had none in it, and `max` may be asked at once.
+        # If the sum is not NaN, no value is, and `max` works directly.
         numbers = values if total == total else [value for value in values if value == value]
         self._compare(name, max(numbers, default=-inf))
 
     def end_epoch(self, metrics: Mapping[str, float]) -> None:
-        """Close the epoch: keep the mean of every scalar over its steps, and the metrics given."""
+        """End the epoch: keep the mean of every scalar over its steps, and the given metrics."""
         for name, (total, count) in self.sums.items():
             if name not in metrics:
                 self.epochs.setdefault(name, []).append(total / count)
@@ -68,7 +68,7 @@ class Totals:
         self.sums.clear()
 
     def skip(self, new: "Totals") -> None:
-        """Go past steps: take over `new`, whose epochs are those that ended meanwhile."""
+        """Skip steps: take over their totals, with the epochs that ended among them."""
         self.first |= new.first
         self.best |= new.best
         self.sums = dict(new.sums)

@@ -1,4 +1,4 @@
-"""What is to be learnt, told from the targets, the outputs and the loss."""
+"""Inferring the task from the targets, the outputs and the loss."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 Task = Literal["", "binary", "multiclass", "multilabel", "regression", "next_token"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
-OF_CLASSES = ("cross_entropy", "nll", "multi_margin", "kl_div")  # one class of several
-OF_ANSWERS = ("bce", "bce_logits", "soft_margin", "multilabel_margin")  # yes or no, each by itself
+OF_CLASSES = ("cross_entropy", "nll", "multi_margin", "kl_div")  # one of several classes
+OF_ANSWERS = (
+    "bce",
+    "bce_logits",
+    "soft_margin",
+    "multilabel_margin",
+)  # yes-or-no answers
 
 
 def infer(
@@ -20,13 +25,13 @@ def infer(
     loss: str = "",
     tokens: bool = False,
 ) -> Task:
-    """Return the task, "" if it cannot be told.
+    """Return the task, "" if it cannot be inferred.
 
     Args:
         outputs: The shape of the model's output.
-        targets: Some of the targets, with their own shape but for the first dimension.
-        loss: What the loss is, if known; without targets it must say.
-        tokens: Whether the model was fed whole numbers, a sequence of them for each sample.
+        targets: Some of the targets; only their first dimension may differ from the batch.
+        loss: The name of the loss, if known. Without targets it alone decides.
+        tokens: Whether each input is a sequence of whole numbers.
 
     >>> infer((32, 10), np.array([3, 1, 9])), infer((32, 1), np.array([[0.0], [1.0], [1.0]]))
     ('multiclass', 'binary')
@@ -50,7 +55,7 @@ def infer(
 
 
 def labels(targets: NDArray[np.floating | np.integer]) -> int:
-    """Return how many different whole numbers the targets are, 0 if some are not whole.
+    """Count the different whole numbers among the targets; 0 if some are not whole.
 
     >>> labels(np.array([0.0, 2.0, 1.0, 2.0])), labels(np.array([0.0, 0.5]))
     (3, 0)
@@ -60,7 +65,7 @@ def labels(targets: NDArray[np.floating | np.integer]) -> int:
 
 
 def _rounded(targets: NDArray[Any]) -> NDArray[Any]:
-    """Return targets as whole numbers where they all are, but for what computing has left."""
+    """Round the targets if all are whole numbers up to rounding errors."""
     if not np.isfinite(targets).all():
         return targets
     near = np.round(targets)
@@ -76,7 +81,7 @@ def _by_loss(outputs: Sequence[int], loss: str, tokens: bool) -> Task:
 
 
 def _by_rows(targets: NDArray[np.floating | np.integer], two: bool, loss: str) -> Task:
-    """Tell it from targets that have a value for every output."""
+    """Infer the task from targets with a value for every output."""
     sums = np.asarray(targets, float).sum(-1)
     shares = bool((targets >= 0).all() and np.allclose(sums, 1, atol=1e-3))
     if shares and (two or loss in OF_CLASSES):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import exp, log
 from typing import Any
 
-from benchmarks.tuning.part import Part
 from benchmarks.tuning.pool import Pool
-from benchmarks.tuning.spaces import SPACES, draw
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.search_spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS
 from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import Setup

@@ -190,7 +190,7 @@ def record(test: str, outcome: str, half: str = "reporting", **failed: str) -> R
 def test_what_must_hold_is_of_each_half() -> None:
     records = [record("a", "failed", a="")] * 19 + [record("a", "passed")]
     records += [record("a", "passed", "calibration"), record("", "missing", b="no")]
-    rows = tables.must_hold(records, HALVES, None).rows
+    rows = tables.limits(records, HALVES, None).rows
     assert [row[1:] for row in rows] == [
         ["0.0%", "at least 95%", "FAILS"],
         ["95.0%", "at least 95%", "holds"],

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.tuning import curves, tables
+from benchmarks.tuning import curve_extrapolation, tables
 from benchmarks.tuning.__main__ import main
+from benchmarks.tuning.best_so_far_plot import best_at
 from benchmarks.tuning.figures import Figure, compared, figures, is_short, is_wrong, outcome, over
-from benchmarks.tuning.plot import best_at
 from benchmarks.tuning.pool import save
-from benchmarks.tuning.run import OTHER, Search
-from benchmarks.tuning.search import Played
+from benchmarks.tuning.run_searches import OTHER, Search
+from benchmarks.tuning.simulated_search import SimulatedTrial
 from tests.benchmarks.made_up_pool import part, pool
 
 # Of ten trials the last one is the best ten per cent, from its second epoch on.
@@ -24,21 +24,21 @@ TEN = part(*([0.1, 0.2, 0.15 + place / 100] for place in range(9)), [0.3, 0.5, 0
 @pytest.mark.parametrize(
     ("played", "wrong"),
     [
-        (Played(9, 3, 0.0), False),
-        (Played(9, 2, 0.0, "sick"), True),
-        (Played(9, 1, 0.0, "no_more_gain", benign=True), True),
-        (Played(9, 2, 0.0, "no_more_gain", benign=True), False),
-        (Played(8, 1, 0.0, "sick"), False),
-        (Played(9, 1, 0.0), False),
+        (SimulatedTrial(9, 3, 0.0), False),
+        (SimulatedTrial(9, 2, 0.0, "sick"), True),
+        (SimulatedTrial(9, 1, 0.0, "no_more_gain", benign=True), True),
+        (SimulatedTrial(9, 2, 0.0, "no_more_gain", benign=True), False),
+        (SimulatedTrial(8, 1, 0.0, "sick"), False),
+        (SimulatedTrial(9, 1, 0.0), False),
     ],
     ids=["left alone", "sick", "too early", "benign", "not a good one", "out of time"],
 )
-def test_good_trials_that_are_lost(played: Played, wrong: bool) -> None:
+def test_good_trials_that_are_lost(played: SimulatedTrial, wrong: bool) -> None:
     assert is_wrong(TEN, played) == wrong
 
 
 def test_what_came_of_a_search() -> None:
-    past = [Played(0, 3, 0.0), Played(9, 2, 3.0, "sick"), Played(1, 1, 5.0)]
+    past = [SimulatedTrial(0, 3, 0.0), SimulatedTrial(9, 2, 3.0, "sick"), SimulatedTrial(1, 1, 5.0)]
     made = outcome(TEN, past)
     assert made.scores == [0.2, 0.5, 0.1]
     assert made.last == [0.15, 0.5, 0.1]
@@ -48,9 +48,13 @@ def test_what_came_of_a_search() -> None:
 
 def test_a_search_beside_plain_ones() -> None:
     """The method gets to 0.5 in 3 seconds where the plain ones need 6, or never to 0.6."""
-    method = outcome(part([0.4, 0.5], [0.1, 0.1]), [Played(1, 1, 0.0), Played(0, 2, 1.0)])
-    plain = outcome(part([0.1, 0.2], [0.1, 0.5]), [Played(0, 2, 0.0), Played(1, 2, 4.0)])
-    never = outcome(part([0.6, 0.6]), [Played(0, 2, 3.0)])
+    method = outcome(
+        part([0.4, 0.5], [0.1, 0.1]), [SimulatedTrial(1, 1, 0.0), SimulatedTrial(0, 2, 1.0)]
+    )
+    plain = outcome(
+        part([0.1, 0.2], [0.1, 0.5]), [SimulatedTrial(0, 2, 0.0), SimulatedTrial(1, 2, 4.0)]
+    )
+    never = outcome(part([0.6, 0.6]), [SimulatedTrial(0, 2, 3.0)])
     made = compared([method], [plain, never], part([0.5], [0.7]), budget=8.0, seed=0)
     # Joint: 0.5, 0.5, 0.2, 0.1, two of four are the method's; 0.6, 0.5, 0.1, two of three.
     assert made["top10hr"].value == pytest.approx((2 / 4 + 2 / 3) / 2)
@@ -65,14 +69,14 @@ def test_a_search_beside_plain_ones() -> None:
 
 
 def test_plain_beside_itself_is_no_sooner() -> None:
-    plain = outcome(part([0.1, 0.2]), [Played(0, 2, 0.0)])
+    plain = outcome(part([0.1, 0.2]), [SimulatedTrial(0, 2, 0.0)])
     made = compared([plain], [plain], part([0.2]), budget=8.0, seed=0)
     assert (made["sooner"].value, made["top10hr"].value) == (0.0, 0.5)
 
 
 def test_losses_are_told_as_they_are() -> None:
     lower = part([0.9, 0.3], task="ex96_trans")
-    plain = outcome(lower, [Played(0, 2, 0.0)])
+    plain = outcome(lower, [SimulatedTrial(0, 2, 0.0)])
     made = compared([plain], [plain], lower, budget=8.0, seed=0)
     assert (made["best"].value, made["ten"].value) == (0.3, 0.3)
 
@@ -80,8 +84,8 @@ def test_losses_are_told_as_they_are() -> None:
 def test_searches_are_compared_with_the_plain_ones_of_other_seeds() -> None:
     two = part([0.2, 0.2], [0.5, 0.5])
     searches = [
-        Search("cifar10_lstm", "TPE", "tuning", 0, [Played(1, 2, 0.0)]),
-        Search("cifar10_lstm", "TPE", "plain", OTHER, [Played(0, 2, 0.0)]),
+        Search("cifar10_lstm", "TPE", "tuning", 0, [SimulatedTrial(1, 2, 0.0)]),
+        Search("cifar10_lstm", "TPE", "plain", OTHER, [SimulatedTrial(0, 2, 0.0)]),
     ]
     made = figures(searches, {"cifar10_lstm": two}, {"cifar10_lstm": 4.0})
     assert list(made) == [("cifar10_lstm", "TPE", "tuning")]
@@ -93,7 +97,9 @@ def test_rows_are_as_rules_are_listed() -> None:
     two = part([0.2, 0.2], [0.5, 0.5])
     known = [("GP", "tuning", 0), ("GP", "plain", 0), ("TPE", "median", 0)]
     others = [("GP", "plain", OTHER), ("TPE", "plain", OTHER)]
-    searches = [Search("cifar10_lstm", *each, [Played(1, 2, 0.0)]) for each in known + others]
+    searches = [
+        Search("cifar10_lstm", *each, [SimulatedTrial(1, 2, 0.0)]) for each in known + others
+    ]
     made = figures(searches, {"cifar10_lstm": two}, {"cifar10_lstm": 4.0})
     assert [cell[1:] for cell in made] == [("TPE", "median"), ("GP", "plain"), ("GP", "tuning")]
 
@@ -101,7 +107,7 @@ def test_rows_are_as_rules_are_listed() -> None:
 def test_intervals_hold_the_middle_of_what_varies() -> None:
     rng = np.random.default_rng(0)
     scores = [part([float(score)]) for score in rng.uniform(0.2, 0.8, 20)]
-    many = [outcome(each, [Played(0, 1, 0.0)]) for each in scores]
+    many = [outcome(each, [SimulatedTrial(0, 1, 0.0)]) for each in scores]
     best = compared(many, many, scores[0], budget=8.0, seed=0)["best"]
     assert best.low < best.value < best.high
     error = np.std([each.scores[0] for each in many]) / 20**0.5
@@ -126,13 +132,15 @@ def test_lost_trials_are_counted_over_all() -> None:
 @pytest.mark.parametrize(
     ("played", "expected"),
     [
-        pytest.param(Played(0, 1, 0.0, "sick"), True, id="far-short"),
-        pytest.param(Played(0, 2, 0.0, "done", benign=True), False, id="at-the-limit"),
-        pytest.param(Played(0, 3, 0.0), False, id="not-ended"),
-        pytest.param(Played(1, 1, 0.0, "sick"), False, id="no-good-one"),
+        pytest.param(SimulatedTrial(0, 1, 0.0, "sick"), True, id="far-short"),
+        pytest.param(SimulatedTrial(0, 2, 0.0, "done", benign=True), False, id="at-the-limit"),
+        pytest.param(SimulatedTrial(0, 3, 0.0), False, id="not-ended"),
+        pytest.param(SimulatedTrial(1, 1, 0.0, "sick"), False, id="no-good-one"),
     ],
 )
-def test_what_is_short_of_what_it_would_have_reached(played: Played, expected: bool) -> None:
+def test_what_is_short_of_what_it_would_have_reached(
+    played: SimulatedTrial, expected: bool
+) -> None:
     assert is_short(part([0.5, 0.99, 1.0], [0.1, 0.1, 0.2]), played) is expected
 
 
@@ -144,7 +152,11 @@ def test_what_must_hold() -> None:
 
 
 def test_what_ended_trials_is_counted() -> None:
-    ended = [Played(9, 2, 0.0, "sick"), Played(0, 1, 2.0, "sick"), Played(1, 3, 3.0)]
+    ended = [
+        SimulatedTrial(9, 2, 0.0, "sick"),
+        SimulatedTrial(0, 1, 2.0, "sick"),
+        SimulatedTrial(1, 3, 3.0),
+    ]
     searches = [
         Search("cifar10_lstm", "TPE", "tuning", 0, ended),
         Search("cifar10_lstm", "TPE", "plain", OTHER, ended),
@@ -162,7 +174,7 @@ def test_the_best_at_a_moment() -> None:
 def test_from_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(curves, "STEPS", 220)
+    monkeypatch.setattr(curve_extrapolation, "STEPS", 220)
     save(pool(16, first=250), tmp_path / "cifar10_lstm.zip")
     options = ["--seeds", "2", "--trials", "6", "--workers", "1", "--searchers", "random", "TPE"]
     files = ["--json", str(tmp_path / "all.json"), "--docs", str(tmp_path / "page.md")]

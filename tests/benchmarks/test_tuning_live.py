@@ -12,11 +12,20 @@ import optuna
 import pytest
 import torch
 
-from benchmarks.tuning import live
-from benchmarks.tuning.live import Lived, Order, data_of, foretold, made_small, plain, search, tuned
-from benchmarks.tuning.lived import agreement, searched, summary
-from benchmarks.tuning.record import Plan
-from benchmarks.tuning.spaces import SPACES, draw
+from benchmarks.tuning import live_search
+from benchmarks.tuning.live_command import agreement, searched, summary
+from benchmarks.tuning.live_search import (
+    LiveSearch,
+    LiveTrial,
+    data_of,
+    foretold,
+    made_small,
+    plain,
+    search,
+    tuned,
+)
+from benchmarks.tuning.record_pool import Plan
+from benchmarks.tuning.search_spaces import SPACES, draw
 from sickbay.tuning.recorded_search import RecordedTrial
 from tests.benchmarks.made_up_pool import trial
 
@@ -32,13 +41,13 @@ def _threads() -> Iterator[None]:
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> Order:
+def order(tmp_path: Path) -> LiveSearch:
     rates = np.random.default_rng(0).standard_normal((660, 8)).cumsum(0)
     np.savetxt(tmp_path / "exchange_rate.csv", rates, delimiter=",", header="a,b,c,d,e,f,g,h")
-    return Order(Plan(TASK, tmp_path, epochs=2), quick=True, seconds=1e9, tuned=True)
+    return LiveSearch(Plan(TASK, tmp_path, epochs=2), quick=True, seconds=1e9, tuned=True)
 
 
-def test_a_trial_is_the_same_in_both_searches(order: Order) -> None:
+def test_a_trial_is_the_same_in_both_searches(order: LiveSearch) -> None:
     study = optuna.create_study()
     mine = tuned(order, data_of(order), 3, perf_counter(), study)
     theirs = plain(order, data_of(order), 3, perf_counter(), study)
@@ -53,15 +62,17 @@ def test_a_trial_is_the_same_in_both_searches(order: Order) -> None:
 
 
 def test_a_search_ends_between_epochs_when_its_time_is_over(
-    order: Order, monkeypatch: pytest.MonkeyPatch
+    order: LiveSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = count()
-    monkeypatch.setattr(live, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(live_search, "perf_counter", lambda: float(next(ticks)))
     past = search(order._replace(seconds=6, tuned=False))
     assert [len(each.values) for each in past] == [1]
 
 
-def test_only_what_is_found_ends_a_trial(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_found_ends_a_trial(
+    order: LiveSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Optuna would end by the median what is below five others."""
     studies = []
     made = optuna.create_study
@@ -70,7 +81,7 @@ def test_only_what_is_found_ends_a_trial(order: Order, monkeypatch: pytest.Monke
     assert isinstance(studies[0].pruner, optuna.pruners.NopPruner)
 
 
-def test_sizes_are_divided_only_for_a_quick_search(order: Order) -> None:
+def test_sizes_are_divided_only_for_a_quick_search(order: LiveSearch) -> None:
     config = draw(SPACES[TASK], 0)
     assert made_small(order._replace(quick=False), config) == config
     small = made_small(order, config)
@@ -78,9 +89,11 @@ def test_sizes_are_divided_only_for_a_quick_search(order: Order) -> None:
     assert small["batch_size"] == config["batch_size"]
 
 
-def lived(seed: int, values: list[float], why: str = "", cost: float = 0.0) -> Lived:
+def lived(seed: int, values: list[float], why: str = "", cost: float = 0.0) -> LiveTrial:
     ends = [10.0 * seed + epoch + 1 for epoch in range(len(values))]
-    return Lived(seed, values, ends, 1.0, cost, why, recorded=None if why else whole(seed, values))
+    return LiveTrial(
+        seed, values, ends, 1.0, cost, why, recorded=None if why else whole(seed, values)
+    )
 
 
 def whole(seed: int, values: list[float]) -> RecordedTrial:

@@ -9,19 +9,19 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from benchmarks.tuning import curves
-from benchmarks.tuning.curves import foreseen
-from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.rivals import Extrapolation, MedianStopping, Plain, checked, continued
-from benchmarks.tuning.search import Ending, Played
+from benchmarks.tuning import curve_extrapolation
+from benchmarks.tuning.curve_extrapolation import foreseen
+from benchmarks.tuning.diagnosis_rule import Diagnosis, Histories, remembered
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.score_rules import Extrapolation, MedianStopping, Plain, checked, continued
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NoMoreGain, PassiveLoss, Problem
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
 from tests.benchmarks.made_up_pool import part, trial
 
-PAST = [Played(place, 2, 0.0) for place in range(5)]  # all to their ends
+PAST = [SimulatedTrial(place, 2, 0.0) for place in range(5)]  # all to their ends
 SIX = part(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.3)))
 
 
@@ -38,7 +38,9 @@ def test_median_ends_what_is_below_the_median_of_the_finished() -> None:
 def test_median_waits_for_five_that_went_to_their_ends() -> None:
     lower = part(*([first, 0.5] for first in (0.1, 0.2, 0.3, 0.4, 0.5, 0.29)))
     assert MedianStopping(lower).ends(5, 1, PAST[:4]) is None
-    assert MedianStopping(lower).ends(5, 1, [*PAST[:4], Played(4, 1, 0.0, "median")]) is None
+    assert (
+        MedianStopping(lower).ends(5, 1, [*PAST[:4], SimulatedTrial(4, 1, 0.0, "median")]) is None
+    )
 
 
 def test_median_compares_the_best_so_far() -> None:
@@ -49,9 +51,11 @@ def test_median_compares_the_best_so_far() -> None:
 def test_extrapolation_ends_what_hardly_beats_the_best() -> None:
     draws = np.linspace(0, 1, 101)
     rule = Extrapolation(part([0.1, 0.93], [0.1, 0.97], [0.1, 0.2]), {(2, 1): draws})
-    assert rule.ends(2, 1, [Played(0, 2, 0.0)]) is None  # beats 0.93 in 7 of 101
-    assert rule.ends(2, 1, [Played(0, 2, 0.0), Played(1, 2, 2.0)]) == Ending("extrapolation")
-    assert rule.ends(2, 2, [Played(1, 2, 2.0)]) is None  # not an epoch to check at
+    assert rule.ends(2, 1, [SimulatedTrial(0, 2, 0.0)]) is None  # beats 0.93 in 7 of 101
+    assert rule.ends(2, 1, [SimulatedTrial(0, 2, 0.0), SimulatedTrial(1, 2, 2.0)]) == Ending(
+        "extrapolation"
+    )
+    assert rule.ends(2, 2, [SimulatedTrial(1, 2, 2.0)]) is None  # not an epoch to check at
     assert rule.ends(2, 1, []) is None
 
 
@@ -68,7 +72,7 @@ def test_curves_are_continued() -> None:
 
 
 def test_losses_are_continued_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves, "STEPS", 260)
+    monkeypatch.setattr(curve_extrapolation, "STEPS", 260)
     curve = [1.0 + 2.0 / epoch for epoch in range(1, 13)]
     losses = part(curve, [1000 * each for each in curve], task="ex96_trans")
     assert checked(losses) == [3, 6, 9]
@@ -92,7 +96,7 @@ def test_a_benign_end_is_told() -> None:
 
 def test_the_best_are_protected_by_the_trials_of_the_same_search() -> None:
     losses = [*([3.0] * 10 for _ in range(10)), [2.3] * 10]
-    past = [Played(place, 10, 0.0) for place in range(10)]
+    past = [SimulatedTrial(place, 10, 0.0) for place in range(10)]
     assert diagnosis(losses, PassiveLoss()).ends(10, 3, past[:9]) == Ending("passive_loss")
     assert diagnosis(losses, PassiveLoss()).ends(10, 3, past) is None
 
@@ -110,8 +114,11 @@ class Beside(ComparedProblem):
 
 def test_others_are_seen_as_far_as_they_went() -> None:
     rule = diagnosis([[0.9, 0.8, 0.7]] * 4, Beside())
-    sick, well = Played(1, 2, 3.0, "sick"), Played(3, 2, 5.0, "no_more_gain", benign=True)
-    rule.ends(2, 1, [Played(0, 3, 0.0), sick, well])
+    sick, well = (
+        SimulatedTrial(1, 2, 3.0, "sick"),
+        SimulatedTrial(3, 2, 5.0, "no_more_gain", benign=True),
+    )
+    rule.ends(2, 1, [SimulatedTrial(0, 3, 0.0), sick, well])
     assert [each.losses for each in Beside.seen[-1]] == [[0.9, 0.8, 0.7], [0.9, 0.8], [0.9, 0.8]]
     assert [each.over for each in Beside.seen[-1]] == [True, False, True]
 

@@ -7,8 +7,8 @@ from math import inf, nan
 
 import pytest
 
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.search import Ending, Played, curve, learnt, play
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial, curve, learnt, simulate
 from tests.benchmarks.made_up_pool import part, pool, trial
 
 
@@ -32,7 +32,7 @@ class At:
         self._when = {int(name[1:]): done for name, done in when.items()}
         self._benign = benign
 
-    def ends(self, trial: int, done: int, _past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, _past: Sequence[SimulatedTrial]) -> Ending | None:
         return Ending("it", self._benign) if self._when.get(trial) == done else None
 
 
@@ -74,38 +74,45 @@ def test_the_best_ten_per_cent() -> None:
 def test_trials_follow_each_other_in_recorded_time() -> None:
     three = part([0.1, 0.2], [0.3, 0.1], [0.5, 0.6])
     searcher = InOrder()
-    past = play(three, searcher, At(t1=1), budget=100)
-    assert past == [Played(0, 2, 0.0), Played(1, 1, 2.0, "it"), Played(2, 2, 3.0)]
+    past = simulate(three, searcher, At(t1=1), budget=100)
+    assert past == [
+        SimulatedTrial(0, 2, 0.0),
+        SimulatedTrial(1, 1, 2.0, "it"),
+        SimulatedTrial(2, 2, 3.0),
+    ]
     assert searcher.told == [(0, 0.2), (1, 0.3), (2, 0.6)]
     assert curve(three, past) == [(1, 0.1), (2, 0.2), (3, 0.3), (4, 0.5), (5, 0.6)]
 
 
 def test_the_budget_cuts_a_trial_between_epochs() -> None:
     two = part([0.1, 0.2, 0.3], [0.4, 0.5, 0.6])
-    assert play(two, InOrder(), At(), 4.5) == [Played(0, 3, 0.0), Played(1, 1, 3.0)]
-    assert play(two, InOrder(), At(), 3.5) == [Played(0, 3, 0.0)]
+    assert simulate(two, InOrder(), At(), 4.5) == [
+        SimulatedTrial(0, 3, 0.0),
+        SimulatedTrial(1, 1, 3.0),
+    ]
+    assert simulate(two, InOrder(), At(), 3.5) == [SimulatedTrial(0, 3, 0.0)]
 
 
 def test_a_trial_is_not_ended_after_its_last_epoch() -> None:
-    assert play(part([0.1, 0.2]), InOrder(), At(t0=2), 9) == [Played(0, 2, 0.0)]
+    assert simulate(part([0.1, 0.2]), InOrder(), At(t0=2), 9) == [SimulatedTrial(0, 2, 0.0)]
 
 
 @pytest.mark.parametrize(
     ("played", "score"),
     [
-        (Played(0, 4, 0.0), 0.6),
-        (Played(0, 3, 0.0, "sick"), 0.4),
-        (Played(0, 3, 0.0, "no_more_gain", benign=True), 0.6),
-        (Played(0, 4, 0.0, "sick"), 0.4),
-        (Played(1, 2, 0.0, "sick"), -inf),
+        (SimulatedTrial(0, 4, 0.0), 0.6),
+        (SimulatedTrial(0, 3, 0.0, "sick"), 0.4),
+        (SimulatedTrial(0, 3, 0.0, "no_more_gain", benign=True), 0.6),
+        (SimulatedTrial(0, 4, 0.0, "sick"), 0.4),
+        (SimulatedTrial(1, 2, 0.0, "sick"), -inf),
     ],
     ids=["best", "ended: last", "benign: best", "ended with NaN: last finite", "never any"],
 )
-def test_what_is_learnt(played: Played, score: float) -> None:
+def test_what_is_learnt(played: SimulatedTrial, score: float) -> None:
     assert learnt(part([0.1, 0.6, 0.4, nan], [nan] * 4), played) == score
 
 
 def test_a_searcher_is_not_told_of_a_trial_without_a_score() -> None:
     searcher = InOrder()
-    play(part([nan, nan], [0.1, 0.2]), searcher, At(), 9)
+    simulate(part([nan, nan], [0.1, 0.2]), searcher, At(), 9)
     assert searcher.told == [(1, 0.2)]

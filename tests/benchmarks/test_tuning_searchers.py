@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.tuning.options import NAMES
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.rivals import Plain
-from benchmarks.tuning.run import available
-from benchmarks.tuning.search import Searcher, play
+from benchmarks.tuning.command_options import NAMES
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.run_searches import available
+from benchmarks.tuning.score_rules import Plain
 from benchmarks.tuning.searchers import SEARCHERS, Asked, Gp, Tpe, nearest
+from benchmarks.tuning.simulated_search import Searcher, simulate
 from tests.benchmarks.made_up_pool import TASK, part, pool, trial
 
 MANY = Part(TASK, tuple(pool(120).trials))
@@ -31,7 +31,7 @@ def test_the_nearest_that_is_left() -> None:
 @pytest.mark.parametrize("name", available())
 def test_every_trial_is_tried_once(name: str) -> None:
     few = Part(TASK, tuple(pool(25).trials))
-    past = play(few, SEARCHERS[name](few, 0), Plain(), budget=1000)
+    past = simulate(few, SEARCHERS[name](few, 0), Plain(), budget=1000)
     assert sorted(each.trial for each in past) == list(range(25))
 
 
@@ -49,7 +49,7 @@ def test_searchers_learn(name: str) -> None:
 
 
 def order(searcher: Searcher, trials: int = 13) -> list[int]:
-    return [each.trial for each in play(MANY, searcher, Plain(), MANY.budget(trials))]
+    return [each.trial for each in simulate(MANY, searcher, Plain(), MANY.budget(trials))]
 
 
 @pytest.mark.parametrize("kind", [Tpe, Gp])

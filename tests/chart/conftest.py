@@ -1,4 +1,4 @@
-"""What the tests of charts write to."""
+"""A chart writer for the tests."""
 
 from collections.abc import Iterator
 from contextlib import closing

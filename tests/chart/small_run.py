@@ -1,4 +1,4 @@
-"""A small run with everything in it, and how what is read of it is compared."""
+"""A small run with everything in it, and how histories are compared."""
 
 from dataclasses import replace
 from math import inf, nan

@@ -1,4 +1,4 @@
-"""What a kill, a full disk or a broken file leaves is read, or refused with the reason."""
+"""A chart after a kill, on a full disk or with a torn file is read, or refused with the reason."""
 
 import json
 import os
@@ -140,7 +140,7 @@ def test_a_killed_process_leaves_what_it_wrote(tmp_path: Path) -> None:
     assert rows == [(f"{step // 9}.weight", step) for step in steps]
 
 
-def test_a_full_disk_leaves_nothing_or_what_was_there(
+def test_a_full_disk_leaves_no_half_made_chart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record(monkeypatch, most=0)
@@ -157,7 +157,7 @@ def test_a_full_disk_leaves_nothing_or_what_was_there(
     assert list(tmp_path.iterdir()) == [writer.path]
 
 
-def test_a_table_that_could_not_be_read_is_refused_or_left_out(
+def test_an_unreadable_table_is_refused_or_left_out(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = replace(table(0, "a", "b"), names=("a",))

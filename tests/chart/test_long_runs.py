@@ -144,13 +144,13 @@ def test_reading_at_once_is_the_same_as_row_by_row(long_run: Path) -> None:
 
 
 @pytest.mark.parametrize("window", [1, 30, 512, 5000])
-def test_a_window_is_the_end_of_the_whole(long_run: Path, window: int) -> None:
+def test_a_window_is_the_end_of_the_whole_run(long_run: Path, window: int) -> None:
     chart = Chart.open(long_run)
     *_, grown = chart.replay(window=window, tables=window)
     assert all_of(chart.history(window)) == all_of(grown)
 
 
-def test_a_window_looks_only_into_the_last_blocks(
+def test_a_window_unpacks_only_the_last_blocks(
     long_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[blocks.Block] = []
@@ -168,7 +168,7 @@ def test_a_window_looks_only_into_the_last_blocks(
     assert 0 < few < (len(looked) - few) / 3
 
 
-def test_too_much_for_the_memory_is_refused(
+def test_more_values_than_memory_are_refused(
     long_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "MOST_VALUES", 10_000)
@@ -178,7 +178,7 @@ def test_too_much_for_the_memory_is_refused(
     assert len(chart.history(2000).recent("loss", 9999)) == 2000
 
 
-def test_every_step_an_epoch(tmp_path: Path) -> None:
+def test_epochs_of_one_step(tmp_path: Path) -> None:
     with closing(ChartWriter(tmp_path / "run", Setup())) as writer:
         for step in range(2500):
             writer.append(Vitals(step, step, scalars={"loss": 1 / (step + 1)}))

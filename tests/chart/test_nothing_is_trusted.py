@@ -1,4 +1,4 @@
-"""Whatever is in the files, what is sound is read, or one error names the file."""
+"""Whatever the files hold, sound parts are read, or one error names the file."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What waits is written by time, whatever the loop does, and where it belongs."""
+"""A timer writes waiting rows, whatever the loop does, and follows the folder."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ def test_a_pause_after_the_last_step_loses_nothing(writer: ChartWriter) -> None:
     until(lambda: chart.history().epochs("val_loss") == [1.0])
 
 
-def test_no_thread_is_there_when_nothing_waits(writer: ChartWriter) -> None:
+def test_no_thread_runs_when_nothing_waits(writer: ChartWriter) -> None:
     assert ours() == []
     writer.append(Vitals(step=0))
     until(lambda: not ours())
@@ -102,7 +102,7 @@ def test_an_error_of_the_timer_is_raised_by_the_next_call_once(
     writer.close()
 
 
-def test_an_error_that_no_call_follows_is_raised_by_close(tmp_path: Path) -> None:
+def test_an_error_without_another_call_is_raised_by_close(tmp_path: Path) -> None:
     writer = ChartWriter(tmp_path / "run", SETUP)
     shutil.rmtree(writer.path)
     writer.append(Vitals(step=0))
@@ -112,7 +112,7 @@ def test_an_error_that_no_call_follows_is_raised_by_close(tmp_path: Path) -> Non
     writer.close()
 
 
-def test_without_threads_it_is_written_at_once(
+def test_without_threads_rows_are_written_at_once(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: object) -> None:
@@ -153,7 +153,7 @@ def test_a_forked_process_writes_nothing(tmp_path: Path) -> None:
     assert [event.text for event in chart.events()] == ["1.0"]
 
 
-def test_no_thread_is_there_while_a_process_is_forked(
+def test_no_thread_runs_while_a_process_is_forked(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FLUSH_SECONDS", 999.0)
@@ -169,7 +169,7 @@ def test_no_thread_is_there_while_a_process_is_forked(
     assert len(ours()) == 1
 
 
-def test_a_folder_that_is_deleted_is_said_once(writer: ChartWriter) -> None:
+def test_a_deleted_folder_is_reported_once(writer: ChartWriter) -> None:
     writer.append(Vitals(step=0))
     writer.flush()
     shutil.rmtree(writer.path)
@@ -180,14 +180,14 @@ def test_a_folder_that_is_deleted_is_said_once(writer: ChartWriter) -> None:
     assert not writer.path.exists()
 
 
-def test_a_file_that_is_deleted_is_noticed_too(writer: ChartWriter) -> None:
+def test_a_deleted_file_is_noticed_too(writer: ChartWriter) -> None:
     (writer.path / "tables.bin").unlink()
     with pytest.raises(UsageError, match="is gone"):
         writer.event(EVENT)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell")
-def test_a_folder_that_is_renamed_is_written_to_there(tmp_path: Path) -> None:
+def test_writing_follows_a_renamed_folder(tmp_path: Path) -> None:
     said: list[str] = []
     with closing(ChartWriter(tmp_path / "run", SETUP, said.append)) as writer:
         writer.append(Vitals(step=0))

@@ -1,4 +1,4 @@
-"""What is written is what is read, and every run has a folder of its own."""
+"""Reading returns what was written, and every run gets its own folder."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ SINGLE = st.floats(width=32).map(np.float32)
 NUMBERS = st.floats() | st.integers(-5, 5) | st.booleans() | SINGLE
 
 
-def test_what_was_written_is_read(writer: ChartWriter) -> None:
+def test_reading_returns_what_was_written(writer: ChartWriter) -> None:
     history = write(writer)
     chart = Chart.open(str(writer.path))
     read = chart.history()
@@ -107,7 +107,7 @@ def test_readings_wait_for_a_timer_or_a_megabyte_and_findings_do_not(
     assert sum(json.loads(line)["type"] == "rows" for line in lines) == 1
 
 
-def test_no_more_than_some_thousand_steps_wait(
+def test_at_most_a_few_thousand_steps_wait(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FLUSH_SECONDS", 999.0)
@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, path: str) -> N
 
 @pytest.mark.parametrize("path", [None, 3, "", b"run", "a\0"])
 @pytest.mark.parametrize("use", [Chart.open, lambda path: ChartWriter(path, SETUP)])
-def test_only_a_path_is_a_path(use: Callable[[object], object], path: object) -> None:
+def test_other_types_are_not_paths(use: Callable[[object], object], path: object) -> None:
     with pytest.raises(UsageError, match=r"chart must be a path, as str or os.PathLike, got"):
         use(path)
 
@@ -155,7 +155,7 @@ def test_every_run_gets_a_folder_of_its_own(tmp_path: Path) -> None:
     assert start(0).name == "run-10"
 
 
-def test_values_are_float32_and_found_by_the_names_of_their_columns(writer: ChartWriter) -> None:
+def test_table_values_are_float32_and_found_by_column_name(writer: ChartWriter) -> None:
     row = {"count": 1e300, "norm": 3.0, "absmax": 1 / 3, "mean": 1e-300}
     writer.append(Vitals(step=0, tables=[Table.of("weight", 0, {"a": row})]))
     writer.close()

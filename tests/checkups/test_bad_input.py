@@ -1,4 +1,4 @@
-"""What a checkup is given wrongly gets one clear sentence, and nothing is examined."""
+"""Bad arguments raise one clear sentence before anything is examined."""
 
 from threading import Lock
 from typing import Any
@@ -78,7 +78,7 @@ class Locked(nn.Sequential):
         self.lock = Lock()
 
 
-def test_a_model_that_cannot_be_copied_is_examined_itself_and_that_is_said() -> None:
+def test_a_model_that_cannot_be_copied_is_examined_itself_with_a_note() -> None:
     report = sickbay.checkup(Locked(), DATA, nn.CrossEntropyLoss(), progress=False)
     assert report["survives_lower_precision"].outcome == "passed"
     assert (
@@ -87,7 +87,7 @@ def test_a_model_that_cannot_be_copied_is_examined_itself_and_that_is_said() -> 
     ) in report.untested
 
 
-def test_of_a_model_that_can_be_copied_nothing_is_said() -> None:
+def test_no_note_about_a_model_that_can_be_copied() -> None:
     report = sickbay.checkup(nn.Linear(4, 3), DATA, progress=False)
     assert not any("put back" in each for each in report.untested)
 
@@ -102,7 +102,7 @@ class Hostile(nn.Module):
 
 
 @pytest.mark.parametrize("batch", [DATA, None])
-def test_names_and_errors_reach_no_terminal_raw(batch: Any) -> None:
+def test_names_and_errors_are_escaped_for_terminals(batch: Any) -> None:
     printed = str(sickbay.checkup(Hostile(), batch, progress=False))
     assert not set("\x1b\x07\r") & set(printed)
     if batch is not None:

@@ -87,9 +87,7 @@ def test_the_exit_code(arguments: list[str], code: int, capsys: pytest.CaptureFi
         pytest.param(["nets:cut", "--task", "guess"], "There is no task 'guess'", id="no-task"),
     ],
 )
-def test_what_cannot_be_used(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["checkup", *arguments]) == 2
     assert said in capsys.readouterr().err
 
@@ -131,7 +129,7 @@ def test_sarif_is_valid(factory: str, capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
-def test_sarif_tells_where_the_model_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_points_to_the_definition_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     main(["checkup", "nets:cut", "--sarif"])
     run = json.loads(capsys.readouterr().out)["runs"][0]
     [result] = run["results"]
@@ -157,6 +155,6 @@ def test_every_test_is_explained(kind: type[Statement], capsys: pytest.CaptureFi
     assert kind.remedy in printed
 
 
-def test_what_cannot_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_cannot_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "runs_on_a_batch"]) == 2
     assert "did you mean 'runs_on_the_batch'?" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from sickbay import plugins
 from sickbay.checkups import Result, Setup, Statement, checkup, statements
 from sickbay.checkups.statements import EVERY, GROUPS, group_of, known_statements
-from tests.checkups.small import data, network
+from tests.checkups.small_network import data, network
 
 FOLDER = Path(statements.__file__).parent
 HERE = Path(__file__).parent / "statements"

@@ -1,4 +1,4 @@
-"""What a checkup makes of models, losses and tests, also of those that fail."""
+"""Models, losses and tests in a checkup, including those that fail."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from sickbay.checkups import Inapplicable, Statement, checkup
 from sickbay.checkups.training_setup import Setup
 from sickbay.errors import UsageError
 from sickbay.reports.checkup_report import Result
-from tests.checkups.small import data, network
+from tests.checkups.small_network import data, network
 
 
 def test_the_same_model_gives_the_same_report() -> None:
@@ -53,7 +53,7 @@ def test_a_test_that_crashes_has_failed() -> None:
     assert len(report.failed) == 1
 
 
-def test_what_was_not_tested_is_said() -> None:
+def test_the_report_lists_what_was_not_tested() -> None:
     untested = checkup(network(), tests="runs_on_the_batch").untested
     assert [each.split(":")[0] for each in untested] == [
         "the inputs were generated for 0 (Linear)",
@@ -81,7 +81,7 @@ def test_what_was_not_tested_is_said() -> None:
         ),
     ],
 )
-def test_what_cannot_be_used(given: dict[str, object], said: str) -> None:
+def test_bad_arguments(given: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as error:
         checkup(**{"model": network(), **given})  # type: ignore[arg-type]
     assert said in str(error.value)
@@ -104,7 +104,7 @@ def elbo(outputs: tuple[Tensor, Tensor, Tensor], x: Tensor) -> Tensor:
     return (made - x).square().mean() + (mean.square() + spread.square()).mean()
 
 
-def test_a_loss_may_take_all_that_the_model_puts_out() -> None:
+def test_a_loss_may_take_the_whole_output() -> None:
     x, _ = data()
     report = checkup(Encoder(), (x, x), elbo, tests="gradient_reaches_every_parameter")
     assert report.results[0].message == "gradients reach 6 parameters"
@@ -124,7 +124,7 @@ class Fixed(nn.Module):
         return out
 
 
-def test_a_model_that_runs_with_the_whole_batch_only() -> None:
+def test_a_model_that_only_runs_with_the_full_batch() -> None:
     report = checkup(Fixed(), data(), nn.CrossEntropyLoss())
     assert [each.test for each in report.failed] == ["shapes_follow_the_batch"]
     assert "only runs with 32 samples" in report.failed[0].message
@@ -174,7 +174,7 @@ def test_labels_that_the_model_does_not_take_are_targets() -> None:
         pytest.param(nn.CrossEntropyLoss(reduction="none"), "of shape (16,)", id="many"),
     ],
 )
-def test_losses_that_are_none(loss: Any, said: str) -> None:
+def test_losses_that_are_not_one_number(loss: Any, said: str) -> None:
     report = checkup(network(), data(), loss, tests="runs_on_the_batch")
     assert said in report.failed[0].message
 
@@ -208,7 +208,7 @@ def test_targets_of_several_heads() -> None:
     assert report["overfits_one_batch"].outcome == "passed"
 
 
-def test_reasons_are_told_once() -> None:
+def test_each_reason_for_skipping_is_printed_once() -> None:
     printed = str(checkup(network(), data(), nn.CrossEntropyLoss()))
     told = "- skipped 'attention rows sum to one', 'uses positions': the model has no attention"
     assert told in printed.splitlines()

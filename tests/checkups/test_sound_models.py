@@ -11,7 +11,7 @@ from sickbay.checkups.statements.sequences.samples_stay_apart import SamplesStay
 from sickbay.checkups.statements.sequences.sees_no_future import SeesNoFuture
 from sickbay.checkups.statements.sequences.shapes_follow_the_batch import ShapesFollowTheBatch
 from sickbay.checkups.statements.sequences.uses_positions import UsesPositions
-from tests.checkups.of_all_kinds import SOUND
+from tests.checkups.sound_models import SOUND
 
 TESTS: list[Statement] = [
     ShapesFollowTheBatch(),

@@ -64,7 +64,7 @@ def test_a_wrapper_of_the_users_stays() -> None:
     assert vars(optimizer)["step"] is counted
 
 
-@pytest.mark.parametrize("part", ["_before", "_after", "_put_back", "lend", "pass_over"])
+@pytest.mark.parametrize("part", ["_before", "_after", "_restore", "set_rate", "skip"])
 def test_trouble_of_ours_stays_with_us(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise ValueError("broken")
@@ -75,7 +75,7 @@ def test_trouble_of_ours_stays_with_us(part: str, monkeypatch: pytest.MonkeyPatc
     spoilt(model, optimizer)
     update(model, optimizer)
     assert [event for event in doctor.events if event.kind == "trouble"]
-    assert part == "_put_back" or optimizer.param_groups[0]["lr"] == 0.1
+    assert part == "_restore" or optimizer.param_groups[0]["lr"] == 0.1
 
 
 GLOBAL = """

@@ -87,7 +87,7 @@ def test_a_halved_learning_rate_and_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     assert torch.equal(update(model, optimizer), full)
     kinds = [event.kind for event in doctor.events]
     assert kinds == 3 * ["treatment"]
-    assert doctor.events[-1].text == f"taken back: {first.text}"
+    assert doctor.events[-1].text == f"undone: {first.text}"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_trouble_of_ours_does_not_reach_the_loop(monkeypatch: pytest.MonkeyPatch
     def broken(*_: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr(treater._adjuster, "_clip", broken)
+    monkeypatch.setattr(step_adjustments, "clip_gradients", broken)
     update(model, optimizer)
     update(model, optimizer)
     assert optimizer.param_groups[0]["lr"] == full

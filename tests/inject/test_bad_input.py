@@ -1,4 +1,4 @@
-"""What cannot be used gets one clear sentence, and nothing is touched."""
+"""Invalid arguments get one clear sentence, and nothing is touched."""
 
 from math import nan
 from typing import Any
@@ -79,7 +79,7 @@ def test_batches_without_labels(batch: Any, expected: str) -> None:
     assert expected in str(error.value)
 
 
-def test_labels_from_no_step() -> None:
+def test_shuffling_from_a_negative_step() -> None:
     with pytest.raises(UsageError, match=rf"{STEPS} -2\."):
         inject.shuffle_labels([], at=-2)
 
@@ -103,9 +103,9 @@ def test_a_fault_that_cannot_be_put_in_leaves_no_hooks() -> None:
 @pytest.mark.parametrize(
     ("batches", "options", "expected"),
     [
-        (3, {}, "batches must be what a loop gets batches from, got 3."),
-        (torch.tensor(3), {}, "batches must be what a loop gets batches from"),
-        ({"a": 1}, {}, "batches must be what a loop gets batches from"),
+        (3, {}, "batches must be an iterable of batches, got 3."),
+        (torch.tensor(3), {}, "batches must be an iterable of batches"),
+        ({"a": 1}, {}, "batches must be an iterable of batches"),
         ([], {"seed": None}, "seed must be a whole number of at least 0"),
         ([], {"seed": 10**30}, "seed must be a whole number of at least 0"),
         ([(torch.ones(2), torch.ones(2).to_sparse())], {}, "last item is a tensor of labels"),
@@ -119,7 +119,7 @@ def test_labels_that_cannot_be_shuffled(
     assert expected in str(error.value)
 
 
-def test_steps_and_seeds_may_be_numpy_s() -> None:
+def test_steps_and_seeds_may_be_numpy_integers() -> None:
     batch, options = (torch.ones(9), torch.arange(9)), {"at": np.int64(1), "seed": np.int64(3)}
     shuffled: Any = inject.shuffle_labels([batch] * 2, **options)  # type: ignore[arg-type]
     assert [y.tolist() == list(range(9)) for _, y in shuffled] == [True, False]
@@ -135,7 +135,7 @@ def test_steps_and_seeds_may_be_numpy_s() -> None:
         ({"value": 3.0}, "value must be nan, inf or -inf, got 3.0."),
     ],
 )
-def test_a_fault_of_one_s_own(options: dict[str, Any], expected: str) -> None:
+def test_invalid_fields_of_a_fault(options: dict[str, Any], expected: str) -> None:
     with pytest.raises(UsageError) as error:
         inject.Fault(**{"name": "nan_gradient", "at": (1,), **options})
     assert expected in str(error.value)

@@ -47,7 +47,7 @@ def test_only_the_named_layers_are_scaled(layers: str | list[str]) -> None:
         assert torch.equal(scaled.gradients[3][name], gradient * times)
 
 
-def test_of_several_batches_a_step_each_is_scaled_once() -> None:
+def test_with_several_batches_per_step_each_is_scaled_once() -> None:
     plain = train(batches=3)
     scaled = train(lambda model, used: inject.scale_gradients(model, used, 4, at=2), batches=3)
     assert same(plain, scaled, 2)

@@ -25,7 +25,7 @@ def test_a_nan_in_a_batch_comes_once_and_is_not_in_the_loop_s_tensor() -> None:
     assert x.isfinite().all()
 
 
-def test_inputs_of_every_form_are_found() -> None:
+def test_inputs_in_nested_containers_are_found() -> None:
     class Pair(NamedTuple):
         number: Tensor
         place: Tensor

@@ -37,7 +37,7 @@ def test_the_learning_rate_jumps_and_is_put_back() -> None:
     ],
 )
 @pytest.mark.parametrize("at", [0, 3])
-def test_a_schedule_goes_on_as_many_times_as_high(
+def test_a_schedule_continues_at_the_raised_rate(
     schedule: Callable[[Optimizer], LRScheduler], at: int
 ) -> None:
     rates: list[list[float]] = []

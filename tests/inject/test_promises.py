@@ -45,7 +45,7 @@ def test_nothing_changes_before_the_step_and_something_does_at_it(name: str) -> 
 
 
 @every_fault
-def test_everything_is_taken_away_also_after_an_exception(name: str) -> None:
+def test_everything_is_removed_even_after_an_exception(name: str) -> None:
     model = mlp()
     used = AdamW(model.parameters())
     with suppress(KeyboardInterrupt), EACH[name](model, used, 0):
@@ -128,7 +128,7 @@ def test_a_step_that_a_gradient_scaler_drops_is_spoilt_once() -> None:
     assert fault.steps == [1]
 
 
-def test_backward_inside_the_step_is_met_too() -> None:
+def test_backward_inside_the_optimizer_step_works_too() -> None:
     model = nn.Linear(2, 1, bias=False)
     used = torch.optim.LBFGS(model.parameters(), lr=0.0, max_iter=2)
     norms: list[float] = []
@@ -149,7 +149,7 @@ def test_backward_inside_the_step_is_met_too() -> None:
     assert [norms[start] for start in starts] == [1, 20, 1]
 
 
-def test_a_doctor_that_was_there_before_sees_the_nan_at_that_step() -> None:
+def test_an_earlier_doctor_sees_the_nan_at_that_step() -> None:
     torch.manual_seed(0)
     model = mlp()
     used = SGD(model.parameters(), lr=0.01)

@@ -1,4 +1,4 @@
-"""What the documentation, the example and the demo show is what happens."""
+"""The documentation, the example and the demo show what really happens."""
 
 import re
 import subprocess

@@ -23,7 +23,7 @@ def test_one_value_of_one_weight_is_spoilt(layer: str | None) -> None:
     assert isnan(spoilt.losses[3])
 
 
-def test_a_nan_weight_is_in_no_embedding_if_there_is_anything_else() -> None:
+def test_a_nan_weight_avoids_embeddings() -> None:
     model = Transformer()
     with inject.nan_weight(model, SGD(model.parameters(), lr=0.1), at=0):
         model(tokens())

@@ -111,7 +111,7 @@ def test_a_batch_without_targets_says_nothing() -> None:
         ),
         pytest.param(
             labels(-1, 2.5),
-            "targets of bce go from -1 to 2.5, outside 0 to 1",
+            "targets range from -1 to 2.5, but bce needs 0 to 1",
             {"minimum": -1.0, "maximum": 2.5},
             id="range",
         ),

@@ -123,4 +123,4 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert (finding.problem, finding.severity) == ("dead_units", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (0, 2, ("1", "3"))
     assert finding.evidence == {"share": 0.8125}
-    assert finding.message == "81.2 % of the units of 1 give nothing but 0 (limit 75 %)"
+    assert finding.message == "81.2 % of the units of 1 output nothing but 0 (limit 75 %)"

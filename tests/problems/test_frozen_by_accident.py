@@ -70,7 +70,7 @@ def test_fine_tuning_a_head_is_only_an_info(count: int, held: list[int], expecte
     finding = problem.check(made)
     assert finding is not None
     assert finding.severity == expected
-    assert ("to train a head only, freeze them" in finding.message) is (expected == "info")
+    assert ("to train only a head, freeze them" in finding.message) is (expected == "info")
 
 
 def watched(depth: int, *, frozen: bool, head_only: bool) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -139,7 +139,7 @@ def test_layers_that_the_model_does_not_hold() -> None:
     assert finding is not None
     assert finding.layers == ()
     assert finding.message == (
-        "layers in use that the model does not hold: 3, so model.parameters() leaves them out"
+        "the model uses layers that it does not hold: 3; model.parameters() lacks them"
     )
 
 
@@ -157,4 +157,4 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert finding.message == "2 of 3 kernels get no gradient"
     finding = problem.check(history(unheld=("b.weight", "c.weight")))
     assert finding is not None
-    assert finding.message == "2 of 3 kernels are missing in the optimizer"
+    assert finding.message == "2 of 3 kernels are missing from the optimizer"

@@ -76,7 +76,7 @@ def test_losses_that_need_minus_one(
     if finding is not None:
         low, high = target["minimum"], target["maximum"]
         needed = f"{loss} needs labels -1 and 1"
-        assert finding.message == f"{needed}, the targets go from {low} to {high}"
+        assert finding.message == f"{needed}, but targets range from {low} to {high}"
 
 
 def test_other_losses_need_no_minus_one() -> None:
@@ -97,7 +97,7 @@ def test_poisson_needs_counts(low: float, task: str, expected: bool) -> None:
     finding = problem.check(history(ends(low, 40), loss="poisson_nll", task=task))
     assert bool(finding) is expected
     if finding is not None:
-        assert finding.message == f"poisson_nll needs counts, the targets go from {low:g} to 40"
+        assert finding.message == f"poisson_nll needs counts, but targets range from {low:g} to 40"
 
 
 def test_signed_losses_before_the_first_batch() -> None:
@@ -153,7 +153,7 @@ def test_class_numbers_for_quantities(
     finding = problem.check(history(target, accuracy, loss=loss, task=task, labels=labels))
     assert bool(finding) is expected
     if finding is not None:
-        assert finding.message == f"{loss} takes the numbers of {labels} classes for quantities"
+        assert finding.message == f"{loss} treats the numbers of {labels} classes as quantities"
 
 
 @pytest.mark.parametrize(
@@ -191,22 +191,22 @@ def test_a_loss_with_other_terms_may_be_negative() -> None:
         ),
         pytest.param(
             {"loss": "cross_entropy", "task": "regression"},
-            "cross_entropy needs classes or their probabilities, the targets are neither",
+            "cross_entropy needs classes or probabilities, but the targets are neither",
             id="classes",
         ),
         pytest.param(
             {"loss": "nll", "output": "softmax"},
-            "nll takes logarithms of probabilities, but is fed softmax outputs",
+            "nll expects log-probabilities, but gets softmax outputs",
             id="logarithms",
         ),
         pytest.param(
             {"loss": "l1", "task": "multiclass"},
-            "l1 on one-hot classes is smallest where every output is 0",
+            "l1 on one-hot classes is lowest if every output is 0",
             id="zero",
         ),
         pytest.param(
             {"loss": "mse", "bare": True},
-            "the loss is -0.125, but mse cannot be below 0 if its inputs are right",
+            "the loss is -0.125, but mse cannot be negative if its inputs are right",
             id="bound",
         ),
     ],

@@ -136,12 +136,12 @@ def test_the_range_is_that_of_the_newest_batch() -> None:
         ),
         pytest.param(
             history(output="relu", loss="cross_entropy"),
-            "relu before cross_entropy, which takes any number",
+            "relu before cross_entropy, which expects logits",
             id="logits",
         ),
         pytest.param(
             history(targets(-3, 0.25), output="relu", loss="mse"),
-            "relu puts out 0 to inf, the targets go from -3 to 0.25",
+            "relu outputs 0 to inf, but targets range from -3 to 0.25",
             id="reach",
         ),
     ],

@@ -66,4 +66,4 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert (finding.problem, finding.severity) == ("layer_imbalance", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (1, 2, ("c", "b"))
     assert finding.evidence == {"factor": 2.0**20}
-    assert finding.message == "b is changed 1e+06 times as fast as c (limit 1024)"
+    assert finding.message == "b changes 1e+06 times as fast as c (limit 1024)"

@@ -132,7 +132,7 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert (finding.step, finding.epoch, finding.layers) == (1, 2, ())
     assert finding.evidence == {"ratio": 0.75, "loss": 2.0, "first": 1.0}
     assert finding.message == (
-        "a step changes the weights by 75 % of their size (limit 25 %), loss 2, at first 1"
+        "a step changes the weights by 75 % of their size (limit 25 %), loss 2, initially 1"
     )
 
 
@@ -165,6 +165,7 @@ def test_a_raised_rate(rates: list[float], ratios: list[float], expected: bool) 
     assert (finding is not None) is expected
     if finding is not None:
         assert finding.message == (
-            "learning rate 50, at most 1 before; a step changes the weights by 75 % of their size"
+            "learning rate 50, previously at most 1; "
+            "a step changes the weights by 75 % of their size"
         )
         assert finding.evidence == {"rate": 50.0, "before": 1.0}

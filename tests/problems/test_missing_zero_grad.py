@@ -42,5 +42,5 @@ def test_the_finding_names_the_step_and_the_readings() -> None:
     assert (finding.problem, finding.severity) == ("missing_zero_grad", "critical")
     assert (finding.step, finding.epoch, finding.layers) == (9, 2, ())
     assert finding.message == (
-        "backward added to the gradients of the step before, in the last 3 readings"
+        "backward() added to the gradients of the last step in 3 readings in a row"
     )

@@ -126,14 +126,14 @@ def test_what_backward_left_is_named_before_what_clipping_spread() -> None:
         pytest.param(
             "weight",
             {"a.weight": 5, "b.weight": 0, "b.bias": 1, "c.weight": nan, "d.weight": 2},
-            "weight of a.weight has 5 NaN or Inf, 2 of 4 others have some too",
+            "weight of a.weight has 5 NaN or Inf, and so have 2 of 4 others",
             ("a", "b", "d"),
             id="several",
         ),
         pytest.param(
             "raw_gradient",
             {"a.weight": 1, "a.bias": 1, "b.weight": 7},
-            "gradient of a.weight has 1 NaN or Inf, 2 of 2 others have some too",
+            "gradient of a.weight has 1 NaN or Inf, and so have 2 of 2 others",
             ("a", "b"),
             id="all",
         ),

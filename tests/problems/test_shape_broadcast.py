@@ -46,4 +46,4 @@ def test_the_finding_names_the_step_and_the_shapes(
     assert finding is not None
     assert (finding.problem, finding.severity) == ("shape_broadcast", "critical")
     assert (finding.step, finding.epoch, finding.layers) == (5, 1, ())
-    assert finding.message == f"{message}, stretched to fit each other"
+    assert finding.message == f"{message}, broadcast to fit each other"

@@ -83,5 +83,5 @@ def test_the_finding_names_the_step_the_first_layer_and_the_numbers() -> None:
     assert (finding.step, finding.epoch, finding.layers) == (0, 2, ("stem.0",))
     assert finding.evidence == {"size": 100.0, "passed": 90.0}
     assert finding.message == (
-        "inputs are around 100 (limit 8), the first layer puts out 90 (limit 4)"
+        "inputs are around 100 (limit 8), the first layer outputs 90 (limit 4)"
     )

@@ -39,4 +39,4 @@ def test_the_finding_names_the_step_and_the_readings() -> None:
     assert finding is not None
     assert (finding.problem, finding.severity) == ("wrong_mode", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (9, 2, ())
-    assert finding.message == "model.training was False in the last 3 readings"
+    assert finding.message == "model.training was False in 3 readings in a row"

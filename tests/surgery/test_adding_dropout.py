@@ -1,4 +1,4 @@
-"""More dropout, where it belongs."""
+"""Dropout is added where it belongs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What surgery cannot use gets one sentence, before anything is run."""
+"""Invalid arguments get one sentence, before anything is run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CASES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("call", "message"), CASES, ids=range(len(CASES)))
-def test_what_is_refused(call: Any, message: str) -> None:
+def test_invalid_arguments(call: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         call()
     assert str(caught.value).startswith(message)
@@ -64,6 +64,6 @@ def test_more_outputs_than_there_is_memory_for() -> None:
         surgery.resize_output(model(), (X,), 10**18, seed=0)
 
 
-def test_seeds_and_widths_of_numpy_will_do() -> None:
+def test_seeds_and_widths_may_be_numpy_integers() -> None:
     made = surgery.resize_output(model(), (X,), np.int64(3), seed=np.int64(0))  # type: ignore[arg-type]
     assert made(X).shape == (4, 3)

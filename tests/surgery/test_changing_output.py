@@ -1,4 +1,4 @@
-"""Other outputs: their activation and their width."""
+"""Changing the activation and the width of the output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENDS: dict[str, tuple[nn.Module, Callable[[Tensor], Tensor]]] = {
 @pytest.mark.parametrize("to", ["linear", "sigmoid", "softmax", "log_softmax", "tanh"])
 @pytest.mark.parametrize("old", ["linear", *ENDS])
 @pytest.mark.parametrize("as_function", [False, True])
-def test_from_all_to_all(old: str, to: str, as_function: bool) -> None:
+def test_every_pair_of_output_activations(old: str, to: str, as_function: bool) -> None:
     example = vectors()
     if as_function:
         model: nn.Module = Plain(torch.tanh, out=ENDS[old][1] if old in ENDS else lambda x: x)

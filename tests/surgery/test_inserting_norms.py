@@ -196,7 +196,7 @@ class NormOnlyByName(nn.Module):
         return x + 1
 
 
-def test_a_name_makes_no_norm() -> None:
+def test_a_class_name_does_not_make_a_norm() -> None:
     model = nn.Sequential(nn.Linear(6, 8), NormOnlyByName(), nn.ReLU(), nn.Linear(8, 3))
     assert added(model, vectors()) == {"2.0": "BatchNorm1d 8"}
 

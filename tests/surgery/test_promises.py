@@ -1,4 +1,4 @@
-"""What holds for every operation on every model."""
+"""Promises that hold for every operation on every model."""
 
 from __future__ import annotations
 
@@ -159,13 +159,13 @@ class TestDeclined:
         with pytest.raises(Declined, match="cannot be run on the example"):
             surgery.hidden_activations(Keywords(6, 3), vectors())
 
-    def test_what_cannot_be_copied(self) -> None:
+    def test_a_model_that_cannot_be_copied(self) -> None:
         model = mlp()
         model.lock = threading.Lock()  # type: ignore[assignment]
         with pytest.raises(Declined, match="cannot be copied"):
             surgery.initialise(model, "he_normal", seed=0)
 
-    def test_what_is_no_model(self) -> None:
+    def test_not_a_model(self) -> None:
         with pytest.raises(UsageError, match=r"model must be a torch.nn.Module, got int"):
             surgery.initialise(3, "he_normal", seed=0)  # type: ignore[arg-type]
 

@@ -29,7 +29,7 @@ from tests.surgery.models import (
     vectors,
 )
 
-TARGETS: dict[str, tuple[Callable[[], nn.Module], Callable[[Tensor], Tensor]]] = {
+TARGETS: dict[str, tuple[type[nn.Module], Callable[[Tensor], Tensor]]] = {
     "selu": (nn.SELU, F.selu),
     "relu": (nn.ReLU, F.relu),
     "leaky_relu": (nn.LeakyReLU, F.leaky_relu),
@@ -174,7 +174,7 @@ def test_gates_of_a_hand_written_cell_stay() -> None:
         surgery.replace_activations(Cell(), vectors(), "relu")
 
 
-def test_swish_by_hand_is_left_and_a_squared_relu_is_not() -> None:
+def test_a_hand_written_swish_stays_but_a_squared_relu_does_not() -> None:
     swish = Plain(lambda x: x * torch.sigmoid(x))
     assert surgery.hidden_activations(swish, vectors()) == {}
 
@@ -256,3 +256,10 @@ def test_only_some_layers() -> None:
         changed(mlp(), "x")
     with pytest.raises(UsageError, match="layers must be a list"):
         surgery.replace_activations(mlp(), example, "relu", layers="1")
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_an_activation_is_told_by_what_it_computes_not_by_its_name(to: str) -> None:
+    named_otherwise = type("Mine", (TARGETS[to][0],), {})
+    with pytest.raises(Declined, match=f"{to} already"):
+        surgery.replace_activations(mlp(named_otherwise), vectors(), to)

@@ -1,4 +1,4 @@
-"""Code that is written anew: it does what the old code did, or the change is declined."""
+"""Rewritten code does what the old code did, or the change is declined."""
 
 from __future__ import annotations
 

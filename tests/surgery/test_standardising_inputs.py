@@ -41,7 +41,7 @@ def test_odd_values() -> None:
     assert model(x.double()).dtype == torch.float64
 
 
-def test_what_is_no_floating_point_passes() -> None:
+def test_integer_inputs_pass_unchanged() -> None:
     model = surgery.standardise_inputs(Lstm(), torch.tensor(1.0), torch.tensor(2.0))
     assert model(*tokens()).shape == (5, 7, 3)
 

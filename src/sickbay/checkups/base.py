@@ -5,20 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from inspect import getdoc
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from sickbay.checkups.batch import Inapplicable as Inapplicable
+from sickbay.checkups.training_setup import Setup as Setup
 from sickbay.findings import Severity
-from sickbay.reports.checkup_report import Outcome, Result
+from sickbay.reports.checkup_report import Outcome
+from sickbay.reports.checkup_report import Result as Result
 from sickbay.thresholds import Tunable
 
-if TYPE_CHECKING:
-    from sickbay.checkups.training_setup import Setup
-
 WHY = "Why it matters:"
-
-
-class Inapplicable(Exception):  # noqa: N818 - not an error: the test is reported as skipped
-    """Raised when a test makes no sense for this model or needs something that was not given."""
 
 
 class Statement(Tunable, ABC):

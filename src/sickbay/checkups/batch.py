@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from sickbay.checkups.base import Inapplicable
 from sickbay.errors import UsageError
 from sickbay.model_copies import tensors_in
 from sickbay.printable import error_summary
 
 MAX_DEPTH = 50  # of nested lists
 LABELS = ("labels", "label", "targets", "target", "y")  # names of targets in a dict
+
+
+class Inapplicable(Exception):  # noqa: N818 - not an error: the test is reported as skipped
+    """Raised when a test makes no sense for this model or needs something that was not given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ class Batch:
         """
 
         def converted(value: Any) -> Any:
-            return _to_tensors(value, dtype)
+            return _map(value, lambda array: _to_tensor(array, dtype), np.ndarray)
 
         if isinstance(given, DataLoader):
             given = _first_batch(given)
@@ -208,14 +211,16 @@ def _first_batch(loader: DataLoader[Any]) -> Any:
         raise UsageError(f"The DataLoader raised {error_summary(error)}.") from error
 
 
-def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """Apply a function to every tensor in a nested value."""
-    if isinstance(value, Tensor):
+def _map(value: Any, function: Callable[[Any], Any], kind: type = Tensor, depth: int = 0) -> Any:
+    """Apply a function to everything of a kind in a nested value."""
+    if depth > MAX_DEPTH:
+        raise UsageError(f"batch must be nested at most {MAX_DEPTH} deep, got more.")
+    if isinstance(value, kind):
         return function(value)
     if isinstance(value, dict):
-        return {name: _map(part, function) for name, part in value.items()}
+        return {name: _map(part, function, kind, depth + 1) for name, part in value.items()}
     if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_map(part, function) for part in value)
+        return type(value)(_map(part, function, kind, depth + 1) for part in value)
     return value
 
 
@@ -224,20 +229,10 @@ def _is_mask(value: Tensor) -> bool:
     return value.dtype == torch.bool or bool((value.isinf() | (value == 0) | (value == 1)).all())
 
 
-def _to_tensors(value: Any, dtype: torch.dtype, depth: int = 0) -> Any:
-    """Convert every array of numbers in a nested value to a tensor."""
-    if depth > MAX_DEPTH:
-        raise UsageError(f"batch must be nested at most {MAX_DEPTH} deep, got more.")
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        return _to_tensor(value, dtype)
-    if isinstance(value, dict):
-        return {name: _to_tensors(part, dtype, depth + 1) for name, part in value.items()}
-    if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_to_tensors(part, dtype, depth + 1) for part in value)
-    return value
-
-
-def _to_tensor(array: NDArray[Any], dtype: torch.dtype) -> Tensor:
+def _to_tensor(array: NDArray[Any], dtype: torch.dtype) -> Any:
+    """Return an array of numbers as a tensor."""
+    if array.dtype.kind not in "fiub":
+        return array
     native = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
     try:
         tensor = torch.from_numpy(native)

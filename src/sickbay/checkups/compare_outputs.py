@@ -1,24 +1,12 @@
-"""Running a model twice and comparing what it returns."""
-
-from __future__ import annotations
+"""Comparing the outputs of two passes."""
 
 from math import inf
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.batch import Batch
-from sickbay.checkups.training_setup import Setup
-from sickbay.isolated_random import IsolatedRandom
-
 SMALLEST_OUTPUT = 1e-6  # counted as the size of an output that is all zero
 FILL = 0.05  # standard deviation of weights that replace zeros
-
-
-def seeded_output(setup: Setup, model: nn.Module, batch: Batch, seed: int = 0) -> Tensor:
-    """Return the output of a model, with random numbers from a seed."""
-    with IsolatedRandom(seed):
-        return setup.evaluate(batch, model)
 
 
 def difference(one: Tensor, other: Tensor) -> float:

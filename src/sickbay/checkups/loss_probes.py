@@ -7,9 +7,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable
+from sickbay.checkups.base import Inapplicable, Setup
 from sickbay.checkups.class_outputs import class_dimension
-from sickbay.checkups.training_setup import Setup
 
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 TRIED_LABELS = 16

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from sickbay import tasks
-from sickbay.checkups.base import Inapplicable
-from sickbay.checkups.batch import LABELS, Batch
+from sickbay.checkups.batch import LABELS, Batch, Inapplicable
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, output_field
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.errors import Declined
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import unwrap_compiled
 from sickbay.model_copies import copy_of, inputs_of
 from sickbay.tasks import Task
@@ -99,6 +99,11 @@ class Setup:
                 return self.evaluate(batch, model)
         with torch.no_grad():
             return self.output(model, batch)
+
+    def seeded_output(self, model: nn.Module, batch: Batch, seed: int = 0) -> Tensor:
+        """Return the output without gradients, with random numbers from a seed."""
+        with IsolatedRandom(seed):
+            return self.evaluate(batch, model)
 
     def layer_calls(self, batch: Batch, wanted: Callable[[nn.Module], bool]) -> list[LayerCall]:
         """Return layers in the order they are called in evaluation, each with its arguments.

@@ -15,14 +15,13 @@ from typing import Any
 
 from torch import nn
 
-import sickbay
 from sickbay.errors import UsageError, unknown_name
 from sickbay.printable import error_summary
 
 MISSING = object()
 # Paths of code that is not the user's.
 FOREIGN = (
-    str(Path(sickbay.__file__).parent),
+    str(Path(__file__).parents[1]),  # sickbay itself
     *(sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")),
     "<",  # frozen or generated code
 )

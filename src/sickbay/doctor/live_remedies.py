@@ -1,4 +1,4 @@
-"""Which remedy a running loop is given, and how often."""
+"""Choose the remedy to apply to a running loop, and limit how often."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sickbay.remedies.odds import ranked
 
 APART = 50  # steps between two treatments of the same problem
 MOST = 5  # treatments of the same problem in a run
-FLOOR = 0.01  # of the learning rate at the start: it is not made lower than that
-LIVE = ("clip_norm", "clip_value", "train_mode", "rollbacks")  # of a recipe, beside the rate
+FLOOR = 0.01  # of the initial learning rate; treatment goes no lower
+LIVE = ("clip_norm", "clip_value", "train_mode", "rollbacks")  # settings of a recipe, beside `lr`
 
 
 class LiveRemedies:
-    """Chooses among the remedies that a running loop can take, within bounds."""
+    """Chooses among the remedies that can be applied to a running loop, within limits."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class LiveRemedies:
         self._rollbacks = 0
 
     def choose(self, finding: Finding, lasting: bool = False) -> tuple[Remedy, Recipe] | None:
-        """Return the best remedy for a finding with what it makes of the loop, or None.
+        """Return the best remedy for a finding and the recipe it leads to, or None.
 
         Args:
             finding: What to treat.
-            lasting: Whether the weights have suffered, which smaller steps do not mend.
+            lasting: Whether the weights are damaged, which smaller steps do not repair.
         """
         problem = finding.problem
         if not self._may_treat(problem):
@@ -66,24 +66,24 @@ class LiveRemedies:
         if lasting:
             remedies.sort(key=lambda each: not isinstance(each, RollBack))
         judged = self._problems.get(problem)
-        if judged is not None and judged.batches_are_skipped:  # what is left is lost weights
+        if judged is not None and judged.batches_are_skipped:  # only lost weights are left to treat
             remedies = [each for each in remedies if isinstance(each, RollBack)]
         now = self.recipe()
         for remedy in remedies:
             part = f"remedy {remedy.name()}"
             new = self._guard.run(part, remedy.prescribe, finding, now)
-            if new is not None and self._is_bearable(now, new):
+            if new is not None and self._is_allowed(now, new):
                 return remedy, new
         return None
 
-    def given(self, finding: Finding, remedy: str) -> None:
+    def count(self, finding: Finding, remedy: str) -> None:
         """Count a treatment."""
         self._counts[finding.problem] += 1
         self._last[finding.problem] = self._history.step
         self._rollbacks += remedy == RollBack.name()
 
     def recipe(self) -> Recipe:
-        """Return how the loop trains now, as far as a live remedy asks."""
+        """Return the settings of the running loop that a live remedy may read."""
         live = next(each for each in self._optimizers if each not in self._adjuster.left_alone)
         groups = [
             {"params": group["params"], "lr": float(group.get("lr", 0.0))}
@@ -106,24 +106,24 @@ class LiveRemedies:
         apart = self._history.step - self._last.get(problem, -APART) >= APART
         return not alone and apart and self._counts[problem] < MOST
 
-    def _is_bearable(self, now: Recipe, new: Recipe) -> bool:
-        """Tell whether a change is one, and leaves enough of the learning rate."""
+    def _is_allowed(self, now: Recipe, new: Recipe) -> bool:
+        """Return whether a recipe changes something, and leaves enough of the learning rate."""
         if new.lr == now.lr:
             return any(getattr(new, name) != getattr(now, name) for name in LIVE)
         return self._adjuster.factor * new.lr >= FLOOR * max(now.lr, self._start)
 
 
 class StandIn(SGD):
-    """An optimizer for a recipe: a remedy makes a new one, and not every kind can be made so.
+    """The optimizer in a loop's recipe. Remedies rebuild it, which not every optimizer allows.
 
-    Torch changes the class of an optimizer that is made; SGD itself is the user's.
+    A subclass, because torch patches the class of every optimizer it creates.
     """
 
 
 def is_live(remedy: Remedy) -> bool:
-    """Tell whether a running loop may take a remedy."""
+    """Return whether a remedy can be applied to a running loop."""
     return remedy.safety == "live"
 
 
 def _no_loss(*_: Any) -> Tensor:
-    raise NotImplementedError("a loop that is treated has a loss of its own")
+    raise NotImplementedError("a running loop computes its own loss")

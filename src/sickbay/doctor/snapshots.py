@@ -1,4 +1,4 @@
-"""The weights of a healthy moment, kept so that a run can go back to them."""
+"""Keep a copy of healthy weights that a run can go back to."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sickbay.history import History
 from sickbay.probe.finite import all_finite
 
 FIRST, EVERY = 20, 100  # steps before the first snapshot, and between two of them
-CHEAP = 0.01  # seconds: a snapshot that takes less is taken as often as that, whatever the loop
-MOST = 1000  # steps between two others at the most
-SHARE = 0.25  # of the budget is for these
-LEVEL = 30  # losses that tell what is usual
+CHEAP = 0.01  # seconds; a faster snapshot is always taken that often
+MOST = 1000  # most steps between two slower ones
+SHARE = 0.25  # of the budget is for snapshots
+LEVEL = 30  # losses that show what is usual
 
 
 class Snapshot:
@@ -28,7 +28,7 @@ class Snapshot:
 
     Attributes:
         step: The step it was taken after.
-        rates: The learning rates at that time, by optimizer and group.
+        rates: The learning rates at that step, by optimizer and group.
     """
 
     def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], step: int) -> None:
@@ -40,7 +40,7 @@ class Snapshot:
 
     @property
     def fits(self) -> bool:
-        """Whether the model is still made of the same tensors."""
+        """Whether the model still has the same tensors."""
         now = list(tensors(self._model))
         return len(now) == len(self._tensors) and all(
             new is old and new.shape == kept.shape
@@ -48,22 +48,22 @@ class Snapshot:
         )
 
     def restore(self) -> None:
-        """Write everything back into the same tensors, so that whoever holds one is not misled.
+        """Write everything back into the same tensors, so that references to them stay valid.
 
-        Learning rates and other settings stay: they are the loop's, or its schedule's.
+        Learning rates and other settings stay: they belong to the loop or its schedule.
         """
         with torch.no_grad():
             for tensor, kept in self._tensors:
                 tensor.copy_(kept)
             for optimizer, state in self._states.items():
-                written(state, optimizer.state)
+                write_back(state, optimizer.state)
 
 
 class Snapshots:
-    """Keeps the snapshot of the last healthy moment: one, and a second until it has proved itself.
+    """Keeps the snapshot of the last healthy step, and a newer one until it has proved itself.
 
     Attributes:
-        replaced: What the last roll back has replaced; kept until the next snapshot.
+        replaced: What the last rollback replaced; kept until the next snapshot.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Snapshots:
         self.replaced: Snapshot | None = None
         self._model, self._optimizers, self._history = model, optimizers, history
         self._kept: Snapshot | None = None
-        # The weights after a step first show in the loss of the next one.
+        # The loss of the next step is the first to show whether the new weights are healthy.
         self._unproved: Snapshot | None = None
         self._next = FIRST
         self._calm = True
@@ -85,18 +85,18 @@ class Snapshots:
 
     @property
     def may_pass(self) -> int:
-        """How many steps may pass before the next look."""
+        """How many steps may pass before `look` must be called again."""
         if self._unproved is not None:
             return 0
         return max(self._next - 1 - self._history.step, 0) if self._calm else EVERY
 
     @property
     def healthy(self) -> Snapshot | None:
-        """What the run can go back to."""
+        """The snapshot that the run can go back to, if any."""
         return self._kept if self._kept is not None and self._kept.fits else None
 
     def look(self, calm: bool) -> None:
-        """Take a snapshot if it is time to; `calm` tells that nothing is wrong."""
+        """Take a snapshot if one is due; `calm` means that nothing is wrong."""
         self._calm = calm
         losses, step = self._history.recent("loss", LEVEL), self._history.step
         if self._unproved is not None:
@@ -112,7 +112,7 @@ class Snapshots:
             self._next = step + self._pause(start, perf_counter() - start)
 
     def go_back(self, snapshot: Snapshot) -> Snapshot:
-        """Bring the weights of a snapshot back; return one of what they have replaced."""
+        """Restore a snapshot; return one of what it replaced."""
         step = self._history.step
         self.replaced, self._unproved = Snapshot(self._model, self._optimizers, step), None
         snapshot.restore()
@@ -120,18 +120,18 @@ class Snapshots:
         return self.replaced
 
     def _pause(self, now: float, price: float) -> int:
-        """Return how many steps pass before the next snapshot, given what this one has cost."""
+        """Return the number of steps until the next snapshot, given the cost of this one."""
         (before, first), self._last = self._last, (now, self._history.step)
         usual = (now - before) / max(self._history.step - first, 1)
         return apart(price, usual * self._allowance)
 
     def close(self) -> None:
-        """Let go of everything that is kept."""
+        """Drop all snapshots."""
         self._kept = self._unproved = self.replaced = None
 
 
 def apart(price: float, allowance: float) -> int:
-    """Return how many steps lie between two snapshots, given what a step may spend on them.
+    """Return the number of steps between two snapshots, given the seconds allowed for each step.
 
     >>> apart(0.05, 0.001), apart(0.3, 0.001), apart(60.0, 0.001)
     (100, 300, 1000)
@@ -142,7 +142,7 @@ def apart(price: float, allowance: float) -> int:
 
 
 def tensors(model: nn.Module) -> Iterator[Tensor]:
-    """Yield weights and buffers; not by `state_dict`, which may call hooks of the user."""
+    """Yield weights and buffers, without `state_dict`, which may call hooks of the user."""
     yield from model.parameters()
     yield from model.buffers()
 
@@ -153,7 +153,7 @@ def rates(optimizer: Optimizer) -> list[float]:
 
 
 def copied(value: Any) -> Any:
-    """Return a copy of what an optimizer keeps."""
+    """Return a copy of an optimizer's state."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):
@@ -161,11 +161,11 @@ def copied(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def written(kept: Any, now: Any) -> Any:
-    """Return what was kept: the tensors and dicts that are there now, with the old values in them.
+def write_back(kept: Any, now: Any) -> Any:
+    """Write old values into the tensors and dicts that exist now, and return these.
 
     >>> now = {"step": 3, "new": 1}
-    >>> written({"step": 2}, now) is now, now
+    >>> write_back({"step": 2}, now) is now, now
     (True, {'step': 2})
     """
     if isinstance(kept, Tensor) and isinstance(now, Tensor) and kept.shape == now.shape:
@@ -173,6 +173,6 @@ def written(kept: Any, now: Any) -> Any:
     if isinstance(kept, dict) and isinstance(now, dict):
         for name in now.keys() - kept.keys():
             del now[name]
-        now.update({name: written(value, now.get(name)) for name, value in kept.items()})
+        now.update({name: write_back(value, now.get(name)) for name, value in kept.items()})
         return now
     return copied(kept)

@@ -1,4 +1,4 @@
-"""Live treatment: what a running loop can take, carried out, bounded, and taken back if wished."""
+"""Treat a running loop: apply remedies within limits, and undo them on request."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ from sickbay.problems import NonFinite
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 
-JUMP = 10.0  # times its rate at the snapshot: a learning rate that high is not taken along
-PATIENCE = 3  # losses after a jump that tell whether it lasts
-SAID = 10  # skipped batches that are printed; further ones are written down only
-NON_FINITE = NonFinite.name()  # what batches are skipped for
+JUMP = 10.0  # times its value at the snapshot: a rollback limits a learning rate that high
+PATIENCE = 3  # losses after a jump that show whether it lasts
+SAID = 10  # skipped batches that are printed; further ones are only recorded
+NON_FINITE = NonFinite.name()  # the problem that batches are skipped for
 SKIP = "skip_bad_batches"
 ALONE = "an optimizer that is stepped with a closure is not treated."
 SICK = (
     f"{IN_A_ROW} batches in a row, or more than half of the last {LATELY}, had a gradient that is "
-    "not finite: this is no bad batch but a sick run; none is skipped until the weights have gone "
-    "back to healthy ones."
+    "not finite: the batches are not to blame. None is skipped until healthy weights are restored."
 )
 PARTED = (
-    "several processes train together now, and each would treat its own copy of the model: nothing "
-    "is treated any more."
+    "several processes train together now, and each would treat its own copy of the model: "
+    "treatment has ended."
 )
 
 
@@ -55,21 +54,14 @@ class Treatment:
     _undo: Callable[[Treatment], bool] = field(repr=False, compare=False)
 
     def undo(self) -> bool:
-        """Take it back; return False if that is not possible, or was done already."""
+        """Undo it; return False if that is not possible, or was done already."""
         return self._undo(self)
 
 
 class Treater:
-    """Treats a running loop as the findings ask for.
+    """Treats a running loop: `plan` takes findings, `act` treats them after a step."""
 
-    `plan` takes a finding in, `act` does what is to be done after a step.
-    """
-
-    def __init__(
-        self,
-        probe: Probe,
-        watched: Watched,
-    ) -> None:
+    def __init__(self, probe: Probe, watched: Watched) -> None:
         self.treatments: list[Treatment] = []
         self._model, self._history, self._log = probe.layers.model, watched.history, watched.log
         self._guard, self._clock = probe.guard, probe.clock
@@ -82,8 +74,8 @@ class Treater:
             probe, self._history, self._adjuster, self._snapshots, self._problems, watched.remedies
         )
         self._planned: list[Finding] = []
-        self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before
-        self._mended = False  # buffers were put back
+        self._jumps: list[tuple[Finding, float]] = []  # with the highest loss before it
+        self._restored = False  # buffers, after a bad batch
         self._over = False
 
     @property
@@ -92,10 +84,10 @@ class Treater:
         return 0 if self._jumps else self._snapshots.may_pass
 
     def plan(self, finding: Finding, cause: str = "") -> bool:
-        """Take a finding in; tell whether something is, or may be, done about it.
+        """Take a finding; return whether it is, or may be, treated.
 
-        Of what another finding explains, now or earlier, only damage to the weights is treated on
-        its own. A batch that was skipped explains nothing: it did not reach them.
+        If another finding explains it, only damage to the weights is treated separately. A skipped
+        batch explains nothing, because it did not reach the weights.
         """
         if self._is_over():
             return False
@@ -109,8 +101,8 @@ class Treater:
         may_recover, skipped = self._may_recover(finding.problem), self._are_skipped
         if cause and not skipped(cause) and not may_recover:
             return False
-        if skipped(finding.problem) and not self._are_weights_spoilt():
-            return self._mended or bool(self._adjuster.skipped)
+        if skipped(finding.problem) and not self._are_weights_lost():
+            return self._restored or bool(self._adjuster.skipped)
         if self._remedies.choose(finding) is None:
             return False
         losses = self._history.recent("loss", LEVEL + 1)[:-1]
@@ -132,12 +124,12 @@ class Treater:
             self._guard.run("snapshot", self._snapshots.look, calm)
 
     def close(self) -> None:
-        """Take the hooks away: learning rates and gradients are the loop's own again."""
+        """Remove the hooks: learning rates and gradients are the loop's own again."""
         self._adjuster.close()
         self._snapshots.close()
 
     def _is_over(self) -> bool:
-        """Tell whether treatment has ended, which it does where processes must agree on it."""
+        """Return whether treatment has ended, as it does when several processes train together."""
         if not self._over and (self._adjuster.over or is_one_of_several()):
             self._over = self._adjuster.over = True
             self._snapshots.close()
@@ -155,39 +147,38 @@ class Treater:
         if self._adjuster.alarmed or not isfinite(self._loss):
             self._treat_not_finite()
         for jump in list(self._jumps):
-            if jump in self._jumps:  # going back answers them all
+            if jump in self._jumps:  # a rollback settles them all
                 self._treat_jump(*jump)
-        self._adjuster.seen()
+        self._adjuster.forget()
 
     def _treat(self, finding: Finding, lasting: bool = False) -> bool:
-        """Give the best remedy; False if there is none, be it that another treatment was enough."""
+        """Apply the best remedy; return False if there is none, or if no more is allowed."""
         choice = self._remedies.choose(finding, lasting)
         if choice is not None:
             self._carry_out(finding, *choice)
         return choice is not None
 
     def _treat_not_finite(self) -> None:
-        """Go back if the weights are lost, or if they turn every batch into a bad one."""
+        """Roll back if the weights are lost, or if they turn every batch into a bad one."""
         finding = Finding(problem=NON_FINITE, step=self._history.step)
-        dosing = self._adjuster
-        spoilt = self._are_weights_spoilt()
-        if self._mended:  # a gradient scaler has dropped the step, but not what forward has done
-            self._mended = False
+        adjuster, lost = self._adjuster, self._are_weights_lost()
+        if self._restored:  # a gradient scaler dropped the step, but not what forward changed
+            self._restored = False
             self._note_skipped("put back the buffers that a bad batch had written to")
-        if dosing.sick or spoilt:
-            went_back = self._treat(finding)
-            if not went_back and dosing.sick and dosing.skipping:
+        if adjuster.sick or lost:
+            rolled_back = self._treat(finding)
+            if not rolled_back and adjuster.sick and adjuster.skipping:
                 self._log.notice(SICK)
 
     def _treat_jump(self, finding: Finding, high: float) -> None:
         since = [loss for step, loss in self._history.timed("loss", LEVEL) if step > finding.step]
-        came_back = any(loss <= high for loss in since)
-        if not came_back and len(since) < PATIENCE:
+        recovered = any(loss <= high for loss in since)
+        if not recovered and len(since) < PATIENCE:
             return
         self._jumps.remove((finding, high))
-        if came_back:
+        if recovered:
             because = f"{finding.title} at step {finding.step}"
-            self._log.notice(f"the loss came back by itself after {because}; nothing is done.")
+            self._log.notice(f"the loss recovered by itself after {because}; nothing is done.")
         else:
             self._treat(finding, lasting=True)
 
@@ -195,7 +186,7 @@ class Treater:
         now, name = self._remedies.recipe(), remedy.name()
         snapshot = self._snapshots.healthy
         if new.rollbacks > now.rollbacks and snapshot is not None:
-            self._go_back(finding, name, snapshot)
+            self._roll_back(finding, name, snapshot)
         elif new.train_mode > now.train_mode:
             modes = [(module, module.training) for module in self._model.modules()]
             self._model.train()
@@ -205,9 +196,9 @@ class Treater:
             adjustment = Adjustment.between(now, new)
             self._adjuster.adjustments.append(adjustment)
             text = adjustment.words(self._adjuster.factor)
-            self._note(finding, name, text, lambda: self._drop(adjustment))
+            self._note(finding, name, text, lambda: self._adjuster.drop(adjustment))
 
-    def _go_back(self, finding: Finding, name: str, snapshot: Snapshot) -> None:
+    def _roll_back(self, finding: Finding, name: str, snapshot: Snapshot) -> None:
         risen = [
             each
             for each, kept in snapshot.rates.items()
@@ -221,11 +212,11 @@ class Treater:
         if risen:
             self._adjuster.adjustments.append(adjustment)
             text += f" and limited the learning rate to {max(snapshot.rates[risen[0]]):g}"
-        self._note(finding, name, text, lambda: self._go_forth(replaced, adjustment))
+        self._note(finding, name, text, lambda: self._undo_rollback(replaced, adjustment))
 
     def _note(self, finding: Finding, name: str, text: str, undo: Callable[[], bool]) -> None:
-        """Keep, count and say what was done about a finding."""
-        self._remedies.given(finding, name)
+        """Count, keep and print what was done about a finding."""
+        self._remedies.count(finding, name)
         because = f"because of {finding.title} at step {finding.step}"
         self._keep(finding.problem, name, f"{text} {because}", undo)
 
@@ -237,33 +228,26 @@ class Treater:
     def _keep(
         self, problem: str, name: str, text: str, undo: Callable[[], bool], say: bool = True
     ) -> None:
-        def take_back(treatment: Treatment) -> bool:
+        def undo_it(treatment: Treatment) -> bool:
             done = bool(self._guard.run("treatment", undo))
             if done:
-                self._log.treatment(f"taken back: {treatment.text}")
+                self._log.treatment(f"undone: {treatment.text}")
             return done
 
-        self.treatments.append(Treatment(self._history.step, problem, name, text, take_back))
+        self.treatments.append(Treatment(self._history.step, problem, name, text, undo_it))
         self._log.treatment(text, say=say)
 
     def _stop_skipping(self) -> bool:
         was, self._adjuster.skipping = self._adjuster.skipping, False
         return was
 
-    def _drop(self, adjustment: Adjustment) -> bool:
-        there = any(each is adjustment for each in self._adjuster.adjustments)
-        self._adjuster.adjustments = [
-            each for each in self._adjuster.adjustments if each is not adjustment
-        ]
-        return there
-
-    def _go_forth(self, replaced: Snapshot, adjustment: Adjustment) -> bool:
-        there = self._snapshots.replaced is replaced and replaced.fits
-        if there:
+    def _undo_rollback(self, replaced: Snapshot, adjustment: Adjustment) -> bool:
+        possible = self._snapshots.replaced is replaced and replaced.fits
+        if possible:
             replaced.restore()
             self._snapshots.replaced = None
-            self._drop(adjustment)
-        return there
+            self._adjuster.drop(adjustment)
+        return possible
 
     def _may_recover(self, problem: str) -> bool:
         return problem in self._problems and self._problems[problem].loss_may_recover
@@ -278,9 +262,9 @@ class Treater:
     def _loss(self) -> float:
         return next(iter(self._history.recent("loss", 1)), 0.0)
 
-    def _are_weights_spoilt(self) -> bool:
-        """Tell whether weights are not finite, or buffers that cannot be put back."""
-        self._mended |= self._adjuster.mend_buffers()
+    def _are_weights_lost(self) -> bool:
+        """Return whether weights, or buffers that cannot be restored, are not finite."""
+        self._restored |= self._adjuster.restore_buffers()
         return not all_finite(tensors(self._model))
 
 

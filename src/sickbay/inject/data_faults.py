@@ -71,7 +71,7 @@ def shuffle_labels(batches: Iterable[Any], *, at: int, seed: int = 0) -> Shuffle
     >>> [y.equal(batch[1]) for x, y in shuffle_labels([batch] * 3, at=1)]
     [True, False, False]
     """
-    check_iterable("batches", batches, "what a loop gets batches from")
+    check_iterable("batches", batches, "an iterable of batches")
     return ShuffledLabels(batches, When.from_step(at), check_seed(seed))
 
 

@@ -1,4 +1,4 @@
-"""Nothing of ours may stop a loop: what fails is reported once and switched off."""
+"""Keep failures of sickbay away from the loop: a part that fails is reported and switched off."""
 
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -8,10 +8,9 @@ Result = TypeVar("Result")
 
 
 class Guard:
-    """Runs our parts by name, catching what they raise.
+    """Runs parts of sickbay by name, and catches what they raise.
 
-    Everything that torch or the loop calls goes through `run` or `shell` first; nothing of ours
-    runs outside of them.
+    Everything that torch or the loop calls goes through `run` or `shell`.
 
     >>> guard = Guard(lambda part, error: print(f"{part} is off: {error!r}"))
     >>> guard.run("chart", lambda: 1 / 0)
@@ -27,7 +26,7 @@ class Guard:
     def run(
         self, part: str, function: Callable[Args, Result], *args: Args.args, **kwargs: Args.kwargs
     ) -> Result | None:
-        """Return what `function` returns, or None if it fails or its part is off."""
+        """Return the result of `function`, or None if it fails or its part is off."""
         if part in self.off:
             return None
         try:
@@ -37,7 +36,7 @@ class Guard:
             return None
 
     def shell(self, part: str, function: Callable[..., object]) -> Callable[..., None]:
-        """Return a function for torch to call, which `run`s this one and returns nothing."""
+        """Return a function for torch to call, which `run`s this one and returns None."""
 
         def shelled(*args: Any, **kwargs: Any) -> None:
             self.run(part, function, *args, **kwargs)
@@ -45,7 +44,7 @@ class Guard:
         return shelled
 
     def fail(self, part: str, error: Exception) -> None:
-        """Report that a part has failed, and switch it off."""
+        """Report that a part failed, and switch it off."""
         self.off.add(part)
         try:
             self._report(part, error)

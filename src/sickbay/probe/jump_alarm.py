@@ -1,18 +1,18 @@
-"""Noticing at once that a number has jumped, for next to nothing."""
+"""Notice cheaply that a number has jumped."""
 
 from collections.abc import Mapping
 from math import inf, isfinite
 
-EARLY = 10  # values before any can ring
-FADE = 0.97  # what an extreme keeps of itself from one step to the next
-JUMP, DROP = 20.0, 1e-3  # times the highest and the lowest of late; of squares
-LASTING = 3  # rings in a row after which a new size counts as usual
+EARLY = 10  # values before the first that can ring
+FADE = 0.97  # of an extreme is left after each step
+JUMP, DROP = 20.0, 1e-3  # times the recent highest and lowest; of squares
+LASTING = 3  # rings in a row after which the new size counts as usual
 MEMORY = 0.9  # weight of the past in a running mean
 USUAL = 5.0  # standard deviations
 
 
 class Alarm:
-    """Rings when a value above 0 is many times as large, or as small, as it was lately.
+    """Rings when a positive value is many times larger or smaller than it was recently.
 
     >>> alarm = Alarm()
     >>> any(alarm.rings(1.0 + step % 3) for step in range(50))
@@ -26,13 +26,13 @@ class Alarm:
         self._ringing = 0
 
     def rings(self, value: float) -> bool:
-        """Take in a value; tell whether it has jumped."""
+        """Add a value; return whether it has jumped."""
         high, low = self._high, self._low
         self._count += 1
         if self._count > EARLY and (value > JUMP * high or value < DROP * low):
             self._ringing += 1
             if self._ringing < LASTING:
-                return True  # and what is usual stays as it was
+                return True  # without changing what is usual
         else:
             self._ringing = 0
         self._high = value if value > high * FADE else high * FADE
@@ -41,7 +41,7 @@ class Alarm:
 
 
 class RiseAlarm:
-    """Rings when a value lies far above its mean of late, against how much it varied.
+    """Rings when a value lies far above its recent mean, relative to its variance.
 
     >>> alarm = RiseAlarm()
     >>> any(alarm.rings(2.0 + 0.1 * (step % 3)) for step in range(50))
@@ -55,7 +55,7 @@ class RiseAlarm:
         self._count = 0
 
     def rings(self, value: float) -> bool:
-        """Take in a value; tell whether it has risen."""
+        """Add a value; return whether it has risen."""
         off = value - self._mean
         self._count += 1
         if self._count == 1:
@@ -72,15 +72,15 @@ class Jumps:
 
     def __init__(self) -> None:
         self._losses, self._norms = RiseAlarm(), Alarm()
-        self._rose: bool | None = None  # whether the loss at hand has; None: not looked at yet
+        self._rose: bool | None = None  # whether the current loss rose; None if not checked yet
 
     def rises(self, loss: float) -> bool:
-        """Take in the loss alone; what is told stays known to `are_in`."""
+        """Add the loss alone; return whether it rose. `are_in` remembers the answer."""
         self._rose = not isfinite(loss) or self._losses.rings(loss)
         return self._rose
 
     def are_in(self, scalars: Mapping[str, float]) -> bool:
-        """Take in the scalars of a step; tell whether one of both has jumped."""
+        """Add the scalars of a step; return whether the loss or the gradient norm has jumped."""
         loss, norm = scalars.get("loss"), scalars.get("grad_norm")
         if self._rose is None and loss is not None:
             self.rises(loss)
@@ -88,5 +88,5 @@ class Jumps:
         return (norm is not None and self._norms.rings(norm * norm)) or rose
 
     def forget(self) -> None:
-        """Let the loss at hand go: its step passes unread."""
+        """Forget the current loss: its step passes."""
         self._rose = None

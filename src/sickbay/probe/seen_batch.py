@@ -1,4 +1,4 @@
-"""What was seen of the batch of one step."""
+"""The inputs, outputs and targets of one training step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sickbay.probe.meter import Meter
 
 @dataclass(frozen=True)
 class Pair:
-    """What one loss has compared, or the first samples of it."""
+    """The outputs and targets that a loss compared, or their first samples."""
 
     outputs: Tensor
     targets: Tensor
@@ -33,22 +33,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of the batch of one step."""
+    """What was read of the batch of one step."""
 
     inputs: Tensor | None
-    tokens: bool  # whether inputs are whole numbers in rows
+    tokens: bool  # whether the inputs are rows of whole numbers
     output: Tensor | None
     shape: tuple[int, ...]  # of the whole output
-    activation: str  # that the output comes from
-    gradient: Tensor | None  # of the loss, with respect to the output
+    activation: str  # that produced the output
+    gradient: Tensor | None  # of the loss with respect to the output
     pairs: list[Pair]
     loss: Tensor | None
     traced: loss_graph.Origin
-    direct: bool  # whether the loss was fed the model's own output
+    direct: bool  # whether the loss was computed from the model's own output
     strays: int
 
     def on_cpu(self, meter: Meter) -> Seen:
-        """Return it with tensors of the CPU, which may be filled in later."""
+        """Return it with tensors on the CPU, which a late meter fills in later."""
 
         def moved(tensor: Any) -> Any:
             return tensor if tensor is None or tensor.is_cpu else meter.copy(tensor)
@@ -71,7 +71,7 @@ class Seen:
 
 
 def recovered(seen: Seen) -> list[Pair]:
-    """Return the targets worked out from the gradient, if the loss was fed the model's output."""
+    """Work out the targets from the gradient, if the loss was computed from the model's output."""
     output, gradient, loss, traced = seen.output, seen.gradient, seen.loss, seen.traced
     if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
         return []

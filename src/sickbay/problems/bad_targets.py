@@ -1,24 +1,21 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.thresholds import threshold
 
 LOOK_BACK = 32  # readings
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadTargets(Problem):
-    """The targets hold NaN, leave the range that the loss can use, or never change.
+    """The targets hold NaN, lie outside the range of the loss, or never change.
 
     Why it matters:
         A model can only learn what its targets say.
 
     How it is judged:
-        NaN or Inf in the targets; targets of a binary cross-entropy outside 0 to 1; or targets that
-        are all the same in `batches` readings in a row, `values` of them at least.
+        The targets hold NaN or Inf. Or the targets of a binary cross-entropy lie outside 0 to 1. Or
+        all targets are the same in `batches` readings in a row that hold at least `values` targets.
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals
@@ -26,19 +23,19 @@ class BadTargets(Problem):
         >>> table = Table.of("batch", 0, {"target": {"minimum": 0, "maximum": 255, "count": 64}})
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(BadTargets().check(history).message)
-        targets of bce_logits go from 0 to 255, outside 0 to 1
+        targets range from 0 to 255, but bce_logits needs 0 to 1
 
     Reference:
         Karpathy (2019), A recipe for training neural networks, on looking at the data first.
     """
 
     severity = "critical"
-    advice = "look at the targets as the loss gets them: their file, their scale, their column"
+    advice = "print the targets that the loss receives: check their file, their scale, their column"
     reads = ("batch",)
     explains = ("non_finite", "improper_output", "improper_loss", *EVERYTHING)
 
-    batches: int = threshold(5, "Readings in a row in which the targets are all the same.", least=2)
-    values: int = threshold(256, "Targets in these readings, at least.", least=2)
+    batches: int = threshold(5, "Readings in a row with all targets the same.", least=2)
+    values: int = threshold(256, "Number of targets needed in these readings.", least=2)
 
     def check(self, history: History) -> Finding | None:
         newest, now = history.table("batch"), history.batch("target")
@@ -51,13 +48,13 @@ class BadTargets(Problem):
         low, high = now["minimum"], now["maximum"]
         if history.setup.loss in ("bce", "bce_logits") and (low < -1e-6 or high > 1 + 1e-6):
             message = (
-                f"targets of {history.setup.loss} go from {low:.3g} to {high:.3g}, outside 0 to 1"
+                f"targets range from {low:.3g} to {high:.3g}, but {history.setup.loss} needs 0 to 1"
             )
             return self.found(history, message, step=step, minimum=low, maximum=high)
         return self._constant(history, low) if low == high else None
 
     def lasts(self, finding: Finding) -> bool:
-        return "nonfinite" not in finding.evidence  # else it would still be in the weights
+        return "nonfinite" not in finding.evidence  # otherwise it would still be in the weights
 
     def _constant(self, history: History, value: float) -> Finding | None:
         tables = history.tables("batch", LOOK_BACK)

@@ -1,22 +1,20 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConstantPrediction(LearningProblem):
-    """The model gives the same answer whatever it is shown.
+    """The model gives the same answer for every input.
 
     Why it matters:
-        It has found the best constant, and mostly does not leave it again.
+        It has found the best constant answer, and it rarely leaves that again.
 
     How it is judged:
         The outputs of a batch differ from sample to sample by less than `spread` of their size, in
-        each of the last `checks` readings after step `after`, while the model learns badly and the
-        targets do differ.
+        each of the last `checks` readings after step `after`. The targets must differ, and the
+        model must be learning badly.
 
     Example:
         >>> history = History(loss=60 * [2.3], output_spread=60 * [1e-6])

@@ -4,38 +4,29 @@ from math import nan
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.problem_groups import GRADIENTS, RATES, STANDSTILL
-from sickbay.thresholds import threshold
 from sickbay.vitals import Numbers, Table
 
-SILENCED = (
-    "ReLU",
-    "ReLU6",
-    "Threshold",
-    "Hardswish",
-    "Hardsigmoid",
-    "GELU",
-    "Softshrink",
-    "Hardtanh",
-)
+SILENCED = (  # activations that can be zero for every sample
+    "ReLU", "ReLU6", "Threshold", "Hardswish", "Hardsigmoid", "GELU", "Softshrink", "Hardtanh",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadUnits(LearningProblem):
-    """Most units of a layer have been zero for every sample, reading after reading.
+    """Most units of a layer output zero for every sample, reading after reading.
 
     Why it matters:
-        A unit that is always zero has no gradient, so it can never come back, and a layer of them
-        lets nothing through.
+        A unit that is always zero has no gradient, so it cannot recover, and a layer of such units
+        passes nothing on.
 
     How it is judged:
-        The share of units of one layer that were zero for the whole batch in each of the last three
-        readings, while the model learns badly; a layer that puts out nothing but 0 counts always,
-        and at once. Where batches are small, in each of the readings that make up twice `samples`,
-        or for a layer that puts out nothing but 0, `samples`.
+        The share of units in one layer that were zero for the whole batch in each of the last three
+        readings, while the model learns badly. A layer that outputs nothing but 0 counts always,
+        and at once. Where batches are small, more readings count: as many as hold twice `samples`,
+        or `samples` for a layer that outputs nothing but 0.
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals
@@ -43,7 +34,7 @@ class DeadUnits(LearningProblem):
         >>> table = Table.of("activation", 2, {"1": {"lasting_dead": 1.0}, "2": {}})
         >>> history.append(Vitals(step=2, tables=[table]))
         >>> print(DeadUnits().check(history).message)
-        100 % of the units of 1 give nothing but 0 (limit 90 %)
+        100 % of the units of 1 output nothing but 0 (limit 90 %)
 
     Reference:
         Lu et al. (2020), Dying ReLU and initialization: theory and numerical examples.
@@ -52,13 +43,8 @@ class DeadUnits(LearningProblem):
     advice = "lower the learning rate, look at the biases, or replace ReLU by LeakyReLU or ELU"
     reads = ("activation",)
     explains = (
-        "dying_relu",
-        "unchanged_weights",
-        "gradient_collapse",
-        *GRADIENTS,
-        *RATES,
-        *STANDSTILL,
-    )
+        "dying_relu", "unchanged_weights", "gradient_collapse", *GRADIENTS, *RATES, *STANDSTILL,
+    )  # fmt: skip
 
     share: float = threshold(0.9, "Share of dead units in a layer that is too much.", above=0)
 
@@ -76,12 +62,12 @@ class DeadUnits(LearningProblem):
         if not dead or (worst < 1 and not self.learns_badly(history)):
             return None
         first = next(iter(dead))
-        message = f"{100 * dead[first]:.3g} % of the units of {first} give nothing but 0"
+        message = f"{100 * dead[first]:.3g} % of the units of {first} output nothing but 0"
         message += f" (limit {100 * self.share:g} %)"
         return self.found(history, message, step=table.step, layers=tuple(dead), share=dead[first])
 
     def _shares(self, history: History, newest: Table) -> Numbers:
-        """Return for each layer the share of units that were zero for long enough."""
+        """Return for each layer the share of units that were zero long enough."""
         some = self._readings(history, newest, 1)
         more = self._readings(history, newest, self.readings_of_units(history))
         whole = silent(some) == 1 if some else np.zeros(len(newest.names), bool)
@@ -95,6 +81,6 @@ class DeadUnits(LearningProblem):
 def silent(tables: Sequence[Table]) -> Numbers:
     """Return for each layer the share of units that were zero in all these readings."""
     whole = np.all([table.column("dead_units") == 1 for table in tables], 0)
-    # What lasts for three readings says it of the first two as well.
+    # A unit that lasted three readings was also zero in the first two.
     lasting = [table.column("lasting_dead") for table in tables[2:] or tables[-1:]]
     return np.where(whole, 1.0, np.min(lasting, 0))

@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem
 from sickbay.problems.shared.problem_groups import RATES, STANDSTILL
 
 APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
@@ -10,11 +8,11 @@ APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 
 @dataclass(frozen=True, kw_only=True)
 class DoubleActivation(Problem):
-    """The loss applies softmax or sigmoid itself, but the outputs have been through one already.
+    """The loss applies softmax or sigmoid itself, but the outputs have already been through one.
 
     Why it matters:
-        Squeezed twice, the outputs can never be sure of anything: the loss stays high and its
-        gradient small.
+        Squeezed twice, the outputs can never become certain: the loss stays high and its gradient
+        small.
 
     How it is judged:
         From the graph behind the loss: softmax or sigmoid, as a module or a function, right before

@@ -3,11 +3,8 @@ from math import inf
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem
-from sickbay.thresholds import threshold
 from sickbay.vitals import Table
 
 
@@ -16,12 +13,12 @@ class DyingRelu(GradientProblem):
     """Most of the network gets a gradient of exactly zero: its units are switched off for good.
 
     Why it matters:
-        A unit that is zero for every sample has no gradient, so it can never come back.
+        A unit that is zero for every sample has no gradient, so it cannot recover.
 
     How it is judged:
-        The share of exact zeros among all entries of the gradients of all kernels, in `checks`
-        readings in a row, while the model learns badly. Embeddings are left out: their gradient is
-        zero wherever a word did not occur.
+        The share of exact zeros among the gradient entries of all kernels, in `checks` readings in
+        a row, while the model learns badly. Embeddings do not count: their gradient is zero for
+        every word that did not occur.
 
     Example:
         >>> from sickbay.vitals import Vitals

@@ -2,12 +2,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import AFTERMATH
 from sickbay.problems.shared.weight_updates import all_updates, relative_gradients
-from sickbay.thresholds import threshold
 from sickbay.vitals import rms
 
 HUGE = 100  # times the targets
@@ -18,12 +15,12 @@ class ExplodingGradient(Problem):
     """Gradients are so large that a step throws the weights far off.
 
     Why it matters:
-        A step that fits the last layers throws the first ones far off, and the loss with them.
+        One such step can destroy all that was learnt.
 
     How it is judged:
-        The gradient of some kernel is more than `relative` times as large as the kernel itself, and
-        a step changes some kernel by more than its own size, or the outputs are more than 100 times
-        as large as the targets.
+        The gradient of a kernel is more than `relative` times as large as the kernel itself. In
+        addition, a step changes some kernel by more than its own size, or the outputs are more than
+        100 times as large as the targets.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -64,6 +61,6 @@ class ExplodingGradient(Problem):
 
 
 def outputs_are_huge(history: History) -> bool:
-    """Tell whether the outputs are far larger than the targets; than 1, if these are smaller."""
+    """Tell whether the outputs are far larger than the targets, or than 1 if these are smaller."""
     output, target = history.batch("output"), history.batch("target")
     return bool(target) and rms(output) > HUGE * max(1.0, rms(target))

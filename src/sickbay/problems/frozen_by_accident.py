@@ -1,33 +1,30 @@
 from dataclasses import dataclass, replace
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import STANDSTILL
-from sickbay.thresholds import threshold
 from sickbay.vitals import layer_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenByAccident(Problem):
-    """Trainable layers are left out: the optimizer lacks them, or no gradient reaches them.
+    """Trainable layers do not train: the optimizer lacks them, or no gradient reaches them.
 
     Why it matters:
-        They stay as they were drawn at random, and nobody asked for that.
+        They keep their random initial weights, which nobody intended.
 
     How it is judged:
-        Kernels that require a gradient and are called, but are missing in the optimizer; or that
-        it holds but that have had no gradient in `checks` readings in a row; or that the model uses
-        without holding them, as in a plain list of layers. What is frozen on purpose requires no
-        gradient. Where the optimizer holds a quarter or less of three or more kernels, at the end,
-        a head may be fine-tuned that way: that is said as an `info`.
+        Kernels that require a gradient and are called, but are missing from the optimizer. Or
+        kernels that the optimizer holds, but that had no gradient in `checks` readings in a row. Or
+        kernels that the model uses without holding them, such as layers in a plain list. Layers
+        frozen on purpose require no gradient. If the optimizer holds only the last quarter or less
+        of three or more kernels, this may be the fine-tuning of a head, so the severity is `info`.
 
     Example:
         >>> from sickbay.vitals import Setup
         >>> shapes = {"a.weight": (4, 4), "b.weight": (4, 4), "c.weight": (1, 4)}
         >>> history = History(Setup(shapes=shapes, unheld=("b.weight",)), loss=[1.0])
         >>> print(FrozenByAccident().check(history))
-        step 0  frozen by accident  b  1 of 3 kernels are missing in the optimizer
+        step 0  frozen by accident  b  1 of 3 kernels are missing from the optimizer
 
     Reference:
         Jiang et al. (2025), TrainCheck: training with confidence, on parameters that silently do
@@ -40,12 +37,8 @@ class FrozenByAccident(Problem):
     reads = ("gradient",)
     spares_weights = True
     explains = (
-        "unchanged_weights",
-        "dying_relu",
-        "vanishing_gradient",
-        "layer_imbalance",
-        *STANDSTILL,
-    )
+        "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *STANDSTILL,
+    )  # fmt: skip
 
     checks: int = threshold(3, "Readings in a row without a gradient.", least=1)
 
@@ -61,8 +54,8 @@ class FrozenByAccident(Problem):
         if missing and held:
             return self._missing(history, kernels, missing, held)
         if setup.strays:
-            message = f"layers in use that the model does not hold: {setup.strays}"
-            return self.found(history, f"{message}, so model.parameters() leaves them out")
+            message = f"the model uses layers that it does not hold: {setup.strays}"
+            return self.found(history, f"{message}; model.parameters() lacks them")
         tables = history.tables("gradient", self.checks)
         if len(tables) < self.checks:
             return None
@@ -76,10 +69,10 @@ class FrozenByAccident(Problem):
     def _missing(
         self, history: History, kernels: list[str], missing: list[str], held: list[str]
     ) -> Finding:
-        message = f"{len(missing)} of {len(kernels)} kernels are missing in the optimizer"
+        message = f"{len(missing)} of {len(kernels)} kernels are missing from the optimizer"
         layers = tuple(map(layer_of, missing))
         few = len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
         if not few or kernels.index(missing[-1]) > kernels.index(held[0]):
             return self.found(history, message, layers=layers)
-        message += "; to train a head only, freeze them: requires_grad_(False)"
+        message += "; to train only a head, freeze them with requires_grad_(False)"
         return replace(self.found(history, message, layers=layers), severity="info")

@@ -1,26 +1,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.recent_norms import lately
 from sickbay.problems.shared.small_batches import SampledProblem, typical
-from sickbay.thresholds import threshold
 
 NOTHING = 1e-3  # of the first loss
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientCollapse(SampledProblem):
-    """The gradient norm drops far below all that it was lately.
+    """The gradient norm drops far below its recent level.
 
     Why it matters:
-        From one step to the next nothing is learnt any more: something has cut the model off.
+        From one step to the next the model stops learning: something has cut it off.
 
     How it is judged:
         The newest norm is below `factor` times the lowest of the `window` steps before it, unless
-        the loss has fallen to 0, or to less than half of its lowest, with it. Where batches are
-        small, the medians of the newest that make up `samples`.
+        the loss has fallen to 0, or to less than half of its lowest, at the same time. Where
+        batches are small, medians over `samples` samples are compared.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [1e-8])
@@ -32,7 +30,7 @@ class GradientCollapse(SampledProblem):
         (authors not named), on gradients that vanish in mid-training.
     """
 
-    advice = "look at what changed at this step: the batch, the loss scale, the mode of the model"
+    advice = "check what changed at this step: the batch, the loss scale, the mode of the model"
     reads = ("step",)
     tolerated_at_best = True
     explains = ("loss_spike", "gradient_spike")
@@ -59,9 +57,9 @@ class GradientCollapse(SampledProblem):
 
 
 def is_solved(losses: Sequence[float], steps: int, first: float) -> bool:
-    """Tell whether the newest losses are 0, or far below all before: then gradients are too.
+    """Tell whether the newest losses are 0 or far below all others, as gradients are then too.
 
-    With `steps`, small batches, it is enough that they are next to nothing against the first.
+    For small batches (`steps` above 1), losses that are tiny compared with the first are enough.
     """
     if len(losses) <= steps:
         return False

@@ -1,22 +1,20 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.recent_norms import lately
 from sickbay.problems.shared.small_batches import SampledProblem
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientSpike(SampledProblem):
-    """The gradient norm jumps far above all that it was lately.
+    """The gradient norm jumps far above its recent level.
 
     Why it matters:
         One step of that size can undo thousands of good ones.
 
     How it is judged:
         The newest norm is above `factor` times the highest of the `window` steps before it. Where
-        batches are small, the median of the newest that make up `samples`.
+        batches are small, the newest norm is the median over `samples` samples.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])

@@ -1,9 +1,7 @@
 from dataclasses import dataclass
 from math import inf, isnan, nan
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem
 from sickbay.problems.shared.learns_badly import best_accuracy
 from sickbay.problems.shared.problem_groups import EVERYTHING
 
@@ -11,28 +9,28 @@ NEVER_NEGATIVE = (
     "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
     "soft_margin", "multi_margin",
 )  # fmt: skip
-FEW = 12  # whole numbers below this are taken for classes if all are about as frequent
+FEW = 12  # whole numbers below this count as classes if all are about equally frequent
 SIGNED = ("soft_margin", "hinge_embedding", "hinge")
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImproperLoss(Problem):
-    """The loss does not fit the targets: making it small does not make the model right.
+    """The loss does not fit the targets: a small loss does not mean that the model is right.
 
     Why it matters:
-        Training does what the loss says, however senseless that is.
+        Training minimises the loss, whether or not that makes sense.
 
     How it is judged:
-        What cannot be right: a loss below its lower bound; cross-entropy over one unit or on
-        targets that are no classes; log-likelihood of values that are no logarithms; soft margin
+        By what cannot be right: a loss below its lower bound; cross-entropy over one unit, or on
+        targets that are not classes; log-likelihood of values that are not logarithms; soft margin
         without labels -1; l1 on one-hot classes; a distance to class numbers.
 
     Example:
         >>> from sickbay.vitals import Setup
         >>> history = History(Setup(loss="nll", output="linear"), loss=[-0.1])
         >>> print(ImproperLoss().check(history).message)
-        nll takes logarithms of probabilities, but is fed linear outputs
+        nll expects log-probabilities, but gets linear outputs
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
@@ -54,35 +52,35 @@ class ImproperLoss(Problem):
         if loss == "cross_entropy" and one and len(setup.output_shape) > 1:
             return "cross_entropy over a single unit is always 0"
         if loss == "cross_entropy" and setup.task == "regression":
-            return "cross_entropy needs classes or their probabilities, the targets are neither"
+            return "cross_entropy needs classes or probabilities, but the targets are neither"
         if loss == "nll" and output not in ("", "log_softmax", "log_sigmoid", "log"):
-            return f"nll takes logarithms of probabilities, but is fed {output} outputs"
+            return f"nll expects log-probabilities, but gets {output} outputs"
         if loss == "l1" and setup.task == "multiclass":
-            return "l1 on one-hot classes is smallest where every output is 0"
+            return "l1 on one-hot classes is lowest if every output is 0"
         target = history.batch("target")
         low, high = target.get("minimum", nan), target.get("maximum", nan)
         signs = {low, high} <= {-1, 1} and setup.labels in (1, 2)
         if loss in SIGNED and not signs and not isnan(low):
-            return f"{loss} needs labels -1 and 1, the targets go from {low:.3g} to {high:.3g}"
+            return f"{loss} needs labels -1 and 1, but targets range from {low:.3g} to {high:.3g}"
         if loss == "poisson_nll" and low < -1e-3:
-            return f"poisson_nll needs counts, the targets go from {low:.3g} to {high:.3g}"
+            return f"poisson_nll needs counts, but targets range from {low:.3g} to {high:.3g}"
         if loss in (*DISTANCES, "poisson_nll") and self._are_indices(history):
-            return f"{loss} takes the numbers of {setup.labels} classes for quantities"
+            return f"{loss} treats the numbers of {setup.labels} classes as quantities"
         least = min(history.recent("loss", 3), default=0.0)
         if -inf < least < -1e-6 and loss in NEVER_NEGATIVE and setup.bare:
-            return f"the loss is {least:.3g}, but {loss} cannot be below 0 if its inputs are right"
+            return f"the loss is {least:.3g}, but {loss} cannot be negative if its inputs are right"
         return ""
 
     def _are_indices(self, history: History) -> bool:
-        """Tell whether targets are class numbers: 0, 1, 2 and so on, each about as often.
+        """Tell whether targets are class numbers: 0, 1, 2 and so on, all about equally frequent.
 
-        Counts and grades are whole numbers too, but small ones are then the most frequent, or they
-        start at 1. Where an accuracy is given, classes are meant in any case.
+        Counts and grades are whole numbers too, but small counts are the most frequent, and grades
+        start at 1. If an accuracy is given, the targets are classes in any case.
         """
         setup, target = history.setup, history.batch("target")
         if setup.task != "regression" or setup.labels < 3 or target.get("minimum") != 0:
             return False
         most = target["maximum"]
-        evenly = most * (most + 2) / 12  # variance of numbers that are all as frequent
+        evenly = most * (most + 2) / 12  # variance of equally frequent numbers
         even = target["variance"] > 0.7 * evenly and setup.labels > 0.8 * most
         return (even and most < FEW) or (best_accuracy(history) > -inf and most < 100)

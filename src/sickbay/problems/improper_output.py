@@ -1,11 +1,9 @@
 from dataclasses import dataclass
 from math import inf
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
-from sickbay.thresholds import threshold
 
 REACHES = {
     "sigmoid": (0.0, 1.0),
@@ -22,12 +20,12 @@ class ImproperOutput(SampledProblem):
     """The activation of the last layer does not fit the targets or the loss.
 
     Why it matters:
-        What the last activation cannot put out, no training can reach.
+        Training cannot reach values that the last activation cannot produce.
 
     How it is judged:
-        A bounded or clipped output before a loss that takes logits; softmax over a single unit; or
-        targets further outside the range of the activation than `margin` of their standard
-        deviation (of a clamp, the range that a quarter of the outputs is cut off at).
+        A bounded or clipped output before a loss that expects logits; softmax over a single unit;
+        or targets that lie outside the range of the activation by more than `margin` standard
+        deviations. The range of a clamp is where a quarter of the outputs is cut off.
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals
@@ -36,7 +34,7 @@ class ImproperOutput(SampledProblem):
         >>> table = Table.of("batch", 0, {"target": target})
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(ImproperOutput().check(history).message)
-        sigmoid puts out 0 to 1, the targets go from -2 to 2.5
+        sigmoid outputs 0 to 1, but targets range from -2 to 2.5
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
@@ -44,14 +42,16 @@ class ImproperOutput(SampledProblem):
     """
 
     severity = "critical"
-    advice = "let the last layer be linear, or use the activation that the loss and targets ask for"
+    advice = "remove the last activation, or use the one that fits the loss and the targets"
     reads = ("batch", "epoch")
     explains = ("improper_loss", *EVERYTHING)
 
     samples: int = threshold(
-        8, "Samples that are judged together, over several readings if batches are small.", least=1
+        8, "Samples judged together, over several readings if batches are small.", least=1
     )
-    margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
+    margin: float = threshold(
+        0.5, "Standard deviations by which targets may be out of range.", least=0
+    )
 
     def check(self, history: History) -> Finding | None:
         message = self._mismatch(history) if history.setup.output else ""
@@ -62,22 +62,22 @@ class ImproperOutput(SampledProblem):
         if setup.output == "softmax" and setup.output_shape[-1:] == (1,):
             return "softmax over a single unit is always 1"
         if setup.loss in TAKES_LOGITS and setup.output in (*REACHES, "clamp"):
-            return f"{setup.output} before {setup.loss}, which takes any number"
+            return f"{setup.output} before {setup.loss}, which expects logits"
         tables, output = self.readings(history, "batch"), history.batch("output")
         target = pooled(tables, "target")
         if not target:
             return ""
         low, high = REACHES.get(setup.output, (-inf, inf))
         if setup.output == "clamp" and output and len(tables) == 1:
-            # A bound is where many outputs are the same.
+            # Many outputs are the same at a bound.
             if output["lower_quartile"] == output["minimum"]:
                 low = output["minimum"]
             if output["upper_quartile"] == output["maximum"]:
                 high = output["maximum"]
         slack = self.margin * max(target["variance"], 0.0) ** 0.5
         if target["minimum"] < low - slack or target["maximum"] > high + slack:
-            reach = f"{setup.output} puts out {low:.3g} to {high:.3g}"
+            wanted = f"{target['minimum']:.3g} to {target['maximum']:.3g}"
             return (
-                f"{reach}, the targets go from {target['minimum']:.3g} to {target['maximum']:.3g}"
+                f"{setup.output} outputs {low:.3g} to {high:.3g}, but targets range from {wanted}"
             )
         return ""

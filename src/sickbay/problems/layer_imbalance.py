@@ -2,23 +2,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerImbalance(Problem):
-    """Some layers are changed far faster than others.
+    """Some layers change far faster than others.
 
     Why it matters:
-        While the fast ones are thrown about, the slow ones stand still: no single learning rate
-        fits both.
+        No single learning rate fits both: the fast layers are thrown about while the slow ones
+        stand still.
 
     How it is judged:
-        The largest update of a kernel, in proportion to its size, over the smallest one, in each
-        of the last `checks` readings. Kernels that do not change at all are left out.
+        The largest update of a kernel relative to its size, over the smallest one, in each of the
+        last `checks` readings. Kernels that do not change at all do not count.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -26,14 +23,14 @@ class LayerImbalance(Problem):
         >>> history = History()
         >>> history.append(Vitals(step=0, tables=[Table.of("weight", 0, rows)]))
         >>> print(LayerImbalance(checks=1).check(history))
-        step 0  layer imbalance  a +1  b is changed 1e+06 times as fast as a (limit 10000)
+        step 0  layer imbalance  a +1  b changes 1e+06 times as fast as a (limit 10000)
 
     Reference:
         You et al. (2017), Large batch training of convolutional networks, on the ratio of weights
         to gradients in each layer.
     """
 
-    advice = "look at the initial scale and the learning rate of these layers, or use Adam or LARS"
+    advice = "check the initial scale and the learning rate of these layers, or use Adam or LARS"
     reads = ("weight",)
 
     factor: float = threshold(1e4, "Largest over smallest update that is too much.", above=1)
@@ -55,5 +52,5 @@ class LayerImbalance(Problem):
             table.layers[rows[int(pick(ratios))]] for pick in (np.nanargmin, np.nanargmax)
         )
         factor = float(np.nanmax(ratios) / np.nanmin(ratios))
-        message = f"{fast} is changed {factor:.2g} times as fast as {slow} (limit {self.factor:g})"
+        message = f"{fast} changes {factor:.2g} times as fast as {slow} (limit {self.factor:g})"
         return self.found(history, message, step=table.step, layers=(slow, fast), factor=factor)

@@ -1,40 +1,39 @@
 from dataclasses import dataclass
 from math import nan
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.problems.shared.weight_updates import middle, relative_gradients, updates, usual_update
-from sickbay.thresholds import threshold
+from sickbay.vitals import Table
 
-HUGE = 100  # times the weight: then it is the gradient, not the rate
-WINDOW = 512  # learning rates that are looked back at
+HUGE = 100  # times the weight: then the gradient is to blame, not the rate
+WINDOW = 512  # learning rates to look back at
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningRateTooHigh(SampledProblem):
-    """Each step changes the weights by a large part of themselves, and the loss does not fall.
+    """Each step changes the weights by a large part of their size, and the loss does not fall.
 
     Why it matters:
-        What one step has learnt the next one throws away.
+        Every step throws away what the one before has learnt.
 
     How it is judged:
-        The median over kernels of the update in proportion to the weight is above `ratio` in each
-        of the last `checks` readings, and the loss, averaged over the last 10 steps (or the median
-        of those that make up `samples`), is above `loss` times its first value. Or that median is
-        above `ratio` once, and the learning rate has just been raised to more than `raised` times
-        all it was before. Or one step changes some kernel by more than `jump` times its size, with
-        gradients of a usual size (at most 100 times the weight).
+        An update is measured relative to the weights, as the median over kernels. It is above
+        `ratio` in each of the last `checks` readings, and the mean loss of the last 10 steps is
+        above `loss` times the first loss (where batches are small, the median over `samples`
+        samples). Or the update is above `ratio` once, just after the learning rate was raised to
+        more than `raised` times its highest value so far. Or one step changes a kernel by more than
+        `jump` times its size, although its gradient is at most 100 times as large as the weight.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
+        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
         >>> history = History(loss=[0.7] + 9 * [2.3])
         >>> history.append(Vitals(step=9, tables=[Table.of("weight", 9, rows)]))
         >>> print(LearningRateTooHigh(checks=1).check(history).message)
-        a step changes the weights by 85 % of their size (limit 10 %), loss 2.14, at first 0.7
+        a step changes the weights by 85 % of their size (limit 10 %), loss 2.14, initially 0.7
 
     Reference:
         Karpathy (2015), on the ratio of updates to weights, which should be around 0.001.
@@ -45,35 +44,41 @@ class LearningRateTooHigh(SampledProblem):
     explains = ("non_finite", *EVERYTHING)
 
     ratio: float = threshold(0.1, "Update over weight that is too much.", above=0)
-    loss: float = threshold(1.2, "Loss over its first value from which on it counts.", above=0)
+    loss: float = threshold(1.2, "Loss over its first value that is too much.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
     jump: float = threshold(3.0, "Update over weight that is too much even once.", above=0)
-    raised: float = threshold(20.0, "Times its highest that the rate may be raised to.", above=1)
+    raised: float = threshold(20.0, "Times its highest so far that the rate may rise to.", above=1)
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)
         if not tables:
             return None
-        newest = updates(history, tables[-1])
+        newest, step = updates(history, tables[-1]), tables[-1].step
         largest = newest.max(initial=0.0)
         if largest > self.jump and not (relative_gradients(history) > HUGE).any():
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
-            return self.found(history, message, step=tables[-1].step, ratio=float(largest))
+            return self.found(history, message, step=step, ratio=float(largest))
         if not (now := middle(newest)) > self.ratio:
             return None
+        return self._raised(history, step, now) or self._lasting(history, tables)
+
+    def _raised(self, history: History, step: int, now: float) -> Finding | None:
         *before, rate = history.recent("lr", WINDOW) or [nan]
         usual = max(before[: 1 - self.checks or None], default=nan)
-        if usual > 0 and rate > self.raised * usual:
-            message = f"learning rate {rate:.3g}, at most {usual:.3g} before; a step changes"
-            message += f" the weights by {100 * now:.3g} % of their size"
-            return self.found(history, message, step=tables[-1].step, rate=rate, before=usual)
+        if not (usual > 0 and rate > self.raised * usual):
+            return None
+        message = f"learning rate {rate:.3g}, previously at most {usual:.3g}; a step changes"
+        message += f" the weights by {100 * now:.3g} % of their size"
+        return self.found(history, message, step=step, rate=rate, before=usual)
+
+    def _lasting(self, history: History, tables: list[Table]) -> Finding | None:
         ratio = min(usual_update(history, table) for table in tables)
+        if len(tables) < self.checks or not ratio > self.ratio:
+            return None
         steps = self.steps(history)
         window = max(RECENT, steps)
         first, losses = self.first_loss(history), history.recent("loss", window)
-        if len(tables) < self.checks or not ratio > self.ratio:
-            return None
         if len(losses) < window or first <= 0:
             return None
         now = level(losses, steps)
@@ -81,7 +86,7 @@ class LearningRateTooHigh(SampledProblem):
             return None
         message = (
             f"a step changes the weights by {100 * ratio:.3g} % of their size "
-            f"(limit {100 * self.ratio:g} %), loss {now:.3g}, at first {first:.3g}"
+            f"(limit {100 * self.ratio:g} %), loss {now:.3g}, initially {first:.3g}"
         )
         step = tables[-1].step
         return self.found(history, message, step=step, ratio=ratio, loss=now, first=first)

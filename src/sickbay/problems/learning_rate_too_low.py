@@ -1,11 +1,9 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, fall
 from sickbay.problems.shared.problem_groups import STANDSTILL
 from sickbay.problems.shared.weight_updates import usual_update
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,13 +11,14 @@ class LearningRateTooLow(LearningProblem):
     """Steps hardly change the weights, and the loss does not fall.
 
     Why it matters:
-        The run would take thousands of times as long as it has to.
+        The run would take thousands of times as long as necessary.
 
     How it is judged:
-        The median over kernels of the update in proportion to the weight is below `certain`, from
-        step `after` on below `ratio`, in each of the last `checks` readings; the model learns
-        badly, and the learning rate is not rising, as in a warm-up. Where it is below half of what
-        it was, a schedule has lowered it: then a loss that has fallen by `loss_drop` is enough.
+        An update is measured relative to the weights, as the median over kernels. It is below
+        `certain`, or from step `after` on below `ratio`, in each of the last `checks` readings,
+        while the model learns badly and the learning rate is not rising, as it does during a
+        warm-up. Once a schedule has lowered the rate to less than half, a loss that fell by
+        `loss_drop` is good enough.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -39,7 +38,7 @@ class LearningRateTooLow(LearningProblem):
 
     certain: float = threshold(5e-6, "Update over weight that is too little.", least=0)
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
-    after: int = threshold(50, "Steps that the loss is given to fall.", least=0)
+    after: int = threshold(50, "Steps that the loss has to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
@@ -57,7 +56,9 @@ class LearningRateTooLow(LearningProblem):
         lowered = bool(rates) and rates[-1] < history.best("lr") / 2
         if lowered and fall(history, self.steps(history)) > self.loss_drop:
             return None
-        if not max(ratios) and not history.latest("grad_norm") > 0:  # there is nothing to follow
+        if (
+            not max(ratios) and not history.latest("grad_norm") > 0
+        ):  # there is no gradient to follow
             return None
         if not self.learns_badly(history):
             return None

@@ -2,26 +2,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.problem_groups import AFTERMATH, GRADIENTS
 from sickbay.problems.shared.small_batches import SampledProblem, typical
-from sickbay.thresholds import threshold
 
-MOST = 512  # losses that a history keeps
+MOST = 512  # losses kept in a history
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpike(SampledProblem):
-    """The loss jumps far above all that it was lately.
+    """The loss jumps far above its recent level.
 
     Why it matters:
         A bad batch or one step too far can undo thousands of good ones.
 
     How it is judged:
-        The newest loss lies above the highest of the `window` before it by more than `factor` times
-        the range of these, and by more than `least` of its first value. Where batches are small,
-        the median of the newest that make up `samples`, against the means of as many each.
+        The newest loss exceeds the highest of the `window` steps before it by more than `factor`
+        times their range, and by more than `least` of the first loss. Where batches are small, the
+        median over `samples` samples is compared with means over as many.
 
     Example:
         >>> history = History(loss=[2.3] + 20 * [1.0, 1.1] + [4.0])
@@ -39,7 +37,7 @@ class LossSpike(SampledProblem):
     explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTERMATH)
 
     samples: int = threshold(
-        32, "Samples that are judged together, over several steps if batches are small.", least=1
+        32, "Samples judged together, over several steps if batches are small.", least=1
     )
     factor: float = threshold(6.0, "Times the recent range above it that is too much.", above=0)
     least: float = threshold(0.1, "Jump over the first loss that counts.", least=0)
@@ -61,7 +59,7 @@ class LossSpike(SampledProblem):
 
 
 def means(values: Sequence[float], size: int) -> list[float]:
-    """Return the mean of each group of so many values.
+    """Return the mean of each group of `size` values.
 
     >>> means([1.0, 3.0, 5.0, 7.0], 2)
     [2.0, 6.0]

@@ -1,27 +1,24 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class MissingZeroGrad(Problem):
-    """Gradients are not cleared between steps, so they keep adding up.
+    """Gradients are not cleared between steps, so they add up.
 
     Why it matters:
-        Every step follows the sum of all gradients since the start, most of them outdated.
+        Every step follows the sum of all gradients since the start, and most of them are outdated.
 
     How it is judged:
-        When the first gradient of a step arrives, that of the step before is still there: in each
-        of the last `checks` readings, for every backward of the step. Accumulating gradients over
-        several batches before one step is fine.
+        When the first gradient of a step arrives, that of the previous step is still there: in each
+        of the last `checks` readings, at every backward pass. Accumulating gradients over several
+        batches before one step is fine.
 
     Example:
         >>> print(MissingZeroGrad(checks=2).check(History(uncleared=[0.0, 1.0, 1.0])).message)
-        backward added to the gradients of the step before, in the last 2 readings
+        backward() added to the gradients of the last step in 2 readings in a row
 
     Reference:
         PyTorch documentation, Optimizer.zero_grad.
@@ -38,5 +35,5 @@ class MissingZeroGrad(Problem):
         flags = history.recent("uncleared", self.checks)
         if len(flags) < self.checks or not all(flag == 1 for flag in flags):
             return None
-        message = "backward added to the gradients of the step before"
-        return self.found(history, f"{message}, in the last {self.checks} readings")
+        message = f"backward() added to the gradients of the last step in {self.checks} readings"
+        return self.found(history, f"{message} in a row")

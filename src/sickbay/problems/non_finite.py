@@ -4,14 +4,12 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.vitals import KINDS, Table
 
-# At one step, what comes first is the likelier origin: the batch and the weights feed the forward
-# pass, that feeds the loss, that feeds the gradients, and clipping spreads a NaN over all of them.
+# Within a step the first is the likeliest origin: batch and weights feed the forward pass, which
+# feeds the loss, which feeds the gradients, and clipping spreads a NaN over all of them.
 ORDER = ("batch", "weight", "activation", "loss", "raw_gradient", "gradient", "grad_norm")
 
 
@@ -20,11 +18,11 @@ class NonFinite(Problem):
     """A NaN or an Inf has appeared.
 
     Why it matters:
-        It spreads: one update with it and every weight is lost.
+        It spreads: a single update with it destroys every weight.
 
     How it is judged:
-        Any value that is not finite in the batch, a weight, an activation, a gradient or the loss.
-        The layers are those where it is, in forward order.
+        Any value in the batch, a weight, an activation, a gradient or the loss is not finite. The
+        finding names the layers that hold one, in forward order.
 
     Example:
         >>> from sickbay.vitals import Vitals
@@ -44,21 +42,20 @@ class NonFinite(Problem):
     batches_are_skipped = True
     explains = EVERYTHING
     advice = (
-        "look at that batch; at log, sqrt or division near zero; else clip gradients or lower the "
-        "learning rate"
+        "check that batch, and log, sqrt or division near zero; otherwise clip gradients or lower "
+        "the learning rate"
     )
 
     def check(self, history: History) -> Finding | None:
-        tables = {kind: table for kind in KINDS if (table := history.table(kind)) is not None}
-        newest = max([step for step, _ in history.timed("grad_norm", 1)], default=-1)
-        newest = max(newest, *(table.step for table in tables.values()), -1)
-        tables = {kind: table for kind, table in tables.items() if table.step == newest}
-        seen = {
-            kind: table.step
-            for kind, table in tables.items()
-            if not table.is_finite and spoilt(table).any()
+        tables = [table for kind in KINDS if (table := history.table(kind)) is not None]
+        read = [table.step for table in tables]
+        newest = max([*read, *(step for step, _ in history.timed("grad_norm", 1))], default=-1)
+        bad: dict[str, Table] = {
+            table.kind: table
+            for table in tables
+            if table.step == newest and not table.is_finite and spoilt(table).any()
         }
-        steps: dict[str, int] = dict(seen.items())
+        steps = {kind: table.step for kind, table in bad.items()}
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):
                 if not isfinite(value):
@@ -66,33 +63,30 @@ class NonFinite(Problem):
         if not steps:
             return None
         origin = min(steps, key=lambda name: (steps[name], ORDER.index(name)))
-        for kind in seen:
-            if kind == origin:
-                return self._in_table(history, tables[kind])
-        message = f"{origin} is {history.latest(origin)}"
-        return self.found(history, message, step=steps[origin], value=history.latest(origin))
+        if origin in bad:
+            return self._in_table(history, bad[origin])
+        value = history.latest(origin)
+        return self.found(history, f"{origin} is {value}", step=steps[origin], value=value)
 
     def lasts(self, _finding: Finding) -> bool:
-        return False  # had it reached the weights, it would still be there
+        return False  # if it had reached the weights, it would still be there
 
     def _in_table(self, history: History, table: Table) -> Finding:
         where = [name for name, bad in zip(table.names, spoilt(table), strict=True) if bad]
-        kind = table.kind.removeprefix("raw_")
-        count = table.row(where[0])["nonfinite"]
+        count, tensors = table.row(where[0])["nonfinite"], float(len(where))
         if table.kind == "batch":
             message = f"{where[0]} of the model has {count:.0f} NaN or Inf"
-            return self.found(history, message, step=table.step, tensors=float(len(where)))
-        message = f"{kind} of {where[0] or '(model)'} has {count:.0f} NaN or Inf"
+            return self.found(history, message, step=table.step, tensors=tensors)
+        what = f"{table.kind.removeprefix('raw_')} of {where[0] or '(model)'}"
+        message = f"{what} has {count:.0f} NaN or Inf"
         if len(where) > 1:
-            message += f", {len(where) - 1} of {len(table.names) - 1} others have some too"
+            message += f", and so have {len(where) - 1} of {len(table.names) - 1} others"
         layers = tuple(map(table.layer, where))
-        return self.found(
-            history, message, step=table.step, layers=layers, tensors=float(len(where))
-        )
+        return self.found(history, message, step=table.step, layers=layers, tensors=tensors)
 
 
 def spoilt(table: Table) -> NDArray[np.bool_]:
-    """Tell for each row whether it holds something not finite; outputs follow from the rest."""
+    """Tell for each row whether it is not finite. Outputs follow from the rest."""
     bad = table.column("nonfinite") > 0
     if table.kind == "batch":
         bad &= np.array([name != "output" for name in table.names], bool)

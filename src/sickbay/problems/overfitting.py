@@ -1,29 +1,27 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.small_batches import SampledProblem
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overfitting(SampledProblem):
-    """The model gets better on its examples and worse on others.
+    """The model improves on its training examples and gets worse on others.
 
     Why it matters:
-        The model learns its examples by heart, and that does not carry over to new ones.
+        The model memorises its training examples, which does not help with new ones.
 
     How it is judged:
         In each of the last `epochs` epochs the validation loss was above its best by more than
-        `rise` of that, and by more than `least` of the first training loss, while the training
-        loss fell by a tenth or more since that best and is below the validation loss.
+        `rise` of that best, and by more than `least` of the first training loss. Since that best,
+        the training loss fell by a tenth or more, and it is below the validation loss.
 
     Example:
         >>> history = History(loss=[1.0])
         >>> for loss, val_loss in [(0.6, 0.5), (0.4, 0.7), (0.3, 0.8), (0.2, 0.8), (0.2, 0.9)]:
         ...     history.end_epoch(loss=loss, val_loss=val_loss)
         >>> print(Overfitting().check(history).message)
-        validation loss 0.9, its best was 0.5 in epoch 0; training loss 0.2, 0.6 then
+        validation loss 0.9, at best 0.5 in epoch 0; training loss 0.2, then 0.6
 
     Reference:
         Prechelt (1998), Early stopping, but when?
@@ -33,8 +31,10 @@ class Overfitting(SampledProblem):
     reads = ("epoch",)
     tolerated_at_best = True
 
-    rise: float = threshold(0.3, "Rise over the best that is too much.", above=0)
-    least: float = threshold(0.1, "Rise over the first training loss that counts.", least=0)
+    rise: float = threshold(0.3, "Rise, as a share of the best, that is too much.", above=0)
+    least: float = threshold(
+        0.1, "Rise, as a share of the first training loss, that counts.", least=0
+    )
     epochs: int = threshold(3, "Epochs in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
@@ -52,7 +52,7 @@ class Overfitting(SampledProblem):
         if not validation[-1] > training[-1]:
             return None
         message = (
-            f"validation loss {validation[-1]:.3g}, its best was {best:.3g} in epoch {place}; "
-            f"training loss {training[-1]:.3g}, {training[place]:.3g} then"
+            f"validation loss {validation[-1]:.3g}, at best {best:.3g} in epoch {place}; "
+            f"training loss {training[-1]:.3g}, then {training[place]:.3g}"
         )
         return self.found(history, message, best=best, now=validation[-1], epoch_of_best=place)

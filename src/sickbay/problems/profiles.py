@@ -2,63 +2,37 @@
 
 from collections.abc import Mapping, Sequence
 
+from sickbay import problems as ours
 from sickbay.arguments import bad_argument, check_choice
-from sickbay.problems import (
-    BadTargets,
-    DeadUnits,
-    DoubleActivation,
-    DyingRelu,
-    ExplodingGradient,
-    FrozenByAccident,
-    GradientCollapse,
-    GradientSpike,
-    ImproperLoss,
-    ImproperOutput,
-    LearningRateTooHigh,
-    LearningRateTooLow,
-    LossSpike,
-    MissingZeroGrad,
-    NeverLearnt,
-    NonFinite,
-    NoRecentGain,
-    OutOfReach,
-    Overfitting,
-    Problem,
-    SaturatedActivation,
-    ShapeBroadcast,
-    UnchangedWeights,
-    UnnormalisedInput,
-    VanishingGradient,
-    WrongMode,
-)
+from sickbay.problems import Problem
 from sickbay.problems.by_name import find
 from sickbay.problems.published import autotrainer, bttackler, training_doctor
 
 # In order of priority: the first problem explains the others.
 PROFILES: Mapping[str, tuple[Problem, ...]] = {
     "default": (
-        BadTargets(),
-        UnnormalisedInput(),
-        ShapeBroadcast(),
-        DoubleActivation(),
-        ImproperOutput(),
-        ImproperLoss(),
-        MissingZeroGrad(),
-        WrongMode(),
-        FrozenByAccident(),
-        ExplodingGradient(),
-        LearningRateTooHigh(),
-        NonFinite(),
-        DeadUnits(),
-        SaturatedActivation(),
-        VanishingGradient(),
-        UnchangedWeights(),
-        DyingRelu(share=0.9),
-        LearningRateTooLow(),
-        LossSpike(),
-        GradientSpike(),
-        GradientCollapse(),
-        Overfitting(),
+        ours.BadTargets(),
+        ours.UnnormalisedInput(),
+        ours.ShapeBroadcast(),
+        ours.DoubleActivation(),
+        ours.ImproperOutput(),
+        ours.ImproperLoss(),
+        ours.MissingZeroGrad(),
+        ours.WrongMode(),
+        ours.FrozenByAccident(),
+        ours.ExplodingGradient(),
+        ours.LearningRateTooHigh(),
+        ours.NonFinite(),
+        ours.DeadUnits(),
+        ours.SaturatedActivation(),
+        ours.VanishingGradient(),
+        ours.UnchangedWeights(),
+        ours.DyingRelu(share=0.9),
+        ours.LearningRateTooLow(),
+        ours.LossSpike(),
+        ours.GradientSpike(),
+        ours.GradientCollapse(),
+        ours.Overfitting(),
     ),
     "autotrainer": (
         autotrainer.AbnormalData(),
@@ -81,13 +55,13 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
     ),
     # For ending trials of a search; chosen by `python -m benchmarks.tuning run --part calibration`.
     "tuning": (
-        NonFinite(),
-        ExplodingGradient(),
-        DeadUnits(),
-        UnchangedWeights(),
-        NeverLearnt(),
-        OutOfReach(),
-        NoRecentGain(),
+        ours.NonFinite(),
+        ours.ExplodingGradient(),
+        ours.DeadUnits(),
+        ours.UnchangedWeights(),
+        ours.NeverLearnt(),
+        ours.OutOfReach(),
+        ours.NoRecentGain(),
     ),
     "training_doctor": (
         training_doctor.LargeGradient(),
@@ -120,7 +94,7 @@ def choose(
 
     A name stands for the problem with the thresholds of the profile, if the profile has it.
 
-    >>> [problem.name() for problem in choose(problems=["non_finite", DyingRelu(share=0.9)])]
+    >>> [problem.name() for problem in choose(problems=["non_finite", ours.DyingRelu(share=0.9)])]
     ['non_finite', 'dying_relu']
     """
     tuned = {each.name(): each for each in PROFILES[check_choice("profile", profile, PROFILES)]}

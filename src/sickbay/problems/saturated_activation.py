@@ -2,11 +2,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
-from sickbay.thresholds import threshold
 from sickbay.vitals import Numbers, Table
 
 FROM_0_TO_1 = ("Sigmoid", "Hardsigmoid")
@@ -21,10 +19,10 @@ class SaturatedActivation(LearningProblem):
         There the slope is almost 0, so almost no gradient passes.
 
     How it is judged:
-        For outputs p between 0 and 1, the mean of p(1 - p), which is 0.25 in the middle of the
-        range and 0 at its ends; it follows from their mean and variance. A layer is saturated where
-        that is below `slope`, in `checks` readings in a row, while the model learns badly. The last
-        activation does not count.
+        For outputs p between 0 and 1, the mean of p(1 - p) is 0.25 in the middle of the range and 0
+        at its ends; it follows from their mean and variance. A layer is saturated if that is below
+        `slope`, in `checks` readings in a row, while the model learns badly. The last activation
+        does not count.
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals

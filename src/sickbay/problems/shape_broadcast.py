@@ -1,27 +1,25 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem
 from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeBroadcast(Problem):
-    """Outputs and targets have different shapes, and the loss has stretched them to fit.
+    """Outputs and targets have different shapes, and the loss broadcasts them.
 
     Why it matters:
         Every output is compared with every target of the batch, so the model learns their mean.
 
     How it is judged:
-        From the shapes that a loss module was fed, or from a stretching of the outputs in the graph
-        behind the loss.
+        From the shapes that a loss module receives, or from an expansion of the outputs in the
+        graph behind the loss.
 
     Example:
         >>> from sickbay.vitals import Setup
         >>> setup = Setup(loss="mse", output_shape=(32, 1), target_shape=(32,), stretched=True)
         >>> print(ShapeBroadcast().check(History(setup, loss=[1.0])).message)
-        mse compares outputs (32, 1) with targets (32,), stretched to fit each other
+        mse compares outputs (32, 1) with targets (32,), broadcast to fit each other
 
     Reference:
         PyTorch documentation, broadcasting semantics.
@@ -38,5 +36,5 @@ class ShapeBroadcast(Problem):
             return None
         message = f"{setup.loss or 'the loss'} compares outputs {setup.output_shape}"
         message += f" with targets {setup.target_shape}" if setup.target_shape else " with targets"
-        message += ", stretched to fit each other"
+        message += ", broadcast to fit each other"
         return self.found(history, message)

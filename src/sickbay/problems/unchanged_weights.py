@@ -2,27 +2,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.small_batches import SampledProblem
-from sickbay.thresholds import threshold
 from sickbay.vitals import Kind
 
-# By table: the column and the value that say that nothing happens.
+# By table: the column and its value if nothing changes.
 IDLE: dict[Kind, tuple[str, float]] = {"weight": ("update_ratio", 0.0), "gradient": ("zeros", 1.0)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnchangedWeights(SampledProblem):
-    """Some layers do not change at all, though the optimizer holds them and others do change.
+    """Some layers do not change at all, although the optimizer holds them and others do change.
 
     Why it matters:
-        They stay as they were drawn at random, and nobody asked for that.
+        They keep their random initial weights, which nobody intended.
 
     How it is judged:
-        Kernels whose update, or whose whole gradient, was exactly 0 in each of the last `checks`
+        The update, or the whole gradient, of a kernel was exactly 0 in each of the last `checks`
         readings, while that of at least one other kernel was not. The finding names the first of
-        these steps. Without a gradient weights may still drift, by momentum and decay.
+        these steps. Weights without a gradient may still drift, by momentum and weight decay.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -37,9 +35,7 @@ class UnchangedWeights(SampledProblem):
         model behavior, on parts of a model that do not learn.
     """
 
-    advice = (
-        "look for a zero gradient, a learning rate of 0 for that group, or a detach() behind it"
-    )
+    advice = "look for a zero gradient, a learning rate of 0 in that group, or a detach()"
     reads = ("weight", "gradient")
     explains = ("dying_relu", "layer_imbalance")
 

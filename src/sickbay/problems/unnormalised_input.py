@@ -1,10 +1,8 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
-from sickbay.thresholds import threshold
 from sickbay.vitals import rms
 
 FAR = 10  # times the limits
@@ -15,14 +13,14 @@ class UnnormalisedInput(SampledProblem):
     """The inputs are large, and the first layer passes that on.
 
     Why it matters:
-        Initial weights and usual learning rates are made for inputs around 1: larger ones saturate
-        units and throw the first updates far off.
+        Initial weights and common learning rates are made for inputs around 1. Larger inputs
+        saturate units and throw the first updates far off.
 
     How it is judged:
-        The root mean square of the input batch is above `size`, and so is that of the first layer's
-        output above `passed`: a first layer that normalises is fine. Where batches are small, that
-        of the newest one, and of those together that make up `samples`, unless it is ten times as
-        large.
+        The root mean square of the input batch is above `size`, and that of the first layer's
+        output is above `passed`, so a first layer that normalises is fine. Where batches are small,
+        both the newest batch and several together must show it, unless the newest is ten times
+        above the limits.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -31,7 +29,7 @@ class UnnormalisedInput(SampledProblem):
         >>> history = History()
         >>> history.append(Vitals(step=0, tables=[batch, first]))
         >>> print(UnnormalisedInput().check(history).message)
-        inputs are around 100 (limit 10), the first layer puts out 90 (limit 5)
+        inputs are around 100 (limit 10), the first layer outputs 90 (limit 5)
 
     Reference:
         LeCun et al. (1998), Efficient backprop, section 4.3: normalizing the inputs.
@@ -42,7 +40,7 @@ class UnnormalisedInput(SampledProblem):
     explains = ("abnormal_data", "non_finite", *EVERYTHING)
 
     size: float = threshold(10.0, "Root mean square of the inputs that is too large.", above=0)
-    passed: float = threshold(5.0, "That of the first layer's output that is too large.", above=0)
+    passed: float = threshold(5.0, "The same for the first layer's output.", above=0)
 
     def check(self, history: History) -> Finding | None:
         batch, layers = history.table("batch"), history.table("activation")
@@ -53,14 +51,14 @@ class UnnormalisedInput(SampledProblem):
         size, passed = rms(given), rms(layers.row(first))
         if not self._is_large(size, passed):
             return None
-        if not self._is_large(size / FAR, passed / FAR):  # else one sample is enough
+        if not self._is_large(size / FAR, passed / FAR):  # otherwise one sample is enough
             size = rms(pooled(self.readings(history, "batch"), "input"))
             passed = rms(pooled(self.readings(history, "activation"), first))
         if not self._is_large(size, passed):
             return None
         message = (
             f"inputs are around {size:.3g} (limit {self.size:g}), "
-            f"the first layer puts out {passed:.3g} (limit {self.passed:g})"
+            f"the first layer outputs {passed:.3g} (limit {self.passed:g})"
         )
         where = (first,)
         return self.found(history, message, step=batch.step, layers=where, size=size, passed=passed)

@@ -1,11 +1,8 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, ends
 from sickbay.problems.shared.problem_groups import RATES, STANDSTILL, UNITS
-from sickbay.thresholds import threshold
 from sickbay.vitals import Table
 
 
@@ -17,10 +14,10 @@ class VanishingGradient(GradientProblem):
         The layers next to the input do not learn, so the layers behind them work on noise.
 
     How it is judged:
-        The gradient norm of the first kernel is tiny, by itself and against that of the last one,
-        or below `floor` whatever the last is; in `checks` readings in a row. It counts while the
-        outputs hardly depend on the inputs (`spread`), or, where outputs are not known, while the
-        model learns badly.
+        The gradient norm of the first kernel is tiny both by itself and compared with that of the
+        last kernel, or it is below `floor` whatever the last one is. This holds in `checks`
+        readings in a row. It counts while the outputs hardly depend on the inputs (`spread`), or,
+        if the outputs are not known, while the model learns badly.
 
     Example:
         >>> from sickbay.vitals import Vitals

@@ -1,28 +1,22 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 from sickbay.surgery import add_dropout
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddDropout(Remedy):
-    """Drop units at random while training.
+    """Drop units at random during training.
 
     Why it helps:
-        What no single unit can be relied on for is not learnt by heart.
-
-    Safety:
-        Retrain. The model gets new layers.
+        The model cannot memorise what no single unit can be relied on for.
 
     Example:
         >>> AddDropout(share=0.2).code
         'model = sickbay.surgery.add_dropout(model, (x,), 0.2)'
     """
 
-    share: float = threshold(0.1, "The share of units that is dropped, on top.", above=0)
+    share: float = threshold(0.1, "Share of units to drop, in addition.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_model(add_dropout(recipe.model, recipe.example, self.share), self.code)
@@ -33,4 +27,4 @@ class AddDropout(Remedy):
 
     @property
     def words(self) -> str:
-        return f"drop {100 * self.share:g} % of the units at random while training"
+        return f"drop {100 * self.share:g} % of the units at random during training"

@@ -1,20 +1,14 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddWeightDecay(Remedy):
-    """Let the weights decay.
+    """Add weight decay.
 
     Why it helps:
-        Smaller weights make smoother functions, which learn less by heart.
-
-    Safety:
-        Retrain. What was learnt by heart is in the weights already.
+        Smaller weights make smoother functions, which memorise less.
 
     Example:
         >>> AddWeightDecay().code

@@ -1,4 +1,4 @@
-"""What every remedy is."""
+"""What every remedy is, and all that most of them import."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -7,9 +7,11 @@ from inspect import getdoc
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from sickbay.arguments import bad_argument
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
+from sickbay.findings import Finding as Finding
+from sickbay.recipe import Recipe as Recipe
 from sickbay.thresholds import Tunable, settings
+from sickbay.thresholds import choice as choice
+from sickbay.thresholds import threshold as threshold
 
 Safety = Literal["live", "retrain", "advice"]
 
@@ -18,12 +20,12 @@ class Remedy(Tunable, ABC):
     """A change to a recipe that may cure a problem.
 
     Attributes:
-        treats: The problems it is for, by name. Empty for those of this package: `choices` lists
-            them, with their settings and in their order.
-        safety: `live`: a running loop may take it; `retrain`: only a new run; `advice`: only a
-            person can.
-        keeps_weights: Whether what was learnt before is of use after it.
-        between_runs: Whether a new run may begin with it; some only mend what is running.
+        treats: The problems it is for, by name. Empty for remedies listed in `choices`, with their
+            settings and in their order.
+        safety: `live` if a running loop may apply it, `retrain` if only a new run may, `advice` if
+            only a person can.
+        keeps_weights: Whether the weights learnt so far are still useful afterwards.
+        between_runs: Whether a new run may start with it; some only help a running one.
     """
 
     treats: ClassVar[tuple[str, ...]] = ()
@@ -32,26 +34,26 @@ class Remedy(Tunable, ABC):
     between_runs: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Have what `prescribe` is given checked first, whoever has written it."""
+        """Check the arguments of every `prescribe`, whoever has written it."""
         super().__init_subclass__(**kwargs)
         if "prescribe" in vars(cls):
             setattr(cls, "prescribe", _checked(cls.prescribe))  # noqa: B010 - for mypy
 
     @abstractmethod
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        """Return the recipe with the remedy in it, None if it has it already or cannot have it.
+        """Return the recipe with the remedy applied, or None if it does not apply.
 
-        Pure: the given recipe, and the model in it, stay as they are.
+        Pure: the recipe and its model stay as they are.
         """
 
     @property
     def code(self) -> str:
-        """How it reads as code, where that does not depend on the recipe."""
+        """The remedy as code, if that does not depend on the recipe."""
         return ""
 
     @property
     def key(self) -> str:
-        """Its name and what it was told to do, such as `replace_activation to=selu`."""
+        """Its name and settings, such as `replace_activation to=selu`."""
         chosen = [f"{each.name}={getattr(self, each.name)}" for each in settings(type(self))]
         return " ".join([self.name(), *chosen])
 
@@ -69,7 +71,7 @@ Prescribe: TypeAlias = Callable[[Remedy, Finding, Recipe], Recipe | None]
 
 
 def _checked(prescribe: Prescribe) -> Prescribe:
-    """Return a `prescribe` that says so if it is given something else."""
+    """Return a `prescribe` that raises `UsageError` for wrong arguments."""
 
     @wraps(prescribe)
     def checked(self: Remedy, finding: Finding, recipe: Recipe) -> Recipe | None:

@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 from sickbay.remedies.output_and_loss import new_loss, width
 from sickbay.surgery import output_activation, replace_output, resize_output
 
@@ -12,10 +10,7 @@ class ChangeLoss(Remedy):
     """Use the loss that fits the task.
 
     Why it helps:
-        Training does what the loss says: it must be smallest where the model is right.
-
-    Safety:
-        Retrain. The outputs get another meaning, and may get another number.
+        Training minimises the loss, so the loss must be lowest when the model is right.
 
     Example:
         >>> ChangeLoss().words

@@ -4,10 +4,7 @@ from typing import Any
 
 from torch import optim
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import choice
+from sickbay.remedies.base import Finding, Recipe, Remedy, choice
 
 KINDS: Mapping[str, tuple[Any, dict[str, float]]] = {
     "adam": (optim.Adam, {"lr": 1e-3}),
@@ -25,9 +22,6 @@ class ChangeOptimizer(Remedy):
 
     Why it helps:
         An adaptive method finds a step of the right size for every weight by itself.
-
-    Safety:
-        Retrain. The state of the old optimizer means nothing to the new one.
 
     Example:
         >>> ChangeOptimizer(to="sgd_momentum").code

@@ -1,26 +1,21 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 from sickbay.remedies.output_and_loss import right_output
 from sickbay.surgery import output_activation, replace_output
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeOutput(Remedy):
-    """Use the output activation that loss and targets ask for.
+    """Use the output activation that fits the loss and the targets.
 
     Why it helps:
-        What the last activation cannot put out no training can reach; and where the loss applies
-        it, it must not come twice.
-
-    Safety:
-        Retrain. The outputs get another meaning.
+        Training cannot reach values that the last activation cannot produce, and an activation that
+        the loss applies must not be applied twice.
 
     Example:
         >>> ChangeOutput().words
-        'use the output activation that loss and targets ask for'
+        'use the output activation that fits the loss and the targets'
     """
 
     keeps_weights = True

@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,20 +10,14 @@ class ClearGradients(Remedy):
     Why it helps:
         Otherwise each step repeats all the steps before it.
 
-    Safety:
-        Advice. Only the loop can do it.
-
     Example:
         >>> ClearGradients().code
         'optimizer.zero_grad()'
     """
 
-    safety = "advice"
+    safety = "advice"  # only the loop can do it
     between_runs = False
+    code = "optimizer.zero_grad()"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None
-
-    @property
-    def code(self) -> str:
-        return "optimizer.zero_grad()"

@@ -1,9 +1,6 @@
 from dataclasses import dataclass, replace
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,20 +8,17 @@ class ClipNorm(Remedy):
     """Clip the norm of the gradients.
 
     Why it helps:
-        The direction of an oversized step is kept; only its length is cut.
-
-    Safety:
-        Live. It touches neither weights nor optimizer state.
+        An oversized step keeps its direction; only its length is cut.
 
     Example:
         >>> ClipNorm().code
         'nn.utils.clip_grad_norm_(model.parameters(), 1)'
     """
 
-    safety = "live"
+    safety = "live"  # touches neither weights nor optimizer state
     keeps_weights = True
 
-    limit: float = threshold(1.0, "The largest norm of all gradients together.", above=0)
+    limit: float = threshold(1.0, "Largest norm of all gradients together.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         # Clipping norms that were fine before a spike would only slow training down.

@@ -1,9 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,18 +10,15 @@ class ClipValues(Remedy):
     Why it helps:
         No single value can throw the weights far off.
 
-    Safety:
-        Live. It touches neither weights nor optimizer state.
-
     Example:
         >>> ClipValues().code
         'nn.utils.clip_grad_value_(model.parameters(), 10)'
     """
 
-    safety = "live"
+    safety = "live"  # touches neither weights nor optimizer state
     keeps_weights = True
 
-    limit: float = threshold(10.0, "The largest size of a value.", above=0)
+    limit: float = threshold(10.0, "Largest absolute value.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         if recipe.clip_value is not None and recipe.clip_value <= self.limit:

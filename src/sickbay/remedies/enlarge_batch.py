@@ -1,20 +1,14 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnlargeBatch(Remedy):
-    """Double the batch size, from 32 on.
+    """Double the batch size, to at least 32.
 
     Why it helps:
         The mean over more samples is less noisy.
-
-    Safety:
-        Retrain. The data has to be read in other batches.
 
     Example:
         >>> EnlargeBatch().code

@@ -1,8 +1,7 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe, optimizer_for
-from sickbay.remedies.base import Remedy
+from sickbay.recipe import optimizer_for
+from sickbay.remedies.base import Finding, Recipe, Remedy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -10,10 +9,8 @@ class HoldAllParameters(Remedy):
     """Give the optimizer all trainable parameters.
 
     Why it helps:
-        What it does not hold stays as it was drawn at random; so does what has a rate of 0.
-
-    Safety:
-        Retrain. An optimizer is made anew.
+        Parameters that it lacks, or that have a learning rate of 0, keep their random initial
+        values.
 
     Example:
         >>> HoldAllParameters().code
@@ -21,6 +18,7 @@ class HoldAllParameters(Remedy):
     """
 
     keeps_weights = True
+    code = "optimizer = type(optimizer)(model.parameters(), lr=lr)"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         optimizer = optimizer_for(recipe.model, recipe.model, recipe.optimizer, all_=True)
@@ -32,7 +30,3 @@ class HoldAllParameters(Remedy):
         if before == after and len(set(rates)) == 1:
             return None
         return recipe.but(self.code, optimizer=optimizer)
-
-    @property
-    def code(self) -> str:
-        return "optimizer = type(optimizer)(model.parameters(), lr=lr)"

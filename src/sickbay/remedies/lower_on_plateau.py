@@ -1,9 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,10 +8,7 @@ class LowerOnPlateau(Remedy):
     """Halve the learning rate whenever the loss stands still.
 
     Why it helps:
-        Large steps cross a valley, small ones go down into it.
-
-    Safety:
-        Retrain. The plan of the whole run changes.
+        Large steps cross a valley, small ones lead down into it.
 
     Example:
         >>> LowerOnPlateau(epochs=5).code

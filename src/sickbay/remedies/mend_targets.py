@@ -1,31 +1,23 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 
 
 @dataclass(frozen=True, kw_only=True)
 class MendTargets(Remedy):
-    """Look at the targets, and make them what the loss expects.
+    """Check the targets, and make them what the loss expects.
 
     Why it helps:
-        No training can learn from labels that are constant, out of range or missing.
-
-    Safety:
-        Advice. What they should be, only a person knows.
+        No model can learn from labels that are constant, out of range or missing.
 
     Example:
         >>> MendTargets().code
         'print(y.min(), y.max(), y.unique())'
     """
 
-    safety = "advice"
+    safety = "advice"  # only a person knows what they should be
     between_runs = False
+    code = "print(y.min(), y.max(), y.unique())"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None
-
-    @property
-    def code(self) -> str:
-        return "print(y.min(), y.max(), y.unique())"

@@ -1,4 +1,4 @@
-"""How often a remedy has cured a problem: counted, shipped with the package, and added to here."""
+"""How often a remedy has cured a problem: in the shipped benchmark, and in the user's repairs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sickbay.problems.by_name import RENAMED
 from sickbay.remedies.base import Remedy
 
 SHIPPED = Path(__file__).with_name("odds.json")
-LARGEST = 10_000_000  # bytes of the file of a user's own counts
-RETRAINING = 0.03  # what beginning anew is worth less than going on, in odds
+LARGEST = 10_000_000  # bytes of the user's file
+RETRAINING = 0.03  # how much less a remedy that discards the weights is worth, in odds
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
 
@@ -39,7 +39,7 @@ class Odds:
 
     @property
     def mean(self) -> float:
-        """The expected share of successes, from a flat start (the mean of a Beta distribution)."""
+        """The expected success rate: the mean of a Beta distribution with a flat prior."""
         return (self.worked + 1) / (self.tried + 2)
 
     def __add__(self, other: Odds) -> Odds:
@@ -52,25 +52,25 @@ class Odds:
 
 
 def local_file() -> Path:
-    """Return where the counts of this user's own repairs are kept."""
+    """Return the file with the counts of the user's own repairs."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(os.environ.get("SICKBAY_HOME") or Path(base) / "sickbay") / "odds.json"
 
 
 @cache
 def shipped() -> Mapping[str, Any]:
-    """Return the table of the package, with how it was made."""
+    """Return the shipped counts, and how they were measured."""
     table: Mapping[str, Any] = json.loads(SHIPPED.read_text()) if SHIPPED.is_file() else {}
     return table
 
 
 def odds(problem: str, remedy: Remedy) -> Odds:
-    """Return how often a remedy has cured a problem, here and in the benchmark."""
+    """Return how often a remedy has cured a problem, for this user and in the benchmark."""
     return _of(shipped().get("counts", {}), problem, remedy) + _of(_local(), problem, remedy)
 
 
 def note(problem: str, remedy: Remedy, worked: bool) -> None:
-    """Count a repair of this user; never in the way of anything."""
+    """Count a repair of this user."""
     counts, file = _local(), local_file()
     pair = counts.setdefault(problem, {}).setdefault(remedy.key, [0, 0])
     pair[0] += worked
@@ -80,17 +80,17 @@ def note(problem: str, remedy: Remedy, worked: bool) -> None:
         safe_files.write_atomically(
             file, (json.dumps(counts, indent=1, sort_keys=True) + "\n").encode()
         )
-    except OSError:  # a read-only home is no reason to stop
+    except OSError:  # a home folder that is read-only must not stop a repair
         return
 
 
 def ranked(problem: str, remedies: Sequence[Remedy]) -> list[Remedy]:
-    """Return remedies by what they promise, less what they cost; else in the order given."""
+    """Sort remedies by their worth. Equal ones keep their order."""
     return sorted(remedies, key=lambda each: -worth(problem, each))
 
 
 def worth(problem: str, remedy: Remedy) -> float:
-    """Return the expected odds, less a little where what was learnt is lost."""
+    """Return the expected success rate, a little less if the weights are lost."""
     return odds(problem, remedy).mean - (0.0 if remedy.keeps_weights else RETRAINING)
 
 
@@ -99,7 +99,7 @@ def _of(counts: Mapping[str, Any], problem: str, remedy: Remedy) -> Odds:
 
 
 def _local() -> Counts:
-    """Return the counts of this user; what is none in their file is passed over."""
+    """Return the counts of this user. Skip anything in the file that is not a count."""
     try:
         kept = safe_files.parse_json(safe_files.read_file(local_file(), LARGEST), local_file())
     except UsageError:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sickbay.vitals import Setup
 
 Meaning = Literal["classes", "answers", "values"]
-# What the outputs must be for a loss; what is not named takes any number.
+# The output activation that a loss needs; other losses take any number.
 FEEDS: Mapping[str, str] = {
     "bce": "sigmoid",
     "nll": "log_softmax",
@@ -31,7 +31,7 @@ LOSSES: Mapping[Meaning, type[nn.Module]] = {
 
 
 class Fitted(nn.Module):
-    """A loss whose targets are brought into the type and shape that it needs.
+    """A loss that converts the targets to the type and shape that it needs.
 
     >>> import torch
     >>> loss = Fitted(nn.CrossEntropyLoss(), "classes")
@@ -51,7 +51,7 @@ class Fitted(nn.Module):
         return loss
 
     def fit(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the targets as the loss needs them."""
+        """Convert the targets to the type and shape that the loss needs."""
         if self.meaning == "classes":
             if targets.shape == outputs.shape and outputs.shape[-1] > 1:
                 return targets.float()  # one-hot, or probabilities
@@ -65,9 +65,9 @@ class Fitted(nn.Module):
 
 
 def meaning(setup: Setup) -> Meaning | None:
-    """Return what the outputs are to mean, None if the task is not known.
+    """Return what the outputs should mean, None if the task is not known.
 
-    Whole numbers, one a sample, that a loss takes for quantities are the numbers of classes.
+    Whole numbers, one per sample, that a loss treats as quantities are class numbers.
     """
     if setup.task == "regression" and setup.labels > 2 and setup.target_shape[1:] in ((), (1,)):
         return "classes"
@@ -75,7 +75,7 @@ def meaning(setup: Setup) -> Meaning | None:
 
 
 def width(setup: Setup, targets: Tensor | None) -> int | None:
-    """Return how many outputs there must be, None if there are as many already."""
+    """Return how many outputs are needed, None if the number is right."""
     alone = setup.output_shape[-1:] == (1,)
     if meaning(setup) != "classes" or not alone or targets is None:
         return None
@@ -83,12 +83,12 @@ def width(setup: Setup, targets: Tensor | None) -> int | None:
 
 
 def right_output(setup: Setup) -> str:
-    """Return the output activation that the loss asks for."""
+    """Return the output activation that fits the loss."""
     return FEEDS.get(setup.loss, "linear")
 
 
 def new_loss(setup: Setup) -> Fitted | None:
-    """Return the loss that fits the task, None if that is not known."""
+    """Return the loss that fits the task, None if the task is not known."""
     means = meaning(setup)
     if means is None:
         return None

@@ -1,24 +1,19 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 from sickbay.surgery import standardise_inputs
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessData(Remedy):
-    """Normalise the inputs; leave out outliers and values that are no numbers.
+    """Normalise the inputs, and drop outliers and values that are not finite.
 
     Why it helps:
-        Initial weights and learning rates are made for inputs of mean 0 and deviation 1.
-
-    Safety:
-        Retrain. The first layer has learnt other inputs.
+        Initial weights and learning rates are made for inputs with mean 0 and deviation 1.
 
     Example:
         >>> ProcessData().words
-        'normalise the inputs; leave out outliers and values that are no numbers'
+        'normalise the inputs, and drop outliers and values that are not finite'
     """
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:

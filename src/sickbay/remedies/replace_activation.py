@@ -1,10 +1,7 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, choice
 from sickbay.surgery import initialise, replace_activations
-from sickbay.thresholds import choice
 
 # The initial weights that keep signals at their size under each activation.
 FITTING = {"selu": "lecun_normal", "relu": "he_uniform", "leaky_relu": "he_uniform",
@@ -16,11 +13,8 @@ class ReplaceActivation(Remedy):
     """Replace the hidden activations, and draw fitting initial weights.
 
     Why it helps:
-        A sigmoid passes on a quarter of a gradient at the most, a ReLU that is silent nothing. The
-        new activation does better, if the weights start at the size that it needs.
-
-    Safety:
-        Retrain. The model begins anew.
+        A sigmoid passes on at most a quarter of a gradient, a silent ReLU nothing. The new
+        activation does better, if the weights start at the size that it needs.
 
     Example:
         >>> ReplaceActivation(to="selu").words

@@ -1,9 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,17 +8,14 @@ class ScaleLearningRate(Remedy):
     """Multiply the learning rate.
 
     Why it helps:
-        Steps that are too large throw away what was learnt; too small ones get nowhere.
-
-    Safety:
-        Retrain.
+        Steps that are too large throw away what was learnt; steps that are too small get nowhere.
 
     Example:
         >>> ScaleLearningRate(factor=0.1).words, ScaleLearningRate(factor=10).code
         ('divide the learning rate by 10', 'lr = 10 * lr')
     """
 
-    factor: float = threshold(0.1, "What the rate is multiplied by.", above=0)
+    factor: float = threshold(0.1, "Factor to multiply the rate by.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_lr(self.factor * recipe.lr, self.code)

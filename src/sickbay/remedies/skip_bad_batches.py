@@ -1,32 +1,24 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 
 
 @dataclass(frozen=True, kw_only=True)
 class SkipBadBatches(Remedy):
-    """Leave out batches whose gradient is not finite.
+    """Skip batches whose gradient is not finite.
 
     Why it helps:
-        One NaN in a gradient makes every weight NaN, for good.
-
-    Safety:
-        Live. The batch is dropped before it reaches the weights.
+        A single NaN in a gradient makes every weight NaN, for good.
 
     Example:
         >>> SkipBadBatches().code
         'if not torch.isfinite(loss): continue'
     """
 
-    safety = "live"
+    safety = "live"  # drops the batch before it reaches the weights
     keeps_weights = True
     between_runs = False
+    code = "if not torch.isfinite(loss): continue"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.skip_bad_batches else recipe.but(self.code, skip_bad_batches=True)
-
-    @property
-    def code(self) -> str:
-        return "if not torch.isfinite(loss): continue"

@@ -1,26 +1,21 @@
 from dataclasses import dataclass, field
 
 from sickbay.arguments import bad_argument
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 from sickbay.remedies.clip_norm import ClipNorm
 from sickbay.remedies.initialise_again import InitialiseAgain
 
 
 @dataclass(frozen=True, kw_only=True)
 class Together(Remedy):
-    """Take two remedies at once.
+    """Use two remedies at once.
 
     Why it helps:
-        Some models need both: fresh weights to begin with, and something that keeps them sane.
-
-    Safety:
-        Retrain.
+        Some models need both: new weights to start from, and something that keeps them stable.
 
     Example:
         >>> Together().words
-        'draw the initial weights anew (LeCun, normal), and clip the norm of the gradients to 1'
+        'draw new initial weights (LeCun, normal), and clip the norm of the gradients to 1'
     """
 
     first: Remedy = field(default=InitialiseAgain(scheme="lecun_normal"))

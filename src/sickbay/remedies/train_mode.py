@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,9 +10,6 @@ class TrainMode(Remedy):
     Why it helps:
         In evaluation mode dropout is off, and batch norm does not see the data.
 
-    Safety:
-        Live.
-
     Example:
         >>> TrainMode().code
         'model.train()'
@@ -23,10 +18,7 @@ class TrainMode(Remedy):
     safety = "live"
     keeps_weights = True
     between_runs = False
+    code = "model.train()"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.train_mode else recipe.but(self.code, train_mode=True)
-
-    @property
-    def code(self) -> str:
-        return "model.train()"

@@ -1,27 +1,21 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.recipe import Recipe
-from sickbay.remedies.base import Remedy
-from sickbay.thresholds import threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUp(Remedy):
-    """Warm the learning rate up.
+    """Warm up the learning rate.
 
     Why it helps:
         The first gradients are the largest, and adaptive optimizers know nothing yet.
-
-    Safety:
-        Retrain. It is about the first steps.
 
     Example:
         >>> WarmUp(steps=100).code
         'lr = lr * min(1, step / 100)'
     """
 
-    steps: int = threshold(100, "Steps until the full rate.", least=1)
+    steps: int = threshold(100, "Steps until the full learning rate.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.warmup >= self.steps else recipe.but(self.code, warmup=self.steps)
@@ -32,4 +26,4 @@ class WarmUp(Remedy):
 
     @property
     def words(self) -> str:
-        return f"warm the learning rate up over {self.steps} steps"
+        return f"warm up the learning rate over {self.steps} steps"

@@ -18,9 +18,9 @@ from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
-from sickbay.regimen import Regimen
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
+from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
 from sickbay.repairs.run_files import fits
 from sickbay.repairs.scoring import doubt, evaluate, key
@@ -83,7 +83,7 @@ class TrainingLoop:
         self.best_score = self._peak = -torch.inf
         self.best = copy.deepcopy(self.live.model.state_dict())
         self.healthy = self.best  # the weights after the last epoch without a finding
-        self._regimen = Regimen(self.live)
+        self._hooks = RecipeHooks(self.live)
         self._doctor: Doctor | None = None
         self._random = IsolatedRandom(settings.seed)
         self._scheduler = plateau_scheduler(self.live)
@@ -130,7 +130,7 @@ class TrainingLoop:
 
     def close(self) -> None:
         """Remove all hooks and close the chart."""
-        self._regimen.close()
+        self._hooks.close()
         if self._doctor is not None:
             self._doctor.close()
 

@@ -17,8 +17,8 @@ from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.recipe import Recipe
-from sickbay.regimen import Regimen
 from sickbay.repairs.executor import Executor, OnEpoch
+from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.scoring import key
 from sickbay.repairs.training_loop import (
@@ -129,7 +129,7 @@ class UserLoopExecutor(Executor):
         weights, chart = self._waiting.pop(run)
         live = live_copy(run.recipe, self._settings, weights)
         watching = LoopDoctor(live, self._settings, chart, stop_at_findings, on_epoch)
-        doctor, regimen = watching.doctor, Regimen(live)
+        doctor, hooks = watching.doctor, RecipeHooks(live)
         failed = ""
         try:
             with IsolatedRandom(self._settings.seed):
@@ -141,7 +141,7 @@ class UserLoopExecutor(Executor):
                 raise
             failed = error_message(error)
         finally:
-            regimen.close()
+            hooks.close()
             example = doctor.example
             doctor.close()
         finding = watching.finding

@@ -16,7 +16,6 @@ from sickbay.model_copies import checked, copy_of, same_results
 from sickbay.surgery import torch_operations as ops
 from sickbay.surgery.edit_graph import (
     activation_name,
-    activation_nodes,
     add_module,
     describe,
     edit_activation,
@@ -184,7 +183,7 @@ class ActivationEditor:
 
     def _nodes(self, graph: fx.Graph, module: nn.Module, caller: str) -> list[fx.Node]:
         """Return the activation steps of a graph, which must be those that were recorded."""
-        nodes = activation_nodes(graph, module)
+        nodes = [node for node in graph.nodes if activation_name(node, module)]
         prefix = f"{caller}." if caller else ""
         recorded: dict[int, str] = {}
         for each in self.forward.activations():

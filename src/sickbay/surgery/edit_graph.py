@@ -50,11 +50,6 @@ def describe(model: nn.Module, path: str) -> str:
     return f"{path!r} ({kind})" if path else f"The model ({kind})"
 
 
-def activation_nodes(graph: fx.Graph, module: nn.Module) -> list[fx.Node]:
-    """Return the steps that are activations, functions and modules."""
-    return [node for node in graph.nodes if activation_name(node, module)]
-
-
 def activation_name(node: fx.Node, module: nn.Module) -> str:
     """Return the function or child that an activation step calls, "" for any other step."""
     if node.op == "call_module":

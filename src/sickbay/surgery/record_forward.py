@@ -7,7 +7,6 @@ on data.
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -101,14 +100,18 @@ def record_forward(model: nn.Module, example: tuple[Any, ...]) -> ForwardPass:
     return forward
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Call:
     """A module that is being called."""
 
     path: str
-    number: int
     caller: str = ""
     position: int = -1  # of an activation module, in its caller
+    activations: int = 0  # that it has called so far
+
+    def next_position(self) -> int:
+        self.activations += 1
+        return self.activations - 1
 
 
 class _Recorder(TorchFunctionMode):
@@ -117,9 +120,7 @@ class _Recorder(TorchFunctionMode):
         self.forward = ForwardPass()
         self.makers: dict[int, int] = {}  # by the id of a tensor, which `_alive` keeps alive
         self._alive: list[Any] = []
-        self._stack: list[_Call] = [_Call("", 0)]
-        self._calls = 0
-        self._positions: Counter[int] = Counter()
+        self._stack = [_Call("")]
         for path, module in model.named_modules():
             self.forward.classes[path] = type(module)
             module.register_forward_pre_hook(partial(self._enter, path), with_kwargs=True)
@@ -143,7 +144,7 @@ class _Recorder(TorchFunctionMode):
         if name in ops.ACTIVATIONS and call.position >= 0:
             caller, position = call.caller, call.position
         elif name in ops.ACTIVATIONS:
-            position = self._next_position(call)
+            position = call.next_position()
         operations = self.forward.operations
         learned = any(isinstance(each, nn.Parameter) for each in inputs) or any(
             operations[index].learned for index in makers
@@ -155,21 +156,16 @@ class _Recorder(TorchFunctionMode):
         self.makers.update((id(each), index) for each in outputs)
 
     def _enter(self, path: str, module: nn.Module, args: Any, kwargs: Any) -> None:
-        self._calls += 1
-        call = _Call(path, self._calls)
+        call = _Call(path)
         if isinstance(module, ops.ACTIVATION_MODULES) and path:
             caller = self._stack[-1]
-            call = _Call(path, self._calls, caller.path, self._next_position(caller))
+            call = _Call(path, caller.path, caller.next_position())
         elif not ops.is_from_torch(type(module)):
             self._note_constants(path, module, args, kwargs)
         self._stack.append(call)
 
     def _leave(self, _module: nn.Module, _inputs: Any, _output: Any) -> None:
         self._stack.pop()
-
-    def _next_position(self, call: _Call) -> int:
-        self._positions[call.number] += 1
-        return self._positions[call.number] - 1
 
     def _note_constants(self, path: str, module: nn.Module, args: Any, kwargs: Any) -> None:
         """Note which arguments are None or a bool, and the same in all calls of the module."""

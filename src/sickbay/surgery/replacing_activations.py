@@ -82,8 +82,8 @@ def replace_activations(
         call.index: Change(instead=NewModule(TO[to]))
         for activation, calls in hidden
         if activation in chosen and activation.held_as != "recurrent"
-        if activation.kind not in (to, TO[to].__name__)
         for call in calls
+        if call.name != to
     }
     changed = [_change_recurrent(editor.model, each, to) for each in recurrent]
     if not changes and not any(changed):

@@ -42,18 +42,22 @@ def load_study(
     noted += [each.user_attrs.get("sickbay:metric") for each in stored]
     texts = (each for each in noted if isinstance(each, str) and each)
     own = next(texts, None if charted else metric or DEFAULT_METRIC)
-    attributes: dict[int, _Attributes] = {}
+    curves: dict[int, StoredCurve] = {}
     damaged = []
     for each in stored:
         try:
             if each.number not in charted:
-                attributes[each.number] = _Attributes.of(each)
+                curves[each.number] = _curve(each)
+                _planned_epochs(each)
         except UsageError as error:
+            curves.pop(each.number, None)
             damaged.append(f"trial {each.number}: {error}")
-    longest = max((len(each.values) for each in attributes.values()), default=0)
+    longest = max((len(curve.values) for curve in curves.values()), default=0)
     trials: dict[int, RecordedTrial] = {**charted}
-    for number, left in attributes.items():
-        trials[number] = left.trial(number, own or metric or DEFAULT_METRIC, longest)
+    for each in stored:
+        if each.number in curves:
+            epochs, curve = _planned_epochs(each) or longest, curves[each.number]
+            trials[each.number] = _trial(each, curve, own or metric or DEFAULT_METRIC, epochs)
     about = {"metric": own} if own else {}
     if len(directions) == 1:
         about["direction"] = directions[0].name.lower()
@@ -117,48 +121,37 @@ def _charted(trial: FrozenTrial) -> RecordedTrial | None:
         return None
 
 
-@dataclass(frozen=True)
-class _Attributes:
-    """What a trial without a chart left in the storage."""
+def _planned_epochs(trial: FrozenTrial) -> int | None:
+    epochs = trial.user_attrs.get("sickbay:epochs")
+    return None if epochs is None else check_int("sickbay:epochs", epochs, least=1)
 
-    losses: Sequence[float]
-    values: Sequence[float]
-    epochs: int | None  # planned
-    first: float | None  # loss
-    steps: int
-    seconds: float
 
-    @classmethod
-    def of(cls, trial: FrozenTrial) -> _Attributes:
-        """Read the attributes. Raise `UsageError` if they are damaged."""
-        attributes = trial.user_attrs
-        epochs = attributes.get("sickbay:epochs")
-        if epochs is not None:
-            epochs = check_int("sickbay:epochs", epochs, least=1)
-        seconds = max(0.0, trial.duration.total_seconds()) if trial.duration else 0.0
-        if CURVE in attributes:
-            curve = StoredCurve.of(attributes)
-            steps = check_int("steps", curve.steps or 0, least=0)
-            return cls(*curve.numbers(), epochs, curve.first, steps, seconds)
-        reported = trial.intermediate_values
-        order = sorted(check_int("step", each, least=0) for each in reported)
-        values = [check_any_float("value", reported[step]) for step in order]
-        return cls([], values, epochs, None, 0, seconds)
+def _curve(trial: FrozenTrial) -> StoredCurve:
+    """Return the stored curve, or for a trial that was not watched, the values it reported."""
+    if CURVE in trial.user_attrs:
+        curve = StoredCurve.of(trial.user_attrs)
+        check_int("steps", curve.steps or 0, least=0)
+        return curve
+    reported = trial.intermediate_values
+    order = sorted(check_int("step", each, least=0) for each in reported)
+    return StoredCurve((), tuple(check_any_float("value", reported[step]) for step in order))
 
-    def trial(self, number: int, metric: str, longest: int) -> RecordedTrial:
-        """Return the trial. Without planned epochs, the longest trial's are taken."""
-        seconds = self.seconds / max(1, len(self.values)) if self.seconds else 1.0
-        epochs = []
-        for index, value in enumerate(self.values):
-            scalars = {"loss": self.losses[index]} if index < len(self.losses) else {}
-            epochs.append(Epoch({**scalars, metric: value}, seconds=seconds))
-        return RecordedTrial(
-            f"trial-{number}",
-            Setup(epochs=longest if self.epochs is None else self.epochs),
-            epochs,
-            first={"loss": self.first} if self.steps and self.first is not None else {},
-            steps=max(1, self.steps // max(1, len(epochs))),
-        )
+
+def _trial(trial: FrozenTrial, curve: StoredCurve, metric: str, planned: int) -> RecordedTrial:
+    losses, values = curve.numbers()
+    seconds = trial.duration.total_seconds() if trial.duration else 0.0
+    seconds = seconds / max(1, len(values)) if seconds > 0 else 1.0
+    epochs = []
+    for index, value in enumerate(values):
+        scalars = {"loss": losses[index]} if index < len(losses) else {}
+        epochs.append(Epoch({**scalars, metric: value}, seconds=seconds))
+    return RecordedTrial(
+        f"trial-{trial.number}",
+        Setup(epochs=planned),
+        epochs,
+        first={"loss": curve.first} if curve.steps and curve.first is not None else {},
+        steps=max(1, (curve.steps or 0) // max(1, len(epochs))),
+    )
 
 
 @dataclass(frozen=True)

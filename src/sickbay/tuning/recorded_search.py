@@ -114,7 +114,7 @@ class RecordedSearch:
     @cached_property
     def ranks(self) -> list[int]:
         """The rank of each trial, 1 for the best. Of equal trials the earlier one comes first."""
-        best_first = sorted(range(len(self.values)), key=lambda index: -self._score(index))
+        best_first = sorted(range(len(self._scores)), key=lambda index: -self._scores[index])
         ranks = {index: rank for rank, index in enumerate(best_first, 1)}
         return [ranks[index] for index in range(len(ranks))]
 
@@ -146,16 +146,14 @@ class RecordedSearch:
 
     def would_stay_among_best(self, index: int, value: float, count: int) -> bool:
         """Return whether a trial would be one of the `count` best with this value."""
-        score = self._signed(value)
-        better = sum(
-            self._score(other) > score for other in range(len(self.trials)) if other != index
-        )
-        return isfinite(value) and better < count
+        others = self._scores[:index] + self._scores[index + 1 :]
+        return isfinite(value) and sum(each > self._score(value) for each in others) < count
 
-    def _score(self, index: int) -> float:
-        return self._signed(self.values[index])
+    @cached_property
+    def _scores(self) -> list[float]:
+        return [self._score(value) for value in self.values]
 
-    def _signed(self, value: float) -> float:
+    def _score(self, value: float) -> float:
         """Return the value with the sign that makes higher better."""
         if not isfinite(value):
             return -inf

@@ -90,10 +90,12 @@ class SettingEffects:
         self.size = sum(sizes)
         self.search = np.repeat(np.arange(len(searches)), sizes)
         self._starts = np.cumsum([0, *sizes]).tolist()
-        trials = [trial for search in searches for trial in search.trials]
-        self._seconds = np.array([trial.seconds for trial in trials])
-        self._ten = self._among_best(lambda _: TOP_TEN)
-        self._tenth = self._among_best(lambda search: search.top_tenth)
+        trials = [(search, index) for search in searches for index in range(len(search.trials))]
+        self._seconds = np.array([search.trials[index].seconds for search, index in trials])
+        self._ten = np.array([search.is_among_best(index, TOP_TEN) for search, index in trials])
+        self._tenth = np.array(
+            [each.is_among_best(index, each.top_tenth) for each, index in trials]
+        )
         self._known: dict[Problem, Effect] = {}
         judged = zip(searches, self._judge_together([profile]), strict=True)
         self._curves = [curves_after(search, ended) for search, (ended,) in judged]
@@ -149,15 +151,6 @@ class SettingEffects:
             numbered = ((start + end.index, end) for start, ends in starts for end in ends)
             effects.append(Effect.of(self.size, numbered))
         return effects
-
-    def _among_best(self, count: Callable[[RecordedSearch], int]) -> Mask:
-        return np.array(
-            [
-                search.is_among_best(index, count(search))
-                for search in self.searches
-                for index in range(len(search.trials))
-            ]
-        )
 
 
 def judge_alone(

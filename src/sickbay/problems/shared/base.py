@@ -1,11 +1,15 @@
-"""What every problem is."""
+"""What every problem is, and all that most of them import."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal, TypeAlias
 
-from sickbay.findings import Finding, Severity
-from sickbay.history import History
+from sickbay.findings import Finding as Finding
+from sickbay.findings import Severity
+from sickbay.history import History as History
 from sickbay.thresholds import Tunable
+from sickbay.thresholds import choice as choice
+from sickbay.thresholds import switch as switch
+from sickbay.thresholds import threshold as threshold
 from sickbay.vitals import KINDS, Kind
 
 Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a step, of an epoch
@@ -49,7 +53,7 @@ class Problem(Tunable, ABC):
         """
 
     def lasts(self, _finding: Finding) -> bool:
-        """Tell whether the damage may outlast the problem, which then explains what comes later."""
+        """Tell whether the damage may outlast the problem, which then explains later ones."""
         return True
 
     def found(
@@ -61,7 +65,7 @@ class Problem(Tunable, ABC):
         layers: tuple[str, ...] = (),
         **evidence: float,
     ) -> Finding:
-        """Return a finding of this problem, at the newest step unless another is given."""
+        """Return a finding of this problem, at the newest step by default."""
         return Finding(
             problem=self.name(),
             severity=self.severity,

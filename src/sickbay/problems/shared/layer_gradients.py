@@ -4,17 +4,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from math import nan
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
-from sickbay.thresholds import threshold
 from sickbay.vitals import Table
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientProblem(LearningProblem):
-    """A problem that shows in the gradients, and only counts while the model learns badly."""
+    """A problem that shows in the gradients and only counts while the model learns badly."""
 
     reads = ("gradient",)
 
@@ -43,7 +40,7 @@ class GradientProblem(LearningProblem):
 
 
 def ends(history: History, table: Table) -> tuple[float, float]:
-    """Return the gradient norms of the first and the last kernel, NaN if there are not two."""
+    """Return the gradient norms of the first and the last kernel, NaN if there is only one."""
     rows = history.kernels(table)
     if len(rows) < 2:
         return nan, nan

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
 
-from sickbay.history import History
+from sickbay.problems.shared.base import History, threshold
 from sickbay.problems.shared.small_batches import SampledProblem, typical
-from sickbay.thresholds import threshold
 
 RECENT = 10  # steps whose mean is the newest value
 
@@ -15,18 +14,16 @@ RECENT = 10  # steps whose mean is the newest value
 class LearningProblem(SampledProblem):
     """A problem that only counts while the model learns badly.
 
-    Badly means an accuracy that never rose above `accuracy`, or, where no accuracy is given, a loss
-    that has not fallen by `loss_drop` of its first value. Where batches are small, these are means
-    over several steps.
+    That is, the accuracy never rose above `accuracy`, or without an accuracy, the loss has not
+    fallen by `loss_drop` of its first value. Small batches are averaged over several steps.
     """
 
     accuracy: float = threshold(
-        0.7, "A model that reached a higher accuracy is left alone.", least=0
+        0.7, "A model that has reached a higher accuracy is left alone.", least=0
     )
     loss_drop: float = threshold(
         0.1,
-        "Without an accuracy: fall of the loss, as a fraction of the first, at which the model is "
-        "left alone.",
+        "Without an accuracy: a model whose loss fell by this share of the first is left alone.",
         above=0,
     )
 
@@ -39,10 +36,10 @@ class LearningProblem(SampledProblem):
 
 
 def best_accuracy(history: History, steps: int = 1) -> float:
-    """Return the best accuracy in training or validation so far, -inf if none was given.
+    """Return the best training or validation accuracy so far, -inf if none was given.
 
-    With `steps`, no single step counts, but the mean of that many times the last ten: of one
-    sample, all is right every now and then.
+    Small batches (`steps` above 1) are averaged over ten times as many steps: a single sample is
+    right every now and then.
     """
     if steps == 1:
         return max(history.best("accuracy"), history.best("val_accuracy"))
@@ -54,7 +51,7 @@ def best_accuracy(history: History, steps: int = 1) -> float:
 def fall(history: History, steps: int = 1) -> float:
     """Return how far the loss has fallen, as a fraction of its first value; NaN if not known.
 
-    With `steps`, from the median of the first so many to that of the last, ten times as many.
+    With `steps` above 1, compare medians: of the first `steps` losses and of the last `10 * steps`.
 
     >>> fall(History(loss=[2.0, 1.0, 1.5]))
     0.25
@@ -67,7 +64,7 @@ def fall(history: History, steps: int = 1) -> float:
 
 
 def level(losses: Sequence[float], steps: int = 1) -> float:
-    """Return the mean of losses, or where each is of few samples, with `steps`, the median.
+    """Return the mean of the losses, or for small batches (`steps` above 1) their median.
 
     >>> level([1.0, 1.0, 4.0]), level([1.0, 1.0, 4.0], 2)
     (2.0, 1.0)

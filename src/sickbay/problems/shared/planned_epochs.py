@@ -1,15 +1,15 @@
-"""Where a run stands in its planned epochs: some rules hold for a part of them only."""
+"""Where a run stands in its planned epochs: some rules hold only for a part of them."""
 
 from typing import Literal
 
-from sickbay.history import History
+from sickbay.problems.shared.base import History
 
 
 def stage(history: History) -> Literal["early", "late"] | None:
     """Return the half of the planned epochs that the newest finished epoch is in.
 
-    None where the planned epochs are not known, or none is finished yet. Of an odd number, the one
-    in the middle is late.
+    The middle one of an odd number is late. Return None if the planned epochs are not known, or
+    none is finished yet.
 
     >>> from sickbay.vitals import Setup
     >>> history = History(Setup(epochs=3))
@@ -27,14 +27,12 @@ def stage(history: History) -> Literal["early", "late"] | None:
 
 
 def is_over(history: History, share: float) -> bool:
-    """Tell whether this share of the planned epochs is over; always where they are not known."""
+    """Tell whether a share of the planned epochs is over; True if they are not known."""
     return history.epoch >= share * (history.setup.epochs or 0)
 
 
 def adaptive_window(history: History, share: float) -> int:
-    """Return this share of the planned epochs as a whole number, at least 2.
-
-    It is rounded to the nearest, and from halfway to the even one.
+    """Return a share of the planned epochs, rounded to a whole number of at least 2.
 
     >>> from sickbay.vitals import Setup
     >>> [adaptive_window(History(Setup(epochs=planned)), 0.3) for planned in (1, 5, 15, 20, 100)]

@@ -1,16 +1,16 @@
-"""The gradient norm of this step against those before it."""
+"""The gradient norm of this step and those before it."""
 
-from sickbay.history import History
+from sickbay.problems.shared.base import History
 from sickbay.problems.shared.small_batches import typical
 
-READINGS, STEPS = 15, 50  # that are needed to know what is usual
+READINGS, STEPS = 15, 50  # needed to know the usual level
 
 
 def lately(history: History, window: int, steps: int = 1) -> tuple[float, list[float]]:
     """Return the norm of this step and those of the `window` steps before it.
 
-    With `steps`, the median of the newest so many, and those before them, as many times as far.
-    Nothing before it if there are too few to compare with, or if it was not read at this step.
+    With `steps` above 1, return the median of the newest `steps` norms, and look back `steps` times
+    as far. Return no earlier norms if there are too few, or if this step was not read.
     """
     first = history.step - window * steps
     timed = [each for each in history.timed("grad_norm", window * steps + 1) if each[0] >= first]

@@ -1,4 +1,4 @@
-"""Problems that one sample says too little about: small batches are judged several at a time."""
+"""Judging small batches several at a time, because a few samples say too little."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,7 @@ from math import hypot, inf, isnan, nan
 from operator import mul
 from statistics import median
 
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import History, Problem, threshold
 from sickbay.vitals import Kind, Setup, Table
 
 ONE_BY_ONE = ("cross_entropy", "nll", "multi_margin")  # take a single sample as a plain vector
@@ -17,33 +15,33 @@ LOOK_BACK = 32  # readings
 
 @dataclass(frozen=True, kw_only=True)
 class SampledProblem(Problem):
-    """A problem that needs some samples to be seen.
+    """A problem that needs a number of samples to be seen.
 
-    In a single sample a unit may well be silent, and a loss or a gradient far off. So where batches
-    have fewer than `samples`, as many readings as make up that number count as one.
+    In a single sample a unit may be silent by chance, and a loss or a gradient far off. So if
+    batches are smaller than `samples`, several readings together count as one.
     """
 
     samples: int = threshold(
-        16, "Samples that are judged together, over several readings if batches are small.", least=1
+        16, "Samples judged together, over several readings if batches are small.", least=1
     )
 
     def steps(self, history: History) -> int:
-        """Return how many steps it takes to see enough samples; 1 where that is not known."""
+        """Return how many steps it takes to see enough samples, 1 if that is not known."""
         size = batch_size(history.setup)
         return -(-self.samples // size) if size else 1
 
     def readings_of_units(self, history: History) -> int:
-        """Return how many readings tell that units are dead rather than not called for.
+        """Return how many readings show that units are dead rather than not needed.
 
-        Where batches are small, twice as many as usual: samples of other kinds may not have come.
+        Small batches need twice as many: samples that wake the units may not have come yet.
         """
         steps = self.steps(history)
         return 2 * steps if steps > 1 else 1
 
     def readings(self, history: History, kind: Kind, least: int = 1) -> list[Table]:
-        """Return the newest tables of a kind with enough samples behind them, oldest first.
+        """Return the newest tables of a kind that hold enough samples, oldest first.
 
-        At least so many; none if there are too few.
+        Return at least `least` tables, or none if there are too few.
         """
         tables, sizes, seen = history.tables(kind, max(least, LOOK_BACK)), sizes_of(history), 0.0
         usual = batch_size(history.setup) or self.samples
@@ -59,7 +57,7 @@ class SampledProblem(Problem):
 
 
 def batch_size(setup: Setup) -> int:
-    """Return how many samples a batch has, 0 if not known.
+    """Return how many samples a batch has, 0 if that is not known.
 
     >>> batch_size(Setup(output_shape=(32, 10))), batch_size(Setup())
     (32, 0)
@@ -73,9 +71,9 @@ def batch_size(setup: Setup) -> int:
 
 
 def sizes_of(history: History) -> dict[int, float]:
-    """Return how large each batch that was read is, by step, as a share of the largest.
+    """Return the size of each batch read, by step, as a share of the largest.
 
-    The last one of an epoch may be small.
+    The last batch of an epoch may be small.
     """
     tables = [each for each in history.tables("batch", LOOK_BACK) if "output" in each.names]
     counts = {each.step: each.row("output")["count"] for each in tables}
@@ -84,7 +82,7 @@ def sizes_of(history: History) -> dict[int, float]:
 
 
 def typical(values: Sequence[float]) -> float:
-    """Return the median, NaN if one of them is.
+    """Return the median, or NaN if any value is.
 
     >>> typical([1.0, 9.0, 2.0]), typical([1.0, nan, 2.0])
     (2.0, nan)
@@ -93,7 +91,7 @@ def typical(values: Sequence[float]) -> float:
 
 
 def pooled(tables: Sequence[Table], name: str) -> dict[str, float]:
-    """Return size and range of a row over several tables, {} if there is no such row.
+    """Return the statistics of a row over several tables, {} if there is no such row.
 
     >>> rows = [{"count": 1, "norm": 3, "mean": each, "variance": 0} for each in (3, -3)]
     >>> tables = [Table.of("batch", step, {"input": row}) for step, row in enumerate(rows)]

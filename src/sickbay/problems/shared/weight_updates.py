@@ -1,43 +1,43 @@
-"""How far steps move the kernels of a model."""
+"""How far a step moves the kernels of a model, relative to their size."""
 
 from math import nan
 
 import numpy as np
 
-from sickbay.history import History
+from sickbay.problems.shared.base import History
 from sickbay.vitals import Numbers, Table
 
 
 def updates(history: History, table: Table) -> Numbers:
-    """Return the update of each kernel in proportion to its size, without those of size 0."""
+    """Return the update of each kernel relative to its size, without kernels of size 0."""
     ratios = all_updates(history, table)
     return ratios[np.isfinite(ratios)]
 
 
 def all_updates(history: History, table: Table) -> Numbers:
-    """Return the same for every kernel: NaN where its size is 0, inf where it was torn apart."""
+    """Return the update of every kernel: NaN if its size is 0, inf if it overflowed."""
     return table.column("update_ratio")[history.kernels(table)]
 
 
 def usual_update(history: History, table: Table) -> float:
-    """Return the median of them, NaN if there is none."""
+    """Return the median update, NaN if there is none."""
     return middle(updates(history, table))
 
 
 def relative_gradients(history: History) -> Numbers:
-    """Return the gradient of each kernel in proportion to its size; none if not read together."""
+    """Return the gradient of each kernel relative to its size, if both were read together."""
     gradient, weight = history.table("gradient"), history.table("weight")
     if gradient is None or weight is None or gradient.step != weight.step:
         return np.empty(0)
     if gradient.names != weight.names:
         return np.empty(0)
     rows = history.kernels(gradient)
-    with np.errstate(all="ignore"):  # an infinite norm over another is none
+    with np.errstate(all="ignore"):  # inf / inf is NaN
         ratios: Numbers = gradient.column("norm")[rows] / weight.column("norm")[rows]
     return ratios
 
 
 def middle(ratios: Numbers) -> float:
-    """Return the median, NaN if there is nothing; several times as fast as numpy's."""
+    """Return the median, NaN if empty. Several times as fast as numpy's."""
     ordered, half = np.sort(ratios), len(ratios) // 2
     return float(ordered[half] + ordered[-1 - half]) / 2 if len(ratios) else nan

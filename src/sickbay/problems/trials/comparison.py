@@ -1,4 +1,4 @@
-"""Problems of a trial that show in its metric, most of them only beside other trials."""
+"""Comparing a trial with the others of its search."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -7,17 +7,15 @@ from functools import cached_property
 from itertools import accumulate
 from math import inf, isfinite, nan
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem
 
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """One trial as others see it: its training loss and its metric after every epoch so far.
+    """A trial as others see it: its training loss and its metric after every epoch so far.
 
-    It is `over` if it has gone as far as it would have: to its last epoch, or until there was no
-    more to gain. If it was ended before, or is still running, where it would get to is not known.
+    It is `over` if it has reached its last epoch, or had nothing more to gain. A trial that is
+    still running, or was ended early, might have got further.
     """
 
     losses: Sequence[float]
@@ -26,7 +24,7 @@ class LearningCurve:
 
     @cached_property
     def extremes(self) -> list[tuple[float, float]]:
-        """The highest and the lowest finite value after no epoch, after one, and so on."""
+        """The highest and the lowest finite value after 0 epochs, after 1, and so on."""
         known = [(each, each) if isfinite(each) else (-inf, inf) for each in self.values]
         highest = accumulate((high for high, _ in known), max, initial=-inf)
         lowest = accumulate((low for _, low in known), min, initial=inf)
@@ -35,7 +33,7 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A trial beside the others of its search; heights are values of its metric, higher is better.
+    """A trial and the others of its search. Heights are values of its metric, higher is better.
 
     >>> others = [LearningCurve([], [0.2, 0.5, 0.6], over=True), LearningCurve([], [0.3, 0.4])]
     >>> beside = Comparison(LearningCurve([], [0.1, 0.3]), others, maximize=True)
@@ -54,20 +52,20 @@ class Comparison:
 
     @property
     def height(self) -> float:
-        """The best of the trial so far, minus infinity if there is none."""
+        """The best height of the trial so far, minus infinity if there is none."""
         return self.after(self.own, self.done)
 
     def value(self, height: float) -> float:
-        """Return the value of the metric that a height stands for."""
+        """Return the value of the metric at a height."""
         return height if self.maximize else -height
 
     def after(self, course: LearningCurve, epochs: int) -> float:
-        """Return the best height of a trial in its first epochs, minus infinity if it has none."""
+        """Return the best height of a trial in its first epochs, minus infinity if none."""
         highest, lowest = course.extremes[min(max(0, epochs), len(course.values))]
         return highest if self.maximize else -lowest
 
     def pace(self, window: int) -> float:
-        """Return what the trial has gained an epoch in its newest ones, NaN if that is not known.
+        """Return the gain per epoch over the newest epochs, NaN if not known.
 
         >>> Comparison(LearningCurve([], [0.1, 0.3, 0.2, 0.5])).pace(2)
         0.1
@@ -77,9 +75,9 @@ class Comparison:
         return (self.height - before) / window if window > 0 and before > -inf else nan
 
     def best_of(self, share: float, least: int) -> float:
-        """Return the height above which a trial is in the best `share`, of `least` at least.
+        """Return the height that the best `share` of the trials, at least `least`, have reached.
 
-        Minus infinity if there are fewer.
+        Return minus infinity if there are fewer trials.
         """
         count = max(least, round(share * len(self._heights)))
         return self._heights[count - 1] if len(self._heights) >= count else -inf
@@ -92,7 +90,7 @@ class Comparison:
 
     @cached_property
     def gains(self) -> list[float]:
-        """What each trial that is over has gained since the epoch that this one is at."""
+        """What each finished trial has gained since the current epoch of this one."""
         gains = []
         for each in self.others:
             if each.over and (then := self.after(each, self.done)) > -inf:
@@ -101,11 +99,11 @@ class Comparison:
 
 
 class ComparedProblem(Problem):
-    """A problem that shows in the metric of a trial; a run that is no trial never has it."""
+    """A problem that shows in the metric of a trial. A run outside a search never has it."""
 
     def check(self, history: History) -> Finding | None:  # noqa: ARG002
         return None
 
     @abstractmethod
     def compare(self, history: History, beside: Comparison) -> Finding | None:
-        """Return a finding if the problem is present now. Pure, as `check` is."""
+        """Return a finding if the problem is present now. Pure, like `check`."""

@@ -1,14 +1,11 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window
-from sickbay.thresholds import threshold
 
 FIRST = 5  # steps whose median is the first loss
-FAR = 1.0  # above the first loss, as a share of it: what falls there was thrown off
+FAR = 1.0  # above the first loss, as a share of it: such a trial was thrown off
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,15 +13,14 @@ class NeverLearnt(Problem):
     """After whole epochs the loss is still where it began.
 
     Why it matters:
-        What has learnt nothing in so many steps does not begin later, with few exceptions.
+        With few exceptions, a trial that has learnt nothing in so many steps never will.
 
     How it is judged:
-        `window` of the planned epochs are over (rounded, at least 2; that is 2 of 20), and `steps`
-        steps. In none of all epochs the mean of the training loss, or the validation loss, was
-        below the first training loss (the median of 5 steps) by `drop` of that. Nor did it fall by
-        `still` of that from the last epoch to this one: it may be on its way then, unless it is far
-        above where it began. In a search where no trial learns more, those with the lowest training
-        losses are left alone.
+        Judged once `window` of the planned epochs (rounded, at least 2; 2 of 20) and `steps` steps
+        are over. In no epoch was the mean training loss or the validation loss below the first
+        training loss (the median of 5 steps) by `drop` of that. A loss that fell by `still` of that
+        in the last epoch may be on its way, unless it is far above its start. The trials with the
+        lowest training losses are protected, in case no trial of the search learns more.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -43,10 +39,10 @@ class NeverLearnt(Problem):
     reads = ("epoch",)
     yields_to_the_best = True
 
-    window: float = threshold(0.1, "Share of the planned epochs that it is given.", above=0, most=1)
-    steps: int = threshold(100, "Steps that it is given at least.", least=0)
-    still: float = threshold(0.003, "Fall in an epoch that shows that it learns.", above=0)
-    drop: float = threshold(0.03, "Fall of the loss, as a share of the first, to expect.", above=0)
+    window: float = threshold(0.1, "Share of the planned epochs to wait for.", above=0, most=1)
+    steps: int = threshold(100, "Steps to wait for.", least=0)
+    still: float = threshold(0.003, "Fall per epoch that shows learning.", above=0)
+    drop: float = threshold(0.03, "Fall to expect, as a share of the first loss.", above=0)
 
     def check(self, history: History) -> Finding | None:
         losses, first = history.epochs("loss"), history.first("loss", FIRST)

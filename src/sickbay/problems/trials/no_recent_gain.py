@@ -1,25 +1,23 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window, is_over
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoRecentGain(ComparedProblem):
-    """The metric has not become better for a while: the trial has given what it can.
+    """The metric has not improved for a while: the trial has given all it can.
 
     Why it matters:
-        Nothing is wrong, but the time is better spent on another trial. What was reached counts.
+        Nothing is wrong, but another trial is a better use of the time. The result so far counts.
 
     How it is judged:
-        In the newest epochs (`window` of the planned ones, rounded, at least 3) the best of the
-        metric has not become better by `gain` of it. Asked when `after` of the planned epochs are
-        over, and not while a schedule holds the learning rate above half of its highest: much is
-        gained when that falls. A rate that has not changed yet, as before the first drop of
-        `StepLR`, counts as constant: set `after` to where it drops.
+        In the newest epochs (`window` of the planned ones, rounded, at least 3) the best value of
+        the metric has not improved by `gain` of that. Judged once `after` of the planned epochs are
+        over, and not while a schedule keeps the learning rate above half of its highest value:
+        metrics often improve when it falls. A rate that has not changed yet counts as constant;
+        with `StepLR`, set `after` to its first drop.
 
     Example:
         >>> from sickbay.problems.trials.comparison import LearningCurve
@@ -42,7 +40,7 @@ class NoRecentGain(ComparedProblem):
 
     window: float = threshold(0.15, "Share of the planned epochs without a gain.", above=0, most=1)
     gain: float = threshold(0.0, "Share of the best that counts as a gain.", least=0)
-    after: float = threshold(0.3, "Share of the planned epochs that it is given.", least=0, most=1)
+    after: float = threshold(0.3, "Share of the planned epochs to wait for.", least=0, most=1)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:
         window = max(3, adaptive_window(history, self.window))

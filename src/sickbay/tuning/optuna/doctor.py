@@ -1,4 +1,4 @@
-"""The doctor of a trial of Optuna."""
+"""The doctor of an Optuna trial."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Learns: TypeAlias = Literal["last", "constraint", "penalty"]
 
 
 class OptunaDoctor(TrialDoctor):
-    """The doctor of a trial of Optuna; made by `watch`."""
+    """Watches an Optuna trial; made by `watch`."""
 
     ended_by = (TrialPruned,)
 
@@ -33,17 +33,17 @@ class OptunaDoctor(TrialDoctor):
         learns: Learns,
         penalty: float | None,
     ) -> None:
-        # One that is tried again outside of a study has nobody to tell, and nothing prunes it.
+        # A trial that is repeated outside of a study has no notes, and nothing prunes it.
         self._notes = notes
         self._learns, self._penalty = learns, penalty
         others, leave = (None, _nothing) if notes is None else (notes.others, notes.leave)
         super().__init__(watched, metric, maximize, others, leave)
 
     def result(self) -> float:
-        """Close the doctor and return what the objective should return.
+        """Close the doctor and return the value for the objective to return.
 
-        That is the best value of the metric; for a trial that was ended because something is wrong,
-        what the sampler is to learn from it.
+        That is the best value of the metric. For a trial that was ended because something is wrong,
+        it is what the sampler should learn from it.
         """
         self.close()
         best = self.best
@@ -56,7 +56,7 @@ class OptunaDoctor(TrialDoctor):
         return best
 
     def close(self) -> None:
-        """Take every hook away, finish the chart, and leave in the study what belongs there."""
+        """Remove every hook, finish the chart, and write the notes of the study."""
         if self._notes is not None:
             self._guard.run("leaving notes", self._leave_notes, self._notes)
         super().close()
@@ -69,7 +69,7 @@ class OptunaDoctor(TrialDoctor):
 
     @property
     def _was_sick(self) -> bool:
-        """Whether it was ended because something is wrong; to find it alone does not end it."""
+        """Whether it was ended because something is wrong; a finding alone does not end it."""
         return self._done and self._end is not None and is_sick(self._end)
 
     def after_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
@@ -108,7 +108,7 @@ class OptunaDoctor(TrialDoctor):
             self._log.notice(trouble)
 
     def _can_complete(self, end: End) -> bool:
-        """Tell whether there is a value for a trial to return that is ended before its time."""
+        """Return whether there is a value for a trial that is ended early."""
         if not is_sick(end):
             return self.best is not None
         if self._penalty is None and self._notes is not None and self._notes.is_single:
@@ -117,7 +117,7 @@ class OptunaDoctor(TrialDoctor):
 
 
 def is_sick(end: End) -> bool:
-    """Tell whether something is wrong; a trial that others are merely better than is sound."""
+    """Return whether something is wrong; a trial that is merely worse than others is healthy."""
     return not end.benign and end.finding.severity != "info"
 
 

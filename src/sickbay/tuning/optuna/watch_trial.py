@@ -115,26 +115,21 @@ def check_trial(trial: BaseTrial, direction: str | None, learns: Learns) -> bool
             f"learns='constraint' needs Optuna 5 or newer, got {optuna.__version__}; "
             "'last' and 'penalty' are possible."
         )
-    if not isinstance(trial, Trial):
-        if given is None:
-            what = f"a {type(trial).__name__}, which belongs to no study"
-            raise UsageError(f"direction must be 'maximize' or 'minimize' with {what}, got None.")
-        return given
-    several = len(trial.study.directions) > 1
-    if several and learns == "penalty":
-        possible = "'last' or 'constraint' in a study of several objectives"
-        raise UsageError(f"learns must be {possible}, got 'penalty'.")
-    if several and given is None:
-        possible = "'maximize' or 'minimize' in a study of several objectives"
-        raise UsageError(f"direction must be {possible}, got None.")
-    if several:
-        return bool(given)
-    own = trial.study.direction
-    maximize = own == StudyDirection.MAXIMIZE
-    if given not in (None, maximize):
-        possible = f"that of the study, {own.name.lower()!r}, as the metric is reported to it"
-        raise UsageError(f"direction must be {possible}, got {direction!r}.")
-    return maximize
+    if isinstance(trial, Trial) and len(trial.study.directions) == 1:
+        own = trial.study.direction
+        maximize = own == StudyDirection.MAXIMIZE
+        if given not in (None, maximize):
+            possible = f"that of the study, {own.name.lower()!r}, as the metric is reported to it"
+            raise UsageError(f"direction must be {possible}, got {direction!r}.")
+        return maximize
+    where = f"with a {type(trial).__name__}, which belongs to no study"
+    if isinstance(trial, Trial):
+        where = "in a study of several objectives"
+        if learns == "penalty":
+            raise UsageError(f"learns must be 'last' or 'constraint' {where}, got 'penalty'.")
+    if given is None:
+        raise UsageError(f"direction must be 'maximize' or 'minimize' {where}, got None.")
+    return given
 
 
 def check_learns(learns: object, penalty: object) -> None:

@@ -1,4 +1,4 @@
-"""The doctor of a trial of Ray Tune."""
+"""The doctor of a Ray Tune trial."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sickbay.tuning.judge import End
 from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.trial_doctor import TrialDoctor
 
-ALONE = "no DiagnosisStopper is at work in this search, so the trial was judged without the others."
+ALONE = "this search has no DiagnosisStopper, so the trial was judged without the others."
 
 
 class RayDoctor(TrialDoctor):
-    """The doctor of a trial of Ray Tune; made by `watch`."""
+    """Watches a Ray Tune trial; made by `watch`."""
 
     def __init__(
         self, watched: Watched, metric: str, maximize: bool, exchange: CurveExchange
@@ -30,11 +30,11 @@ class RayDoctor(TrialDoctor):
         self._checkpoint: Any = None
 
     def epoch(self, *, checkpoint: Any = None, **metrics: Tensor | float) -> list[Finding]:
-        """Report that an epoch is over, with what was evaluated; the trial may end here.
+        """Tell the doctor and Tune that an epoch is over; the trial may end here.
 
         Args:
-            checkpoint: A checkpoint of Ray Tune to report with it.
-            metrics: Numbers; the metric that the search is about must be among them.
+            checkpoint: A Ray Tune checkpoint to report with it.
+            metrics: Numbers; the metric that the search optimizes must be among them.
         """
         self._checkpoint = checkpoint
         found = super().epoch(**metrics)
@@ -60,7 +60,7 @@ class RayDoctor(TrialDoctor):
         return True
 
     def _report(self, numbers: Mapping[str, float]) -> None:
-        """Report to Tune, which may end the trial then and there."""
+        """Report to Tune, which may end the trial immediately."""
         told = {"sickbay_diagnosis": "", "sickbay_message": "", "sickbay_benign": False}
         if self._end is not None:
             finding = self._end.finding

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.data.classes_are_balanced import ClassesAreBalanced
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = models.numbers(64, 8)
 
@@ -28,7 +28,7 @@ def rare(count: int, samples: int = 64) -> Tensor:
         pytest.param(2, torch.eye(2)[rare(3)], id="one-hot"),
     ],
 )
-def test_sick(outputs: int, targets: Tensor) -> None:
+def test_fails(outputs: int, targets: Tensor) -> None:
     result = examined(outputs, targets)
     assert result.outcome == "failed"
     assert "95% of 64 samples" in result.message
@@ -43,7 +43,7 @@ def test_sick(outputs: int, targets: Tensor) -> None:
         pytest.param(3, rare(8).where(torch.arange(64) % 4 > 0, -100), id="ignored"),
     ],
 )
-def test_sound(outputs: int, targets: Tensor) -> None:
+def test_passes(outputs: int, targets: Tensor) -> None:
     assert examined(outputs, targets).outcome == "passed"
 
 
@@ -56,7 +56,7 @@ def test_sound(outputs: int, targets: Tensor) -> None:
         pytest.param(4, torch.zeros(64, 4), "do not have one label each", id="several-labels"),
     ],
 )
-def test_not_judged(outputs: int, targets: Tensor, why: str) -> None:
+def test_skips(outputs: int, targets: Tensor, why: str) -> None:
     result = examined(outputs, targets)
     assert result.outcome == "skipped"
     assert why in result.message
@@ -68,6 +68,6 @@ def test_ignored_labels_do_not_count() -> None:
     assert "92% of 40 samples" in result.message
 
 
-def test_a_model_that_does_not_run_is_for_another_test() -> None:
+def test_skips_a_model_that_does_not_run() -> None:
     [result] = checkup(nn.Linear(3, 2), (X, rare(3)), tests=ClassesAreBalanced()).results
     assert result.outcome == "skipped"

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.data.inputs_are_sane import InputsAreSane
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = torch.randn(32, 8, generator=torch.Generator().manual_seed(0))
 
@@ -49,7 +49,7 @@ def with_one(value: float) -> Tensor:
         ),
     ],
 )
-def test_sick(x: Tensor, message: str) -> None:
+def test_fails(x: Tensor, message: str) -> None:
     result = examined(nn.Linear(x.shape[1], 3), x)
     assert result.outcome == "failed"
     assert message in result.message
@@ -79,7 +79,7 @@ class Scaling(nn.Module):
         pytest.param(nn.Linear(8, 3), X * torch.logspace(-4, 0, 8), id="narrow-columns"),
     ],
 )
-def test_sound(model: nn.Module, x: Tensor) -> None:
+def test_passes(model: nn.Module, x: Tensor) -> None:
     result = examined(model, x)
     assert result.outcome == "passed", result.message
 
@@ -100,10 +100,10 @@ def test_a_mask_may_hold_infinity() -> None:
     assert "NaN" not in result.message
 
 
-def test_other_inputs_may_not() -> None:
+def test_other_inputs_must_not_hold_infinity() -> None:
     [result] = checkup(Masked(), (X, torch.full((32, 32), inf), X), tests=InputsAreSane()).results
     assert "NaN or Inf" in result.message
 
 
-def test_made_up_inputs_are_not_judged() -> None:
+def test_skips_synthetic_inputs() -> None:
     assert examined(nn.Linear(8, 3), None).message == "no batch was given"

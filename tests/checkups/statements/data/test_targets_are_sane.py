@@ -8,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.data.targets_are_sane import TargetsAreSane
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = models.numbers(32, 8)
 LABELS = torch.arange(32) % 3
@@ -51,7 +51,7 @@ def test_sound_models_have_sane_targets(kind: Callable[[], models.Made]) -> None
         ),
     ],
 )
-def test_sick(outputs: int, targets: Tensor, loss: nn.Module, message: str) -> None:
+def test_fails(outputs: int, targets: Tensor, loss: nn.Module, message: str) -> None:
     result = examined(models.perceptron(outputs), (X, targets), loss)
     assert result.outcome == "failed"
     assert message in result.message
@@ -78,7 +78,7 @@ def masked(output: Tensor, targets: Tensor) -> Tensor:
         pytest.param(1, torch.ones(32, 1), lambda o, y: F.softplus(-o * y).mean(), id="signs"),
     ],
 )
-def test_sound(outputs: int, targets: Tensor, loss: object) -> None:
+def test_passes(outputs: int, targets: Tensor, loss: object) -> None:
     result = examined(models.perceptron(outputs), (X, targets), loss)
     assert result.outcome == "passed", result.message
 
@@ -87,11 +87,11 @@ def test_a_few_samples_may_all_have_the_same_target() -> None:
     assert examined(models.perceptron(), (X[:8], LABELS[:8] * 0), CROSS).outcome == "passed"
 
 
-def test_huge_numbers_are_only_mentioned() -> None:
+def test_huge_numbers_only_get_a_note() -> None:
     result = examined(models.perceptron(1), (X, 1e6 * NUMBERS), nn.MSELoss())
     assert result.outcome == "passed"
     assert "dividing them by their standard deviation" in result.message
 
 
-def test_without_targets_nothing_is_said() -> None:
+def test_skips_without_targets() -> None:
     assert examined(models.perceptron(), X, None).message == "no targets were given"

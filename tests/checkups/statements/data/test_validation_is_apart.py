@@ -28,7 +28,7 @@ def examined(batch: object, validation: object) -> Result:
         pytest.param({"x": TOKENS}, {"x": TOKENS[3:9]}, "6 of 6", id="by-name"),
     ],
 )
-def test_sick(batch: object, validation: object, message: str) -> None:
+def test_fails(batch: object, validation: object, message: str) -> None:
     result = examined(batch, validation)
     assert result.outcome == "failed"
     assert message in result.message
@@ -44,7 +44,7 @@ def test_sick(batch: object, validation: object, message: str) -> None:
         pytest.param(X, torch.cat([OTHERS, OTHERS]), id="repeated-in-validation"),
     ],
 )
-def test_sound(batch: Tensor, validation: Tensor) -> None:
+def test_passes(batch: Tensor, validation: Tensor) -> None:
     result = examined(batch, validation)
     assert result.outcome == "passed", result.message
 
@@ -53,11 +53,11 @@ def test_samples_of_few_values_do_not_count() -> None:
     assert examined(X[:, :3], X[:, :3]).outcome == "skipped"
 
 
-def test_of_two_inputs_both_must_be_the_same() -> None:
+def test_samples_with_two_inputs_must_match_in_both() -> None:
     targets = torch.zeros(32)
     assert examined((X, OTHERS, targets), (X, OTHERS, targets)).outcome == "failed"
     assert examined((X, OTHERS, targets), (X, OTHERS.flip(0), targets)).outcome == "passed"
 
 
-def test_without_validation_nothing_is_said() -> None:
+def test_skips_without_validation() -> None:
     assert examined(X, None).message == "no validation batch was given"

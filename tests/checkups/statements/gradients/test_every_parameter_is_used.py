@@ -9,7 +9,15 @@ from torch.nn.utils import parametrizations
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.every_parameter_is_used import EveryParameterIsUsed
-from tests.checkups.made import Made, Recurrent, Transformer, data, inputs, mlp, sentences
+from tests.checkups.function_models import (
+    Made,
+    Recurrent,
+    Transformer,
+    data,
+    inputs,
+    mlp,
+    sentences,
+)
 
 
 def examined(model: nn.Module, batch: Any = None) -> Result:
@@ -143,7 +151,7 @@ def for_training_only() -> nn.Module:
         ),
     ],
 )
-def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+def test_passes(make: Callable[[], nn.Module], batch: Any) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "passed", result.message
@@ -203,7 +211,7 @@ def only_looked_at() -> nn.Module:
         ),
     ],
 )
-def test_sick(make: Callable[[], nn.Module], layers: tuple[str, ...], part: str) -> None:
+def test_fails(make: Callable[[], nn.Module], layers: tuple[str, ...], part: str) -> None:
     torch.manual_seed(0)
     result = examined(make())
     assert result.outcome == "failed"
@@ -211,7 +219,7 @@ def test_sick(make: Callable[[], nn.Module], layers: tuple[str, ...], part: str)
     assert part in result.message
 
 
-def test_what_few_samples_choose_is_looked_for_in_more() -> None:
+def test_parameters_that_few_samples_use_are_looked_for_in_more() -> None:
     def forward(self: Any, x: Tensor) -> Any:
         return self.a(x) + (self.b(x) if (x[:, 0] > 50).any() else 0)
 
@@ -232,7 +240,7 @@ def test_the_model_is_left_alone() -> None:
     assert model.a[0].weight.grad is None
 
 
-def test_a_layer_that_is_made_in_the_pass() -> None:
+def test_a_layer_created_in_the_forward_pass() -> None:
     result = examined(made_in_the_pass())
     assert result.outcome == "failed"
     assert result.message.startswith("a layer defined elsewhere is trained")

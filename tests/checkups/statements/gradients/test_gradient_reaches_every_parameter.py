@@ -9,7 +9,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.gradient_reaches_every_parameter import (
     GradientReachesEveryParameter,
 )
-from tests.checkups.made import (
+from tests.checkups.function_models import (
     Made,
     Recurrent,
     Transformer,
@@ -109,7 +109,7 @@ def experts() -> nn.Module:
         ),
     ],
 )
-def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+def test_passes(make: Callable[[], nn.Module], batch: Any) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "passed", result.message
@@ -163,7 +163,7 @@ def two_zero_layers() -> nn.Module:
         pytest.param(two_zero_layers, "only zeros", "0.weight", id="two-zero-layers"),
     ],
 )
-def test_sick(make: Callable[[], nn.Module], what: str, layer: str) -> None:
+def test_fails(make: Callable[[], nn.Module], what: str, layer: str) -> None:
     torch.manual_seed(0)
     result = examined(make())
     assert result.outcome == "failed"
@@ -171,7 +171,7 @@ def test_sick(make: Callable[[], nn.Module], what: str, layer: str) -> None:
     assert layer in result.layers
 
 
-def test_a_loss_that_is_cut_off_is_not_made_up_for_by_another_output() -> None:
+def test_another_output_does_not_excuse_a_loss_without_gradient() -> None:
     torch.manual_seed(0)
     model = Made(lambda self, x: (self.head(x), self.head(x)), head=nn.Linear(8, 3))
 
@@ -183,7 +183,7 @@ def test_a_loss_that_is_cut_off_is_not_made_up_for_by_another_output() -> None:
     assert result.message == "head.weight and 1 more of 2 got no gradient"
 
 
-def test_nan_is_said() -> None:
+def test_nan_fails() -> None:
     model = Made(lambda self, x: self.head((x * 0).sqrt() * self.by), head=nn.Linear(8, 3))
     model.by = nn.Parameter(torch.full((8,), torch.nan))
     result = examined(model)

@@ -11,7 +11,7 @@ from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.optimizer_holds_every_parameter import (
     OptimizerHoldsEveryParameter,
 )
-from tests.checkups.made import mlp
+from tests.checkups.function_models import mlp
 
 
 def examined(model: nn.Module, optimizer: Optimizer | None) -> Result:
@@ -23,13 +23,13 @@ def sgd(held: Iterable[nn.Parameter]) -> SGD:
     return SGD(list(held), 0.1)
 
 
-def test_all_of_it() -> None:
+def test_all_parameters_are_held() -> None:
     model = mlp()
     result = examined(model, sgd(model.parameters()))
     assert (result.outcome, result.message) == ("passed", "it holds all 6 trainable parameters")
 
 
-def test_frozen_ones_are_named() -> None:
+def test_frozen_parameters_are_named() -> None:
     model = mlp()
     model[0].requires_grad_(False)
     result = examined(model, sgd(each for each in model.parameters() if each.requires_grad))
@@ -37,7 +37,7 @@ def test_frozen_ones_are_named() -> None:
     assert "it holds all 4 trainable parameters; 0.weight and 1 more of 6 are" in result.message
 
 
-def test_tied_ones_are_one() -> None:
+def test_tied_parameters_count_once() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     model[1].weight = model[0].weight
     assert examined(model, sgd(model.parameters())).outcome == "passed"
@@ -49,7 +49,7 @@ def test_groups() -> None:
     assert examined(model, SGD(groups, 0.1)).outcome == "passed"
 
 
-def test_those_of_a_loss_may_be_in_it_too() -> None:
+def test_the_optimizer_may_also_hold_parameters_of_a_loss() -> None:
     model = mlp()
     result = examined(model, sgd([*model.parameters(), nn.Parameter(torch.ones(1))]))
     assert result.outcome == "passed"
@@ -73,14 +73,14 @@ def test_a_layer_that_was_changed_later() -> None:
     assert result.layers == ("4.weight", "4.bias")
 
 
-def test_a_copy() -> None:
+def test_an_optimizer_of_a_copy_fails() -> None:
     model = mlp()
     result = examined(copy.deepcopy(model), sgd(model.parameters()))
     assert result.outcome == "failed"
     assert "which holds 6 tensors of another model" in result.message
 
 
-def test_twice() -> None:
+def test_a_parameter_held_twice_fails() -> None:
     model = mlp()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -91,7 +91,7 @@ def test_twice() -> None:
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_nothing_to_say(given: bool) -> None:
+def test_skips_what_does_not_apply(given: bool) -> None:
     model = mlp().requires_grad_(False) if given else mlp()
     result = examined(model, sgd(model.parameters()) if given else None)
     assert result.outcome == "skipped"

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.gradients.parameters_are_sane import ParametersAreSane
-from tests.checkups.made import (
+from tests.checkups.function_models import (
     Made,
     Recurrent,
     Transformer,
@@ -136,7 +136,7 @@ def in_kaimings_other_mode(weight: Tensor) -> None:
         ),
     ],
 )
-def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+def test_passes(make: Callable[[], nn.Module], batch: Any) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "passed", result.message
@@ -262,7 +262,7 @@ ONE = "holds a single value"
         ),
     ],
 )
-def test_sick(make: Callable[[], nn.Module], batch: Any, part: str, layer: str) -> None:
+def test_fails(make: Callable[[], nn.Module], batch: Any, part: str, layer: str) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "failed"

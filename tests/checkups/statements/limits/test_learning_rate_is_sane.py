@@ -7,10 +7,13 @@ from torch import nn, optim
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.statements.limits.learning_rate_is_sane import LearningRateIsSane
-from sickbay.checkups.statements.limits.range_test import interpret, range_test
+from sickbay.checkups.statements.limits.learning_rate_is_sane import (
+    LearningRateIsSane,
+    interpret,
+    range_test,
+)
 from sickbay.checkups.training_setup import Setup
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 
 def examined(made: models.Made, kind: Callable[..., optim.Optimizer], rate: float) -> Result:
@@ -96,7 +99,7 @@ def test_reading_a_curve(losses: list[float], steepest: float, limit: float) -> 
     assert (found.steepest, found.limit) == (steepest, limit)
 
 
-def test_what_finds_its_own_steps_or_never_learns_is_not_judged() -> None:
+def test_skips_optimizers_that_choose_their_steps_and_losses_that_never_fall() -> None:
     made = models.mlp()
     model, batch, loss = made
     assert examined(made, optim.LBFGS, 1.0).outcome == "skipped"
@@ -108,7 +111,7 @@ def test_what_finds_its_own_steps_or_never_learns_is_not_judged() -> None:
     assert result.message == "no optimizer was given"
 
 
-def test_a_loss_without_a_lowest_value_is_not_judged() -> None:
+def test_skips_a_loss_without_a_minimum() -> None:
     def critic(output: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
         return -(output * sign).mean()
 
@@ -119,7 +122,7 @@ def test_a_loss_without_a_lowest_value_is_not_judged() -> None:
     assert result.message == "the loss has no minimum"
 
 
-def test_it_can_be_drawn(tmp_path: Path) -> None:
+def test_it_can_be_plotted(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     model, batch, loss = models.mlp()
     path = tmp_path / "rates.svg"

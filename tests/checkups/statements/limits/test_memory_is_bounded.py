@@ -37,7 +37,7 @@ def test_an_mlp_by_hand() -> None:
     assert "Adam (no optimizer was given)" in result.message
 
 
-def test_more_samples_need_more() -> None:
+def test_more_samples_need_more_memory() -> None:
     few, many = (examined(model(), size).evidence["saved"] for size in (32, 64))
     assert many == pytest.approx(2 * few)
 
@@ -122,7 +122,9 @@ def store(model: Any, output: torch.Tensor) -> None:
         pytest.param(lambda model, each: model.some.append(each.detach()), "passed", id="bounded"),
     ],
 )
-def test_other_ways_to_hold(keep: Callable[[Any, torch.Tensor], None], outcome: str) -> None:
+def test_tensors_in_other_collections(
+    keep: Callable[[Any, torch.Tensor], None], outcome: str
+) -> None:
     assert examined(Adds(keep)).outcome == outcome
 
 

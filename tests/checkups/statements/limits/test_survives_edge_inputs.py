@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.limits.survives_edge_inputs import SurvivesEdgeInputs
-from tests.checkups.attending import GPT, TOKENS, WIDTH, mlp, sentences, tokens
-from tests.checkups.of_all_kinds import Residual, images, rows, series
+from tests.checkups.attention_models import GPT, TOKENS, WIDTH, mlp, sentences, tokens
+from tests.checkups.sound_models import Residual, images, rows, series
 
 
 class Fed(nn.Module):
@@ -104,6 +104,6 @@ def test_passes(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=SurvivesEdgeInputs()).results[0].outcome == "passed"
 
 
-def test_what_is_not_finite_anyway_is_left_to_another_test() -> None:
+def test_skips_if_the_output_is_not_finite_anyway() -> None:
     model = Fed(lambda x: x * torch.inf)
     assert checkup(model, rows(), tests=SurvivesEdgeInputs()).results[0].outcome == "skipped"

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.limits.survives_lower_precision import SurvivesLowerPrecision
-from tests.checkups.attending import GPT, Attention, mlp, tokens
-from tests.checkups.of_all_kinds import Residual, images, rows
+from tests.checkups.attention_models import GPT, Attention, mlp, tokens
+from tests.checkups.sound_models import Residual, images, rows
 
 
 class Billion(Attention):

@@ -8,7 +8,7 @@ from torch.nn.utils import parametrizations
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.limits.survives_saving import SurvivesSaving
-from tests.checkups.made import (
+from tests.checkups.function_models import (
     Made,
     Recurrent,
     Transformer,
@@ -65,7 +65,7 @@ def teacher() -> nn.Module:
         ),
     ],
 )
-def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+def test_passes(make: Callable[[], nn.Module], batch: Any) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "passed", result.message
@@ -79,7 +79,7 @@ def remembering() -> nn.Module:
     return Made(forward, a=nn.Linear(8, 3), state=torch.zeros(1))
 
 
-def test_a_model_that_keeps_a_state_is_not_judged() -> None:
+def test_skips_a_model_that_keeps_a_state() -> None:
     assert examined(remembering()).outcome == "skipped"
 
 
@@ -150,7 +150,7 @@ def behind_a_zero_head() -> nn.Module:
         pytest.param(lambda: Forgetful(8, 3), "load_state_dict raised", (), id="raises"),
     ],
 )
-def test_sick(make: Callable[[], nn.Module], part: str, layers: tuple[str, ...] | None) -> None:
+def test_fails(make: Callable[[], nn.Module], part: str, layers: tuple[str, ...] | None) -> None:
     torch.manual_seed(0)
     result = examined(make())
     assert result.outcome == "failed"
@@ -158,7 +158,7 @@ def test_sick(make: Callable[[], nn.Module], part: str, layers: tuple[str, ...] 
     assert layers is None or result.layers == layers
 
 
-def test_a_model_that_cannot_be_copied_is_put_back() -> None:
+def test_a_model_that_cannot_be_copied_is_restored() -> None:
     model = Made(lambda self, x: self.a(self.b[0](x)), a=nn.Linear(8, 3), b=[nn.Linear(8, 8)])
     model.c = torch.ones(1, requires_grad=True) * 2  # which torch does not copy
     values = [each.detach().clone() for each in (model.a.weight, model.b[0].weight)]

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.limits.works_when_compiled import WorksWhenCompiled
-from tests.checkups.made import inputs, mlp
+from tests.checkups.function_models import inputs, mlp
 
 
 def examined(model: nn.Module) -> Result:
@@ -37,7 +37,7 @@ class Refusing(Printing):
         return self.a(x[:, :3] if torch.compiler.is_compiling() else x)
 
 
-def test_sound() -> None:
+def test_passes() -> None:
     result = examined(mlp())
     assert result.outcome == "passed", result.message
     assert result.message == "the output is the same, with 0 graph breaks"
@@ -55,11 +55,11 @@ def test_another_output() -> None:
     assert "the output differs by" in result.message
 
 
-def test_one_that_raises() -> None:
+def test_a_model_that_cannot_be_compiled() -> None:
     result = examined(Refusing())
     assert result.outcome == "failed"
     assert "it raised" in result.message
 
 
-def test_it_is_run_only_if_asked_for() -> None:
+def test_it_runs_only_on_request() -> None:
     assert all(each.test != "works_when_compiled" for each in checkup(nn.Linear(2, 2)).results)

@@ -7,7 +7,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.loss.output_fits_the_loss import OutputFitsTheLoss
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 YES_OR_NO = (torch.arange(32) % 2).float()[:, None]
 X = models.numbers(32, 8)
@@ -74,7 +74,7 @@ class Between(nn.Linear):
         ),
     ],
 )
-def test_sick(last: tuple[nn.Module, ...], targets: Tensor, loss: nn.Module, message: str) -> None:
+def test_fails(last: tuple[nn.Module, ...], targets: Tensor, loss: nn.Module, message: str) -> None:
     model = models.perceptron(1 if targets.ndim > 1 else 3, *last)
     result = examined(model, (X, targets), loss)
     assert result.outcome == "failed"
@@ -92,7 +92,7 @@ def test_sick(last: tuple[nn.Module, ...], targets: Tensor, loss: nn.Module, mes
         pytest.param((nn.LeakyReLU(),), YES_OR_NO, nn.BCEWithLogitsLoss(), id="leaky"),
     ],
 )
-def test_sound(last: tuple[nn.Module, ...], targets: Tensor, loss: nn.Module) -> None:
+def test_passes(last: tuple[nn.Module, ...], targets: Tensor, loss: nn.Module) -> None:
     model = models.perceptron(1 if targets.ndim > 1 else 3, *last)
     assert examined(model, (X, targets), loss).outcome == "passed"
 
@@ -111,7 +111,7 @@ def test_a_loss_that_wants_positive_numbers_is_no_loss_of_probabilities() -> Non
     assert examined(models.perceptron(1), (X, YES_OR_NO), gaussian).outcome == "skipped"
 
 
-def test_what_cannot_be_told_is_not_judged() -> None:
+def test_skips_unclear_cases() -> None:
     model, (x, y), _ = models.mlp()
     assert examined(model, x, None).outcome == "skipped"
     assert examined(model, (x, y), lambda o, _: o.norm()).outcome == "skipped"

@@ -7,7 +7,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.loss.output_fits_the_targets import OutputFitsTheTargets
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 X = models.numbers(32, 8)
 LABELS = torch.arange(32) % 3
@@ -50,7 +50,7 @@ def test_sound_models_fit(kind: Callable[[], models.Made]) -> None:
         ),
     ],
 )
-def test_sick(outputs: int, targets: Tensor, loss: object, message: str) -> None:
+def test_fails(outputs: int, targets: Tensor, loss: object, message: str) -> None:
     result = examined(models.perceptron(outputs), (X, targets), loss)
     assert result.outcome == "failed"
     assert message in result.message
@@ -86,11 +86,11 @@ def test_classes_in_the_last_dimension_are_named() -> None:
         pytest.param(5, NUMBERS, lambda o, y: F.relu(y - o).mean(), id="quantiles"),
     ],
 )
-def test_sound(outputs: int, targets: Tensor, loss: object) -> None:
+def test_passes(outputs: int, targets: Tensor, loss: object) -> None:
     result = examined(models.perceptron(outputs), (X, targets), loss)
     assert result.outcome == "passed", result.message
 
 
-def test_without_targets_or_a_model_that_runs_nothing_is_said() -> None:
+def test_skips_without_targets_or_if_the_model_does_not_run() -> None:
     assert examined(models.perceptron(), X, None).outcome == "skipped"
     assert examined(nn.Linear(3, 3), (X, LABELS), nn.CrossEntropyLoss()).outcome == "skipped"

@@ -7,7 +7,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.loss.overfits_one_batch import OverfitsOneBatch
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 Kind = Callable[[], models.Made]
 TEST = OverfitsOneBatch(seconds=60)  # never the time decides
@@ -20,7 +20,7 @@ def examined(model: nn.Module, batch: object, loss: object) -> Result:
 
 
 @pytest.mark.parametrize("kind", models.KINDS)
-def test_sound_models_can(kind: Kind) -> None:
+def test_sound_models_memorise(kind: Kind) -> None:
     torch.manual_seed(0)
     assert examined(*kind()).outcome == "passed"
 
@@ -40,7 +40,7 @@ def zeroed(model: nn.Module) -> nn.Module:
         pytest.param(zeroed, "the loss of 4 samples", id="zeros"),
     ],
 )
-def test_sick_models_cannot(
+def test_faulty_models_do_not_memorise(
     kind: Kind, sicken: Callable[[nn.Module], nn.Module], message: str
 ) -> None:
     torch.manual_seed(0)
@@ -67,7 +67,7 @@ def test_a_loss_of_the_wrong_sign_is_found(kind: Kind) -> None:
         pytest.param(lambda o, _: F.mse_loss(o, torch.zeros_like(o)), id="zeros-as-targets"),
     ],
 )
-def test_a_loss_that_does_not_look_at_the_targets_is_found(kind: Kind, loss: object) -> None:
+def test_a_loss_that_ignores_the_targets_is_found(kind: Kind, loss: object) -> None:
     torch.manual_seed(0)
     model, batch, _ = kind()
     result = examined(model, batch, loss)
@@ -124,7 +124,7 @@ def test_losses_of_classes(targets: Tensor, loss: nn.Module) -> None:
     assert examined(models.perceptron(), (torch.randn(32, 8), targets), loss).outcome == "passed"
 
 
-def test_a_loss_that_still_falls_is_too_slow_to_tell() -> None:
+def test_skips_a_loss_that_still_falls() -> None:
     torch.manual_seed(0)
     x = torch.randn(32, 2)
     batch = x, x @ torch.tensor([[3.0], [-4.0]])
@@ -135,7 +135,7 @@ def in_pairs(output: Tensor, _: Tensor) -> Tensor:
     return F.cross_entropy(output @ output.T, torch.arange(len(output)))
 
 
-def test_targets_that_only_number_the_samples_need_not_be_looked_at() -> None:
+def test_targets_that_only_number_the_samples_may_be_ignored() -> None:
     torch.manual_seed(0)
     batch = torch.randn(32, 8), torch.arange(32)
     assert examined(models.perceptron(), batch, in_pairs).outcome == "passed"
@@ -178,7 +178,7 @@ def test_a_model_with_a_loss_of_its_own() -> None:
     assert examined(Variational(), {"x": x, "labels": x}, None).outcome == "passed"
 
 
-def test_too_many_random_targets_are_not_held_against_a_model() -> None:
+def test_skips_too_many_random_targets() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.Conv2d(2, 1, 3, padding=1))
     batch = torch.randn(8, 1, 24, 24), torch.rand(8, 1, 24, 24).round()
@@ -186,7 +186,7 @@ def test_too_many_random_targets_are_not_held_against_a_model() -> None:
     assert (result.outcome, result.message) == ("skipped", "training is too slow to judge")
 
 
-def test_no_time_at_all_says_nothing() -> None:
+def test_skips_without_any_time() -> None:
     hasty = OverfitsOneBatch(seconds=1e-9)
     [result] = checkup(*models.gpt(), tests=hasty).results
     assert (result.outcome, result.message) == ("skipped", "training is too slow to judge")
@@ -199,7 +199,7 @@ def test_a_loss_that_is_cut_off_in_part_does_not_move() -> None:
     assert "does not move" in result.message
 
 
-def test_dropout_and_weights_are_as_before() -> None:
+def test_dropout_and_weights_are_unchanged() -> None:
     model, batch, loss = models.cnn()
     before = [each.clone() for each in model.parameters()]
     examined(model, batch, loss)

@@ -7,7 +7,7 @@ from torch import nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.loss.starts_at_chance import StartsAtChance
-from tests.checkups import five_kinds as models
+from tests.checkups import trainable_models as models
 
 
 @pytest.mark.parametrize("kind", models.KINDS)
@@ -26,7 +26,7 @@ def test_sound_models_start_at_chance(kind: Callable[[], models.Made]) -> None:
         pytest.param(nn.CrossEntropyLoss(weight=torch.tensor([1.0, 9, 2])), log(3), id="weighted"),
     ],
 )
-def test_chance_is_asked_of_the_loss(loss: nn.Module, chance: float) -> None:
+def test_the_chance_level_comes_from_the_loss(loss: nn.Module, chance: float) -> None:
     model, batch, _ = models.mlp()
     [result] = checkup(model, batch, loss, tests=StartsAtChance()).results
     assert result.outcome == "passed"
@@ -71,7 +71,7 @@ def test_numbers_may_have_any_scale(scale: float) -> None:
     assert result.outcome == "passed"
 
 
-def test_without_targets_or_with_a_loss_of_ones_own_nothing_is_said() -> None:
+def test_skips_without_targets_or_with_an_unknown_loss() -> None:
     model, (x, y), _ = models.mlp()
     [result] = checkup(model, x, tests=StartsAtChance()).results
     assert (result.outcome, result.message) == ("skipped", "no targets were given")

@@ -9,7 +9,15 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.modes.evaluation_is_deterministic import EvaluationIsDeterministic
-from tests.checkups.made import Made, Recurrent, Transformer, cnn, images, inputs, sentences
+from tests.checkups.function_models import (
+    Made,
+    Recurrent,
+    Transformer,
+    cnn,
+    images,
+    inputs,
+    sentences,
+)
 
 
 def examined(model: nn.Module, batch: Any = None) -> Result:
@@ -105,7 +113,7 @@ def remembering() -> nn.Module:
         pytest.param(remembering, None, id="state"),
     ],
 )
-def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+def test_passes(make: Callable[[], nn.Module], batch: Any) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "passed", result.message
@@ -177,7 +185,7 @@ def counting() -> nn.Module:
         pytest.param(counting, "seen changes in evaluation", "seen", id="buffer"),
     ],
 )
-def test_sick(make: Callable[[], nn.Module], part: str, layer: str) -> None:
+def test_fails(make: Callable[[], nn.Module], part: str, layer: str) -> None:
     torch.manual_seed(0)
     result = examined(make())
     assert result.outcome == "failed"
@@ -185,13 +193,13 @@ def test_sick(make: Callable[[], nn.Module], part: str, layer: str) -> None:
     assert result.layers == (layer,)
 
 
-def test_chance_that_torch_does_not_know_of() -> None:
+def test_random_numbers_that_torch_does_not_draw() -> None:
     result = examined(Made(lambda self, x: self.a(x) * random.random(), a=nn.Linear(8, 3)))
     assert result.outcome == "failed"
     assert "two passes differ by" in result.message
 
 
-def test_float_noise_is_none() -> None:
+def test_rounding_errors_do_not_count() -> None:
     model = Made(lambda self, x: self.a(x) + 1e-7 * torch.rand(1), a=nn.Linear(8, 3))
     assert examined(model).outcome == "passed"
 

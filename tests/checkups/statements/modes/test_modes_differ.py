@@ -8,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.modes.modes_differ import ModesDiffer
-from tests.checkups.made import Made, cnn, images, inputs, mlp
+from tests.checkups.function_models import Made, cnn, images, inputs, mlp
 
 
 def examined(model: nn.Module, batch: Any = None) -> Result:
@@ -70,13 +70,13 @@ class Forgetful(nn.Sequential):
         return self
 
 
-def test_an_own_eval_that_forgets_the_layers() -> None:
+def test_an_overridden_eval_that_forgets_the_layers() -> None:
     result = examined(Forgetful(*with_dropout()))
     assert (result.outcome, result.layers) == ("failed", ("1",))
     assert "stays in training mode" in result.message
 
 
-def test_a_layer_that_the_model_does_not_know_of() -> None:
+def test_an_unregistered_layer() -> None:
     def forward(self: Any, x: Tensor) -> Any:
         return self.a(self.drops[0](x))
 
@@ -123,7 +123,7 @@ def test_a_layer_that_is_put_into_evaluation_while_it_runs() -> None:
         ),
     ],
 )
-def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
+def test_passes(make: Callable[[], nn.Module], batch: Any) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "passed", result.message
@@ -151,7 +151,7 @@ def test_sound(make: Callable[[], nn.Module], batch: Any) -> None:
         ),
     ],
 )
-def test_nothing_to_say(make: Callable[[], nn.Module]) -> None:
+def test_skips_what_does_not_apply(make: Callable[[], nn.Module]) -> None:
     assert examined(make()).outcome == "skipped"
 
 
@@ -197,7 +197,7 @@ class Undone(nn.Module):
         pytest.param(Undone, None, "give the same output", "drop", id="thrown-away"),
     ],
 )
-def test_sick(make: Callable[[], nn.Module], batch: Any, part: str, layer: str) -> None:
+def test_fails(make: Callable[[], nn.Module], batch: Any, part: str, layer: str) -> None:
     torch.manual_seed(0)
     result = examined(make(), batch)
     assert result.outcome == "failed"

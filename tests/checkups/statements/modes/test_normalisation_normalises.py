@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.modes.normalisation_normalises import NormalisationNormalises
-from tests.checkups.attending import mlp
-from tests.checkups.of_all_kinds import Residual, images, rows, series
+from tests.checkups.attention_models import mlp
+from tests.checkups.sound_models import Residual, images, rows, series
 
 
 class LayerNorm(nn.Module):

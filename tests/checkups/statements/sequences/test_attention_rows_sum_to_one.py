@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.attention_rows_sum_to_one import AttentionRowsSumToOne
-from tests.checkups.attending import (
+from tests.checkups.attention_models import (
     GPT,
     Attention,
     Bert,
@@ -21,7 +21,7 @@ from tests.checkups.attending import (
     sentences,
     tokens,
 )
-from tests.checkups.of_all_kinds import Pooled, Recurrent, SelfAttention2d, images, series
+from tests.checkups.sound_models import Pooled, Recurrent, SelfAttention2d, images, series
 
 Weigh = Callable[[Attention, Tensor], Tensor]
 

@@ -6,8 +6,17 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.respects_masks import RespectsMasks
-from tests.checkups.attending import GPT, LENGTH, TOKENS, WIDTH, Bert, named, sentences, tokens
-from tests.checkups.of_all_kinds import Lengths, series
+from tests.checkups.attention_models import (
+    GPT,
+    LENGTH,
+    TOKENS,
+    WIDTH,
+    Bert,
+    named,
+    sentences,
+    tokens,
+)
+from tests.checkups.sound_models import Lengths, series
 
 
 class Masked(nn.Module):
@@ -94,11 +103,11 @@ def test_passes(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=RespectsMasks()).results[0].outcome == "passed"
 
 
-def test_a_model_that_takes_no_mask_is_skipped() -> None:
+def test_skips_a_model_without_masks() -> None:
     assert checkup(GPT(), tokens(), tests=RespectsMasks()).skipped
 
 
-def test_a_causal_mask_is_no_padding() -> None:
+def test_a_causal_mask_does_not_count_as_padding() -> None:
     class Causal(nn.Module):
         def __init__(self) -> None:
             super().__init__()

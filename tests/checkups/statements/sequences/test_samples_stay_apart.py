@@ -6,8 +6,18 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.samples_stay_apart import SamplesStayApart
-from tests.checkups.attending import GPT, SAMPLES, WIDTH, Bert, Clip, encoder, mlp, named, tokens
-from tests.checkups.of_all_kinds import (
+from tests.checkups.attention_models import (
+    GPT,
+    SAMPLES,
+    WIDTH,
+    Bert,
+    Clip,
+    encoder,
+    mlp,
+    named,
+    tokens,
+)
+from tests.checkups.sound_models import (
     Recurrent,
     Residual,
     TokenRecurrent,

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.sees_no_future import SeesNoFuture
-from tests.checkups.attending import (
+from tests.checkups.attention_models import (
     GPT,
     TOKENS,
     WIDTH,
@@ -22,7 +22,7 @@ from tests.checkups.attending import (
     sentences,
     tokens,
 )
-from tests.checkups.of_all_kinds import TokenRecurrent, Wavenet
+from tests.checkups.sound_models import TokenRecurrent, Wavenet
 
 
 def masked(mask: Tensor) -> Callable[[], nn.Module]:
@@ -96,7 +96,7 @@ def test_fails(model: nn.Module, changed: int) -> None:
     assert result.evidence["changed"] == changed
 
 
-def test_a_slip_fails_without_targets() -> None:
+def test_a_leak_fails_without_targets() -> None:
     assert checkup(SLIPPED, tokens()[0], tests=SeesNoFuture()).failed
 
 
@@ -155,7 +155,7 @@ def test_skips(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=SeesNoFuture()).results[0].outcome == "skipped"
 
 
-def test_a_model_that_is_said_to_predict_needs_no_targets() -> None:
+def test_the_task_next_token_needs_no_targets() -> None:
     def judged(causal: bool) -> str:
         model = GPT(lambda: Attention(causal=causal))
         inputs, _ = tokens()

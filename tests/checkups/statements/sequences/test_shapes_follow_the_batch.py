@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.shapes_follow_the_batch import ShapesFollowTheBatch
-from tests.checkups.attending import GPT, LENGTH, SAMPLES, Attention, ViT, mlp, tokens
-from tests.checkups.of_all_kinds import Mixer, Recurrent, images, rows, series
+from tests.checkups.attention_models import GPT, LENGTH, SAMPLES, Attention, ViT, mlp, tokens
+from tests.checkups.sound_models import Mixer, Recurrent, images, rows, series
 
 
 class Squeezed(Recurrent):
@@ -91,7 +91,7 @@ def test_passes(model: nn.Module, batch: Any, message: str) -> None:
     assert message in result.message
 
 
-def test_a_graph_is_no_batch() -> None:
+def test_skips_the_nodes_of_a_graph() -> None:
     class Graph(nn.Module):
         def __init__(self) -> None:
             super().__init__()

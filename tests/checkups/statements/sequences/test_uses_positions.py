@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.sequences.uses_positions import UsesPositions
-from tests.checkups.attending import (
+from tests.checkups.attention_models import (
     GPT,
     WIDTH,
     Attention,
@@ -16,7 +16,7 @@ from tests.checkups.attending import (
     sentences,
     tokens,
 )
-from tests.checkups.of_all_kinds import Pooled, images, series
+from tests.checkups.sound_models import Pooled, images, series
 
 
 class Unplaced(Classifier):

@@ -85,5 +85,5 @@ def test_the_finding_names_the_epoch_and_the_numbers() -> None:
     assert (finding.epoch, finding.layers) == (2, ())
     assert finding.evidence == pytest.approx({"rise": 0.005, "best": 0.505})
     assert finding.message == (
-        "accuracy rose by 0.005 an epoch at most (limit 0.01), best 0.505 (limit 0.7)"
+        "accuracy rose by at most 0.005 per epoch (limit 0.01), best 0.505 (limit 0.7)"
     )

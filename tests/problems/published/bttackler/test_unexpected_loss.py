@@ -94,6 +94,6 @@ def test_the_finding_names_the_epoch_and_the_numbers() -> None:
     assert (finding.epoch, finding.layers) == (6, ())
     assert finding.evidence == pytest.approx({"slope": 2.5, "spread": 0.72008}, rel=1e-4)
     assert finding.message == (
-        "val_loss rises by 2.5 an epoch (limit 0.01) and varies by 0.72 of its mean (limit 0.2)"
+        "val_loss rises by 2.5 per epoch (limit 0.01) and varies by 0.72 of its mean (limit 0.2)"
     )
     assert not UnexpectedLoss.yields_to_the_best

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Statement
+from sickbay.checkups.base import Result, Setup, Statement
 from sickbay.checkups.norm_layers import TORCH_NORMS, norm_power
-from sickbay.checkups.training_setup import Setup
 from sickbay.model_copies import tensors_in
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 BORDER = 2  # more columns with the same constant are a border, or padding

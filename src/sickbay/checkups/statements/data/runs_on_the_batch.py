@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 
-from sickbay.checkups.base import Statement
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
+from sickbay.checkups.base import Result, Setup, Statement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.loss_probes import (
     DISTANCES,
@@ -14,8 +14,6 @@ from sickbay.checkups.loss_probes import (
     output_of,
     rejected_labels,
 )
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.first_pass import ParameterUsage
-from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.probe.loss_graph import nodes
-from sickbay.reports.checkup_report import Result
 
 MOST_SAMPLES = 64  # in the second look
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from sickbay.checkups.base import Setup
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.training_setup import Setup
 from sickbay.model_copies import tensors_in
 
 STEPS = 4

@@ -2,11 +2,9 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
-from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.wording import counted, several
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

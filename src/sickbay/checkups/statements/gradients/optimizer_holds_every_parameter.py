@@ -3,10 +3,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
-from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.wording import several
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

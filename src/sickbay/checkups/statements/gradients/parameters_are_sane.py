@@ -5,11 +5,9 @@ from math import sqrt
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
-from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.wording import several
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 LARGEST_OUTWARD = 3.0  # twice the usual size relative to the number of units
@@ -85,23 +83,14 @@ class ParametersAreSane(Statement):
 
 @dataclass(frozen=True)
 class _Weight:
-    """A weight as seen by the operation that uses it.
-
-    Attributes:
-        name: Its name in the model.
-        size: The root mean square times the square root of the number of inputs of a unit.
-        outward: The same with the number of units, which some initialisations use.
-        constant: Whether all values are equal, and not zero.
-        symmetric: Whether all units have the same weights, and not zero.
-        embedding: Whether rows are looked up one by one.
-    """
+    """A weight as seen by the operation that uses it."""
 
     name: str
-    size: float
-    outward: float
-    constant: bool = False
-    symmetric: bool = False
-    embedding: bool = False
+    size: float  # root mean square times the square root of the number of inputs of a unit
+    outward: float  # the same with the number of units, which some initialisations use
+    constant: bool = False  # all values are equal, and not zero
+    symmetric: bool = False  # all units have the same weights, and not zero
+    embedding: bool = False  # rows are looked up one by one
 
 
 def _weights(setup: Setup) -> list[_Weight]:

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sickbay.checkups.base import Inapplicable, Statement
-from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.unregistered import plain_tensors
 from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import nodes
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 GIGABYTE = 1e9

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}

@@ -8,13 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Statement
-from sickbay.checkups.compare_outputs import difference, fill_zero_weights, seeded_output
-from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 
@@ -54,8 +52,8 @@ class SurvivesSaving(Statement):
     def _save_and_load(self, setup: Setup, model: nn.Module, extra: Mapping[str, Tensor]) -> Result:
         fill_zero_weights(model)
         batch, file = setup.two_samples, BytesIO()
-        before = seeded_output(setup, model, batch)
-        if difference(before, seeded_output(setup, model, batch)) > self.slack:
+        before = setup.seeded_output(model, batch)
+        if difference(before, setup.seeded_output(model, batch)) > self.slack:
             raise Inapplicable("the output differs from pass to pass")
         torch.save(model.state_dict(), file)
         state = torch.load(BytesIO(file.getvalue()), weights_only=False)
@@ -64,7 +62,7 @@ class SurvivesSaving(Statement):
             model.load_state_dict(state)
         except RuntimeError as error:
             return self.fails(f"load_state_dict raised: {' '.join(str(error).split())}")
-        change = difference(before, seeded_output(setup, model, batch))
+        change = difference(before, setup.seeded_output(model, batch))
         if change <= self.slack:
             return self.holds(f"{len(state)} tensors were saved and loaded", difference=change)
         names = [*extra, *(name for name, _ in model.named_parameters() if name not in state)]
@@ -89,7 +87,7 @@ def _unsaved_change(setup: Setup) -> float:
             fresh.load_state_dict(trained.state_dict())
             trained.eval()
             batch = setup.two_samples
-            outputs = [seeded_output(setup, each, batch) for each in (fresh, fresh, trained)]
+            outputs = [setup.seeded_output(each, batch) for each in (fresh, fresh, trained)]
         except Exception:
             return 0.0  # other tests report that
     return 0.0 if difference(*outputs[:2]) else difference(*outputs[1:])

@@ -4,11 +4,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Statement
-from sickbay.checkups.compare_outputs import difference, seeded_output
+from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.restore_model import compiler_stance
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import choice, threshold
 
 EAGER = "eager"  # captures graphs but generates no code, so it needs no compiler
@@ -38,7 +36,7 @@ class WorksWhenCompiled(Statement):
     def examine(self, setup: Setup) -> Result:
         _ = setup.first_pass
         with setup.model_copy() as model:
-            usual = seeded_output(setup, model, setup.batch)
+            usual = setup.seeded_output(model, setup.batch)
         note, before = "", _graph_breaks()
         try:
             output = _compiled_output(setup, self.backend)
@@ -61,7 +59,7 @@ class WorksWhenCompiled(Statement):
 def _compiled_output(setup: Setup, backend: str) -> Tensor:
     with setup.model_copy() as model, compiler_stance("default"):
         compiled: Any = torch.compile(model, backend=backend)
-        return seeded_output(setup, compiled, setup.batch)
+        return setup.seeded_output(compiled, setup.batch)
 
 
 def _graph_breaks() -> int:

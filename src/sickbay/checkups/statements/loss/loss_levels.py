@@ -9,11 +9,10 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable
+from sickbay.checkups.base import Inapplicable, Setup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.loss_probes import DISTANCES, needs_more_than_output
-from sickbay.checkups.training_setup import Setup
 
 SMOOTHINGS = (1e-6, 0.01, 0.05, 0.1, 0.2, 0.3)  # of labels
 CERTAIN = 1e-6
@@ -21,17 +20,11 @@ CERTAIN = 1e-6
 
 @dataclass(frozen=True)
 class Levels:
-    """The loss of some predictions.
+    """The loss of some predictions."""
 
-    Attributes:
-        best: Of perfect ones.
-        constant: Of the best one that is the same for every sample.
-        chance: Of one that knows nothing; for numbers, one that is wrong by their size.
-    """
-
-    best: float
-    constant: float
-    chance: float
+    best: float  # of perfect ones
+    constant: float  # of the best one that is the same for every sample
+    chance: float  # of one that knows nothing; for numbers, one that is wrong by their size
 
 
 def levels(setup: Setup, batch: Batch, output: Tensor) -> Levels:

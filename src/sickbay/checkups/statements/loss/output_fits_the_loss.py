@@ -5,12 +5,10 @@ from math import inf
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.loss_probes import DISTANCES, output_of
-from sickbay.checkups.training_setup import Setup
 from sickbay.probe.loss_graph import title
 from sickbay.problems.improper_output import REACHES
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}

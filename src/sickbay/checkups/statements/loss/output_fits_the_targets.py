@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.loss_probes import (
     DISTANCES,
@@ -16,8 +16,6 @@ from sickbay.checkups.loss_probes import (
     output_of,
     rejected_labels,
 )
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

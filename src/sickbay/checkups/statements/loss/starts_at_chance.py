@@ -4,11 +4,9 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.loss_probes import DISTANCES
 from sickbay.checkups.statements.loss.loss_levels import levels
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 

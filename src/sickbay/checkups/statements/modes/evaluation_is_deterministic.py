@@ -1,14 +1,30 @@
+"""Longer than 60 lines: it also tells noise from sampling on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.base import Statement
-from sickbay.checkups.compare_outputs import difference, seeded_output
-from sickbay.checkups.statements.modes.random_draws import RandomDraws
-from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.wording import several
-from sickbay.reports.checkup_report import Result
+from sickbay.isolated_random import torch_generators
+from sickbay.model_copies import tensors_in
+from sickbay.probe.hooks import Handles
 from sickbay.thresholds import threshold
+
+NORMAL = ("randn", "randn_like", "normal", "normal_")
+FROM_LEARNED = {"normal", "bernoulli", "multinomial", "poisson", "binomial", "gumbel_softmax"}
+FROM_LEARNED |= {"_standard_gamma", "_sample_dirichlet"}
+SUMS = ("add", "add_", "__add__", "__radd__", "__iadd__", "sub")
+JOINS = ("cat", "stack")
+RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+ORDERS = ("argsort", "sort", "topk")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +48,7 @@ class EvaluationIsDeterministic(Statement):
         _ = setup.first_pass
         with setup.model_copy() as model:
             before = {name: each.detach().clone() for name, each in model.named_buffers()}
-            first, second = (
-                seeded_output(setup, model, setup.two_samples, seed) for seed in (1, 2)
-            )
+            first, second = (setup.seeded_output(model, setup.two_samples, seed) for seed in (1, 2))
             buffers = model.named_buffers()
             changed = [name for name, each in buffers if not each.equal(before.get(name, each))]
         change = difference(first, second)
@@ -53,7 +67,7 @@ class EvaluationIsDeterministic(Statement):
             message = f"{message}: {several(changed, None, 'changes', 'change')} in evaluation"
             return self.fails(message, layers=changed, difference=change)
         with setup.model_copy() as model:
-            again = difference(first, seeded_output(setup, model, setup.two_samples, 2))
+            again = difference(first, setup.seeded_output(model, setup.two_samples, 2))
         if again <= self.slack:
             message = "the output differs because the model keeps a state"
             return self.holds(message, difference=change)
@@ -67,3 +81,85 @@ def _random_draws(setup: Setup) -> RandomDraws:
             raw = setup.run(model, setup.two_samples)
         draws.finish(raw)
     return draws
+
+
+class RandomDraws(TorchFunctionMode):
+    """Records random operations, and the layers they are in.
+
+    Sampling is not noise: values drawn from what is learned or scaled by it, as in a variational
+    model; values that outputs are made from, as in a generator; values that choose an order.
+
+    Attributes:
+        noise: Layers and operations that add noise.
+        sampled: Whether the model samples on purpose.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self._inside, self._hooks = [""], Handles()
+        self._pure: dict[int, tuple[Tensor, tuple[str, str]]] = {}  # held, so that no id is reused
+        self.noise: dict[tuple[str, str], None] = {}
+        self.sampled = False
+        for name, module in model.named_modules():
+            self._hooks.add(module.register_forward_pre_hook(self._enter(name)))
+            self._hooks.add(module.register_forward_hook(self._leave))
+
+    def __exit__(self, *error: Any) -> None:
+        self._hooks.remove()
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
+        given = tensors_in([args, kwargs])
+        learned = any(each.requires_grad for each in given)
+        states = [each.get_state() for each in torch_generators()]
+        result = func(*args, **kwargs)
+        drawn = not all(map(torch.equal, states, [each.get_state() for each in torch_generators()]))
+        if drawn:
+            self._draw(name, learned, result)
+        else:
+            self._follow(name, learned, given, result)
+        return result
+
+    def finish(self, raw: Any) -> None:
+        """Look at the output: a model that returns its noise samples on purpose."""
+        for each in tensors_in(raw):
+            if id(each) in self._pure and self._pure[id(each)][1][1] in NORMAL:
+                self.sampled = True
+                self.noise.clear()
+
+    def _draw(self, name: str, learned: bool, result: Any) -> None:
+        if learned and name in FROM_LEARNED:
+            self.sampled = True
+            return
+        source = (self._inside[-1], name)
+        self.noise[source] = None
+        if isinstance(result, Tensor) and not result.requires_grad:
+            self._pure[id(result)] = result, source
+
+    def _follow(self, name: str, learned: bool, given: list[Tensor], result: Any) -> None:
+        pure = [each for each in given if id(each) in self._pure]
+        if not pure or name == "__get__":
+            return
+        source = self._pure[id(pure[0])][1]
+        if name in RECURRENT and pure[0] is not given[0]:
+            return  # a random initial state
+        adds = name in SUMS or name in JOINS
+        if name in ORDERS or (learned and not adds and source[1] in NORMAL):
+            self._resolve(pure[0])
+        elif name in SUMS and len(given) == 1:
+            return  # noise around a constant only scales
+        elif isinstance(result, Tensor) and (
+            name in JOINS or all(not each.ndim or id(each) in self._pure for each in given)
+        ):
+            self._pure[id(result)] = result, source
+
+    def _resolve(self, tensor: Tensor) -> None:
+        self.sampled = True
+        self.noise.pop(self._pure[id(tensor)][1], None)
+
+    def _enter(self, name: str) -> Callable[..., None]:
+        return lambda *_: self._inside.append(name)
+
+    def _leave(self, *_: Any) -> None:
+        self._inside.pop()

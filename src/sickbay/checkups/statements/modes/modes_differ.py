@@ -10,14 +10,12 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.compare_outputs import difference, fill_zero_weights
-from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.unregistered import unregistered_layers
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import tensors_in
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

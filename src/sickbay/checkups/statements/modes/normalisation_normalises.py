@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.norm_layers import (
     MULTIPLIED,
     SQUARED,
@@ -17,9 +17,7 @@ from sickbay.checkups.norm_layers import (
     norm_power,
     without_shift,
 )
-from sickbay.checkups.training_setup import Setup
 from sickbay.checkups.wording import several
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 TOO_LARGE = 10.0  # size that a norm should not give

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.base import Setup
 from sickbay.model_copies import tensors_in
 
 BUILT_IN = (
@@ -37,23 +37,14 @@ SINGLE = "the softmax runs over a dimension of size one, so every weight is one"
 
 @dataclass(frozen=True)
 class Mark:
-    """What is known about a tensor.
+    """What is known about a tensor."""
 
-    Attributes:
-        fixed: It was computed from parameters alone.
-        scores: It was computed from a product of two tensors that were not.
-        queries: That product compares rows with rows, as queries with keys.
-        soft: A softmax or exponential was applied since.
-        single: That softmax had only one value to choose from.
-        other: It was changed in a way that makes it another kind of attention.
-    """
-
-    fixed: bool = False
-    scores: bool = False
-    queries: bool = False
-    soft: bool = False
-    single: bool = False
-    other: bool = False
+    fixed: bool = False  # computed from parameters alone
+    scores: bool = False  # computed from a product of two tensors that were not
+    queries: bool = False  # that product compares rows with rows, as queries with keys
+    soft: bool = False  # a softmax or exponential was applied since
+    single: bool = False  # that softmax had only one value to choose from
+    other: bool = False  # changed in a way that makes it another kind of attention
 
 
 @dataclass(frozen=True)

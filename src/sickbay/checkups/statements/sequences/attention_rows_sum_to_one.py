@@ -1,9 +1,7 @@
 from dataclasses import dataclass
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.statements.sequences.attention import observed_attention
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

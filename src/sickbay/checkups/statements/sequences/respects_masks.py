@@ -1,19 +1,29 @@
-from dataclasses import dataclass
+"""Longer than 60 lines: it also builds the masks that models take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from inspect import signature
 
 import torch
+from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Statement
-from sickbay.checkups.statements.sequences.changed_inputs import (
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
+    by_position,
     by_sample,
     changed,
     nudged_output,
     unambiguous_samples,
 )
-from sickbay.checkups.statements.sequences.masks import masked_batches
-from sickbay.checkups.statements.sequences.positions import by_position
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
+
+KEEP = ("attention_mask", "valid_mask")  # 1 means keep
+DROP = ("key_padding_mask", "src_key_padding_mask", "padding_mask", "pad_mask")  # True means drop
+EITHER = ("mask", "src_mask", "input_mask", "token_mask", "seq_mask", "key_mask", "x_mask")
+LENGTHS = ("lengths", "length", "seq_lens", "seq_lengths", "input_lengths", "x_lens", "lens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +75,53 @@ class RespectsMasks(Statement):
         name, count = leaks[0]
         message = f"positions that {name} drops changed {count} outputs of those it keeps"
         return self.fails(message, changed=count)
+
+
+def masked_batches(model: nn.Module, batch: Batch, kept: int) -> Iterator[tuple[str, Batch]]:
+    """Yield calls that mask all but `kept` positions of the last sample, with the mask's name."""
+    try:
+        bound = signature(model.forward).bind_partial(*batch.args, **batch.kwargs)
+        names = list(signature(model.forward).parameters)
+    except (TypeError, ValueError):
+        return
+    size, length = batch.size, batch.main.shape[1]
+    keep = torch.ones(size, length, dtype=torch.bool, device=batch.main.device)
+    keep[:, -1] = False
+    keep[-1, kept:] = False
+    for name in names:
+        given = bound.arguments.get(name)
+        for value in _masks(name, keep, given):
+            if isinstance(given, Tensor):
+                yield name, batch.with_input(given, value)
+            else:
+                yield name, replace(batch, kwargs={**batch.kwargs, name: value})
+
+
+def _masks(name: str, keep: Tensor, given: object) -> Iterator[Tensor]:
+    """Yield possible masks, of the same kind as the given one if there is one."""
+    if name in LENGTHS:
+        yield keep.sum(1)
+        return
+    if name not in (*KEEP, *DROP, *EITHER):
+        return
+    masks = [keep] if name in KEEP else [~keep] if name in DROP else [keep, ~keep]
+    if isinstance(given, Tensor):
+        yield from _like(given, keep, masks)
+        return
+    for dtype in (torch.long, torch.bool) if name in KEEP else (torch.bool,):
+        yield from (mask.to(dtype) for mask in masks)
+
+
+def _like(given: Tensor, keep: Tensor, masks: list[Tensor]) -> Iterator[Tensor]:
+    """Yield masks in the shape, dtype and sense of the given one."""
+    if given.shape[:1] != keep.shape[:1] or given.shape[-1] != keep.shape[1]:
+        return
+    binary = bool(((given == 0) | (given == 1)).all())
+    if len(masks) > 1 and binary and (share := given.float().mean()) != 0.5:
+        masks = masks[:1] if share > 0.5 else masks[1:]  # most positions are kept
+    shape = len(keep), *[1] * (given.ndim - 2), -1
+    if given.is_floating_point() and not given.max() > 0:  # it is added to scores
+        kept = keep.view(shape).expand_as(given)
+        yield torch.zeros_like(given).masked_fill(~kept, torch.finfo(given.dtype).min)
+    elif binary:
+        yield from (mask.view(shape).expand_as(given).to(given.dtype) for mask in masks)

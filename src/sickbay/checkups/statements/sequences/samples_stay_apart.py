@@ -4,18 +4,16 @@ from dataclasses import dataclass
 
 import torch
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.statements.sequences.changed_inputs import (
+from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_sample,
     changed,
     nudged_output,
+    relation_to_targets,
     unambiguous_samples,
 )
-from sickbay.checkups.statements.sequences.positions import relation_to_targets
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

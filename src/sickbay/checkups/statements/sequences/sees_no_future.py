@@ -5,23 +5,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import observed_attention
-from sickbay.checkups.statements.sequences.changed_inputs import (
+from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
+    by_position,
     changed,
     nudged_output,
-    unambiguous_samples,
-)
-from sickbay.checkups.statements.sequences.positions import (
-    by_position,
     relation_to_targets,
     time_dimension,
+    unambiguous_samples,
 )
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 from sickbay.thresholds import threshold
 
 

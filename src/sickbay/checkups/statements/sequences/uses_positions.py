@@ -6,18 +6,17 @@ from math import isqrt
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.attention import observed_attention
-from sickbay.checkups.statements.sequences.changed_inputs import (
+from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
+    by_position,
     changed,
     nudged_output,
+    time_dimension,
     unambiguous_samples,
 )
-from sickbay.checkups.statements.sequences.positions import by_position, time_dimension
-from sickbay.checkups.training_setup import Setup
-from sickbay.reports.checkup_report import Result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""The rules of AutoTrainer (Zhang et al., 2021)."""
+"""The rules of AutoTrainer.
+
+Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair system.
+"""
 
 # Written by `make exports`.
 from .abnormal_data import AbnormalData as AbnormalData

@@ -2,10 +2,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.thresholds import choice, threshold
+from sickbay.problems.shared.base import Finding, History, choice, threshold
 from sickbay.vitals import Table
 
 MEASURES = {"mean": "mean_abs", "largest": "absmax"}  # by the column that holds them
@@ -13,10 +11,10 @@ MEASURES = {"mean": "mean_abs", "largest": "absmax"}  # by the column that holds
 
 @dataclass(frozen=True, kw_only=True)
 class AbnormalData(LowAccuracyProblem):
-    """Layers put out very large values: the data was probably not normalised.
+    """Layers output very large values: the data was probably not normalised.
 
     Why it matters:
-        Large inputs saturate units and blow up gradients, so little can be learnt from them.
+        Large inputs saturate units and blow up gradients, so the model learns little from them.
 
     How it is judged:
         The output of a layer is at least `limit`, or holds a NaN or an Inf: by its mean absolute
@@ -32,9 +30,8 @@ class AbnormalData(LowAccuracyProblem):
         mean |output| 52 (limit 10)
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system, journal version; threshold as published there, rule as in its code (`mean`) or
-        as in the text (`largest`).
+        Zhang et al. (2021), AutoTrainer, journal version; threshold as published there, rule as in
+        its code (`mean`) or as in the text (`largest`).
     """
 
     advice = "normalise the inputs, remove outliers and values that are not finite"
@@ -58,7 +55,7 @@ class AbnormalData(LowAccuracyProblem):
         message = f"{self.measure} |output| {size:.3g} (limit {self.limit:g})"
         if lost > 0:
             message = f"output has {lost:.0f} NaN or Inf"
-        layers = tuple(table.layer(table.names[row]) for row in rows)
+        layers = tuple(table.layers[row] for row in rows)
         return self.found(history, message, step=table.step, layers=layers, size=size)
 
     def _abnormal(self, table: Table) -> list[int]:

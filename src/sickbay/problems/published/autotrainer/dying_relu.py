@@ -1,10 +1,8 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import dying_relu as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +26,7 @@ class DyingRelu(LowAccuracyProblem):
         90 % of all gradient entries are exactly 0 (limit 70 %)
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; threshold as published there, rule as in its code.
+        Zhang et al. (2021), AutoTrainer; threshold as published there, rule as in its code.
     """
 
     advice = ours.DyingRelu.advice

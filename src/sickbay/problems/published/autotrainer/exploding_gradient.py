@@ -1,12 +1,10 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import exploding_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.layer_gradients import ends, nonfinite_gradients
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +27,7 @@ class ExplodingGradient(LowAccuracyProblem):
         gradient norm 90, first/last 900 (limit 70)
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; threshold as published there.
+        Zhang et al. (2021), AutoTrainer; threshold as published there.
     """
 
     advice = ours.ExplodingGradient.advice

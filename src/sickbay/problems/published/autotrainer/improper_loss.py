@@ -1,9 +1,8 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import improper_loss as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History
 
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
@@ -32,8 +31,7 @@ class ImproperLoss(LowAccuracyProblem):
         mse for multiclass, where cross_entropy is right
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system.
+        Zhang et al. (2021), AutoTrainer.
     """
 
     severity = "critical"

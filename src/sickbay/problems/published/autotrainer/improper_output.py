@@ -1,9 +1,8 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import improper_output as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History
 
 RECOMMENDED = {
     "binary": ("sigmoid",),
@@ -32,8 +31,7 @@ class ImproperOutput(LowAccuracyProblem):
         relu for regression, where linear is right
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system, with logits allowed before losses that take them.
+        Zhang et al. (2021), AutoTrainer, with logits allowed before losses that take them.
     """
 
     severity = "critical"

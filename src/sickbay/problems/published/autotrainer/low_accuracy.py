@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from math import inf
 
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import History, Problem, threshold
 from sickbay.problems.shared.learns_badly import best_accuracy
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, switch, threshold
 from sickbay.problems.shared.planned_epochs import is_over
-from sickbay.thresholds import switch, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,10 +13,10 @@ class OscillatingAccuracy(Problem):
         Steps that are too large jump over the minimum again and again.
 
     How it is judged:
-        Local maxima and minima of the accuracy by epoch, in pairs as they follow in time: the pairs
-        that lie `size` or more apart, over the number of epochs. Training and validation accuracy:
-        one that shows it is enough. Judged after `after` of the planned epochs, from the start
-        where they are not known, and never without an accuracy.
+        Local maxima and minima of the accuracy by epoch, paired in the order of time: the number of
+        pairs that lie `size` or more apart, over the number of epochs. Either the training or the
+        validation accuracy is enough. Judged once `after` of the planned epochs are over, or from
+        the start if their number is not known; silent without an accuracy.
 
     Example:
         >>> history = History()
@@ -29,9 +26,8 @@ class OscillatingAccuracy(Problem):
         accuracy swung by 0.03 or more in 20 % of 5 epochs (limit 20 %)
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; thresholds as published there, `after` as in its code, which looks at the training
-        accuracy only (`validation=False`).
+        Zhang et al. (2021), AutoTrainer; thresholds as published there, `after` as in its code,
+        which looks only at the training accuracy (`validation=False`).
     """
 
     advice = "lower the learning rate, use Adam or momentum, or make the batch larger"

@@ -1,11 +1,9 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import vanishing_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.layer_gradients import ends
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +26,7 @@ class VanishingGradient(LowAccuracyProblem):
         gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; thresholds as published there.
+        Zhang et al. (2021), AutoTrainer; thresholds as published there.
     """
 
     advice = ours.VanishingGradient.advice

@@ -1,4 +1,8 @@
-"""The rules of BTTackler (Pei et al., 2024)."""
+"""The rules of BTTackler.
+
+Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning hyperparameter
+optimization.
+"""
 
 # Written by `make exports`.
 from .abnormal_gradient import AbnormalGradient as AbnormalGradient

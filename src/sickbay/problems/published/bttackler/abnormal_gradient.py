@@ -2,23 +2,20 @@ from dataclasses import dataclass
 from math import isnan
 from statistics import median
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.layer_gradients import nonfinite_gradients
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class AbnormalGradient(Problem):
-    """Gradients are not finite, or far too large all over the network.
+    """Gradients are not finite, or far too large in most layers.
 
     Why it matters:
         The next update throws the weights away.
 
     How it is judged:
-        Any NaN or Inf in the newest gradients, or the mean absolute gradient of each kernel: their
-        median is above `limit`.
+        The newest gradients hold a NaN or an Inf, or the mean absolute gradient of the median
+        kernel is above `limit`.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -29,8 +26,7 @@ class AbnormalGradient(Problem):
         mean |gradient| 2.5e+04 in the median layer (limit 10000)
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; AGV, by its published code.
+        Pei et al. (2024), BTTackler; AGV, by its published code.
     """
 
     severity = "critical"
@@ -50,8 +46,6 @@ class AbnormalGradient(Problem):
         middle = median(means.values() or [0.0])
         if not middle > self.limit:
             return None
-        layers = tuple(
-            table.layer(table.names[row]) for row, mean in means.items() if mean > self.limit
-        )
+        layers = tuple(table.layers[row] for row, mean in means.items() if mean > self.limit)
         message = f"mean |gradient| {middle:.3g} in the median layer (limit {self.limit:g})"
         return self.found(history, message, step=table.step, layers=layers, median=middle)

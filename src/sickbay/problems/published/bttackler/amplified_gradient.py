@@ -3,11 +3,8 @@ from itertools import pairwise
 from math import isnan
 from statistics import median
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.planned_epochs import stage
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,13 +12,13 @@ class AmplifiedGradient(Problem):
     """The gradient grows by a large factor at most layers on its way back to the input.
 
     Why it matters:
-        It grows exponentially with the depth, and the first layers are thrown about.
+        It grows exponentially with the depth and throws the first layers about.
 
     How it is judged:
         The mean absolute gradient of each kernel over that of the next one, in the newest reading:
-        the median of these ratios is above `ratio`. A kernel whose gradient is all zero makes it
-        silent, and so does a NaN or an Inf, which is for `abnormal_gradient`. Judged in the first
-        half of the planned epochs; silent where they are not known.
+        the median of these ratios is above `ratio`. Silent if a kernel's gradient is all zero, or
+        if any is not finite, which `abnormal_gradient` reports. Judged in the first half of the
+        planned epochs; silent if their number is not known.
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals
@@ -33,8 +30,7 @@ class AmplifiedGradient(Problem):
         mean |gradient| over that of the next layer: median 4e+03 (limit 1000)
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; EAG, by its published code.
+        Pei et al. (2024), BTTackler; EAG, by its published code.
     """
 
     advice = "clip the gradient norm to 1, lower the learning rate, or add normalisation layers"
@@ -58,7 +54,5 @@ class AmplifiedGradient(Problem):
             f"mean |gradient| over that of the next layer: median {middle:.3g} "
             f"(limit {self.ratio:g})"
         )
-        layers = tuple(
-            table.layer(table.names[row]) for row, ratio in ratios.items() if ratio > self.ratio
-        )
+        layers = tuple(table.layers[row] for row, ratio in ratios.items() if ratio > self.ratio)
         return self.found(history, message, step=table.step, layers=layers, median=middle)

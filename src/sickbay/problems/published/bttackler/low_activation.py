@@ -2,10 +2,7 @@ from dataclasses import dataclass
 from math import isnan
 from statistics import median
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,12 +10,12 @@ class LowActivation(Problem):
     """In most layers a large part of the gradient is exactly zero: few units are active.
 
     Why it matters:
-        Units that are off learn nothing, so the network works with a fraction of its width.
+        Units that are off learn nothing, so the network uses a fraction of its width.
 
     How it is judged:
-        The share of exact zeros in the gradient of each kernel, in the newest reading: their median
-        is above `share`, once `epochs` epochs are over. A NaN or an Inf makes it silent; that is
-        for `abnormal_gradient`. Embeddings are left out.
+        The share of exact zeros in the gradient of each kernel, in the newest reading: the median
+        is above `share`, once `epochs` epochs are over. Silent if a gradient is not finite, which
+        `abnormal_gradient` reports. Embeddings do not count.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -31,8 +28,7 @@ class LowActivation(Problem):
         70 % of the gradient is exactly 0 in the median layer (limit 50 %)
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; LAR, by its published code.
+        Pei et al. (2024), BTTackler; LAR, by its published code.
     """
 
     advice = "replace ReLU by LeakyReLU or ELU, lower the learning rate, or use less dropout"
@@ -55,7 +51,5 @@ class LowActivation(Problem):
             f"{100 * middle:.3g} % of the gradient is exactly 0 in the median layer "
             f"(limit {100 * self.share:g} %)"
         )
-        layers = tuple(
-            table.layer(table.names[row]) for row, share in zeros.items() if share > self.share
-        )
+        layers = tuple(table.layers[row] for row, share in zeros.items() if share > self.share)
         return self.found(history, message, step=table.step, layers=layers, median=middle)

@@ -1,23 +1,20 @@
 from dataclasses import dataclass
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window, stage
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoMoreGain(Problem):
-    """The loss falls no more: the run has given what it can.
+    """The loss no longer falls: the run has given all it can.
 
     Why it matters:
-        Nothing is wrong, but the time is better spent on another run. What was reached counts.
+        Nothing is wrong, but another run is a better use of the time. The result so far counts.
 
     How it is judged:
-        The loss of the newest epochs, `window` of the planned ones (rounded, at least 2; that is 6
-        of 20): the mean of their second half is above that of their first. Training or validation
-        loss. Judged in the second half of the planned epochs; silent where they are not known.
+        The loss of the newest epochs, `window` of the planned ones (rounded, at least 2; 6 of 20):
+        the mean of their second half is above that of their first. Training or validation loss.
+        Judged in the second half of the planned epochs; silent if their number is not known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -28,8 +25,7 @@ class NoMoreGain(Problem):
         mean loss rose from 0.5 to 0.52 within 2 epochs
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; NMG, by its published code.
+        Pei et al. (2024), BTTackler; NMG, by its published code.
     """
 
     severity = "info"
@@ -38,7 +34,7 @@ class NoMoreGain(Problem):
     yields_to_the_best = True
     benign = True
 
-    window: float = threshold(0.3, "Share of the planned epochs that is looked at.", above=0)
+    window: float = threshold(0.3, "Share of the planned epochs to look at.", above=0)
 
     def check(self, history: History) -> Finding | None:
         if stage(history) != "late":

@@ -2,11 +2,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.planned_epochs import stage
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,12 +11,12 @@ class PassiveLoss(Problem):
     """The training loss does not move.
 
     Why it matters:
-        What has no effect at the start will hardly have one later.
+        Training that has no effect at the start will hardly have one later.
 
     How it is judged:
-        The standard deviation of the training loss of all epochs so far, over its mean, is below
-        `spread`, once `epochs` epochs are over. As published, a loss below zero is always below.
-        Judged in the first half of the planned epochs; silent where they are not known.
+        The standard deviation of the training loss over all epochs so far, over its mean, is below
+        `spread`, once `epochs` epochs are over. As published, a negative loss always counts. Judged
+        in the first half of the planned epochs; silent if their number is not known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -30,8 +27,7 @@ class PassiveLoss(Problem):
         loss varied by 2.05e-05 of its mean in 3 epochs (limit 0.0001)
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; PLC, by its published code.
+        Pei et al. (2024), BTTackler; PLC, by its published code.
     """
 
     advice = "raise the learning rate, and look whether the gradient reaches all layers"
@@ -45,7 +41,7 @@ class PassiveLoss(Problem):
         losses = history.epochs("loss")
         if len(losses) < self.epochs or stage(history) != "early":
             return None
-        with np.errstate(all="ignore"):  # what cannot be computed is NaN, and NaN shows nothing
+        with np.errstate(all="ignore"):  # NaN shows nothing
             spread = float(np.std(losses) / np.mean(losses))
         if not spread < self.spread:
             return None

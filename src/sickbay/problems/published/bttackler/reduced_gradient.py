@@ -3,11 +3,8 @@ from itertools import pairwise
 from math import inf, isnan, nan
 from statistics import median
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.planned_epochs import stage
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,13 +12,13 @@ class ReducedGradient(Problem):
     """The gradient shrinks by a large factor at most layers on its way back, or is tiny anyway.
 
     Why it matters:
-        It shrinks exponentially with the depth, and the first layers do not learn.
+        It shrinks exponentially with the depth, so the first layers do not learn.
 
     How it is judged:
-        The mean absolute gradient of each kernel, in the newest reading: their median is below
-        `mean`, or the median of each one over the next is below `ratio`, or one of them is zero. A
-        NaN or an Inf makes it silent; that is for `abnormal_gradient`. Judged in the first half of
-        the planned epochs; silent where they are not known.
+        The mean absolute gradient of each kernel, in the newest reading: the median is below
+        `mean`, or the median of the ratios of each kernel to the next is below `ratio`, or one of
+        them is zero. Silent if a gradient is not finite, which `abnormal_gradient` reports. Judged
+        in the first half of the planned epochs; silent if their number is not known.
 
     Example:
         >>> from sickbay.vitals import Setup, Table, Vitals
@@ -33,8 +30,7 @@ class ReducedGradient(Problem):
         mean |gradient| median 0.2 (limit 1e-05), over that of the next layer 5e-05 (limit 0.0001)
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; ERG, by its published code.
+        Pei et al. (2024), BTTackler; ERG, by its published code.
     """
 
     advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
@@ -66,6 +62,6 @@ class ReducedGradient(Problem):
         starved = [
             row for row in means if means[row] < self.mean or ratios.get(row, inf) < self.ratio
         ]
-        layers = tuple(table.layer(table.names[row]) for row in starved)
+        layers = tuple(table.layers[row] for row in starved)
         numbers = {"median": middle, "ratio": ratio}
         return self.found(history, message, step=table.step, layers=layers, **numbers)

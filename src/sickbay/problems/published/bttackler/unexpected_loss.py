@@ -2,11 +2,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window, stage
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,13 +11,13 @@ class UnexpectedLoss(Problem):
     """Late in training the loss rises and is unsteady.
 
     Why it matters:
-        By now it should settle; a run that comes apart here does not recover.
+        The loss should settle by now; a run that falls apart this late does not recover.
 
     How it is judged:
-        A straight line is fitted to the loss of the newest epochs, `window` of the planned ones
-        (rounded, at least 2; that is 6 of 20): its slope is at least `slope` an epoch, and the
-        standard deviation over the mean is above `spread`. Training or validation loss. Judged in
-        the second half of the planned epochs; silent where they are not known.
+        A straight line fitted to the loss of the newest epochs, `window` of the planned ones
+        (rounded, at least 2; 6 of 20), rises by at least `slope` per epoch, and the standard
+        deviation over the mean is above `spread`. Training or validation loss. Judged in the second
+        half of the planned epochs; silent if their number is not known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -28,11 +25,10 @@ class UnexpectedLoss(Problem):
         >>> for loss in (0.9, 0.2, 0.5):
         ...     history.end_epoch(loss=loss)
         >>> print(UnexpectedLoss().check(history).message)
-        loss rises by 0.3 an epoch (limit 0.01) and varies by 0.429 of its mean (limit 0.2)
+        loss rises by 0.3 per epoch (limit 0.01) and varies by 0.429 of its mean (limit 0.2)
 
     Reference:
-        Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning
-        hyperparameter optimization; ULC, by its published code.
+        Pei et al. (2024), BTTackler; ULC, by its published code.
     """
 
     advice = "let the learning rate decay, lower it, or clip gradients"
@@ -40,7 +36,7 @@ class UnexpectedLoss(Problem):
 
     slope: float = threshold(0.01, "Rise of the loss in an epoch that is too much.", least=0)
     spread: float = threshold(0.2, "Standard deviation over mean that is too much.", least=0)
-    window: float = threshold(0.3, "Share of the planned epochs that is looked at.", above=0)
+    window: float = threshold(0.3, "Share of the planned epochs to look at.", above=0)
 
     def check(self, history: History) -> Finding | None:
         if stage(history) != "late":
@@ -50,12 +46,12 @@ class UnexpectedLoss(Problem):
             if len(losses) < 2:
                 continue
             place = np.arange(len(losses)) - (len(losses) - 1) / 2
-            with np.errstate(all="ignore"):  # what cannot be computed is NaN and shows nothing
+            with np.errstate(all="ignore"):  # NaN shows nothing
                 slope = float(place @ losses / (place @ place))
                 spread = float(np.std(losses) / np.mean(losses))
             if slope >= self.slope and spread > self.spread:
                 message = (
-                    f"{name} rises by {slope:.3g} an epoch (limit {self.slope:g}) "
+                    f"{name} rises by {slope:.3g} per epoch (limit {self.slope:g}) "
                     f"and varies by {spread:.3g} of its mean (limit {self.spread:g})"
                 )
                 return self.found(history, message, slope=slope, spread=spread)

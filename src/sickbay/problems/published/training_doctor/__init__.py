@@ -1,4 +1,8 @@
-"""The rules of Training Doctor."""
+"""The rules of Training Doctor.
+
+Training Doctor: automated diagnosis and treatment of neural network training pathologies (authors
+not named).
+"""
 
 # Written by `make exports`.
 from .large_gradient import LargeGradient as LargeGradient

@@ -1,30 +1,26 @@
 from dataclasses import dataclass
 from math import nan
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossExplosion(Problem):
-    """The loss is large, or has jumped since the step before.
+    """The loss is large, or has jumped since the last step.
 
     Why it matters:
         The last update did harm, and the next one starts from there.
 
     How it is judged:
-        The newest loss is above `limit`, or above `factor` times the one before it. The limit does
-        not know the scale of the loss, and a loss below zero always seems to jump.
+        The newest loss is above `limit`, or above `factor` times the one before it. The limit
+        ignores the scale of the loss, and a negative loss always seems to jump.
 
     Example:
         >>> print(LossExplosion().check(History(loss=[0.9, 2.1])).message)
         loss 2.1 after 0.9 (limit 2 times that)
 
     Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
+        Training Doctor (authors not named); thresholds as given there.
     """
 
     advice = "halve the learning rate, and clip the gradient norm to 1"

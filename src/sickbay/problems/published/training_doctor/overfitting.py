@@ -1,10 +1,7 @@
 from dataclasses import dataclass, replace
 
-from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.problems import overfitting as ours
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +22,7 @@ class Overfitting(Problem):
         validation loss 0.5, training loss 0.1, gap 0.4 (limit 0.2)
 
     Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
+        Training Doctor (authors not named); thresholds as given there.
     """
 
     advice = ours.Overfitting.advice

@@ -2,10 +2,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,11 +10,12 @@ class Plateau(Problem):
     """The loss stands still.
 
     Why it matters:
-        Either all is learnt, or the run is stuck and its time is wasted.
+        Either everything is learnt, or the run is stuck and wastes its time.
 
     How it is judged:
-        The variance of the loss in the newest `window` steps is below `variance`; it needs a full
-        window. The limit does not know the scale of the loss: a loss that is small looks still.
+        The variance of the loss over the newest `window` steps is below `variance`. This needs a
+        full window. The limit ignores the scale of the loss: a small loss always seems to stand
+        still.
 
     Example:
         >>> history = History(loss=[2.303, 2.302] * 10)
@@ -25,8 +23,7 @@ class Plateau(Problem):
         variance of the loss 2.5e-07 over 20 steps (limit 0.0001)
 
     Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
+        Training Doctor (authors not named); thresholds as given there.
     """
 
     advice = "raise the learning rate or let it decay, or stop if the loss is as low as it can be"
@@ -34,13 +31,13 @@ class Plateau(Problem):
     tolerated_at_best = True
 
     variance: float = threshold(1e-4, "Variance of the loss that is too small.", above=0)
-    window: int = threshold(20, "Steps that are looked at.", least=2)
+    window: int = threshold(20, "Steps to look at.", least=2)
 
     def check(self, history: History) -> Finding | None:
         timed = history.timed("loss", self.window)
         if len(timed) < self.window:
             return None
-        with np.errstate(all="ignore"):  # what cannot be computed is NaN, and NaN shows nothing
+        with np.errstate(all="ignore"):  # NaN shows nothing
             variance = float(np.var([loss for _, loss in timed]))
         if not variance < self.variance:
             return None

@@ -1,23 +1,19 @@
 from dataclasses import dataclass
 
-import numpy as np
-
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.published.training_doctor.norm_outlier import NormOutlierProblem
+from sickbay.problems.shared.base import Finding, History, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmallGradient(Problem):
-    """The global gradient norm is tiny, or drops below its own recent level.
+class SmallGradient(NormOutlierProblem):
+    """The global gradient norm is tiny, or drops below its recent level.
 
     Why it matters:
-        Without a gradient nothing is learnt.
+        A model learns nothing without a gradient.
 
     How it is judged:
-        The newest norm is below `limit`, or below the mean of the `window` norms before it by more
-        than `sigmas` of their standard deviations; the latter needs a full window.
+        The newest norm is below `limit`, or falls below the mean of the `window` norms before it by
+        more than `sigmas` standard deviations, which needs a full window.
 
     Example:
         >>> history = History(grad_norm=[1.0, 1.5, 1.0, 1.5, 0.2])
@@ -25,29 +21,12 @@ class SmallGradient(Problem):
         gradient norm 0.2 (limit 0.5)
 
     Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
+        Training Doctor (authors not named); thresholds as given there.
     """
 
     advice = "double the learning rate, and look for saturated or dead layers"
-    reads = ("step",)
 
     limit: float = threshold(1e-7, "Gradient norm that is too small at any time.", above=0)
-    sigmas: float = threshold(3.0, "Standard deviations below the mean that are too many.", above=0)
-    window: int = threshold(50, "Norms before the newest that set the mean.", least=2)
 
     def check(self, history: History) -> Finding | None:
-        timed = history.timed("grad_norm", self.window + 1)
-        if not timed:
-            return None
-        *before, (step, norm) = timed
-        limit = self.limit
-        if len(before) == self.window:
-            norms = np.array([value for _, value in before])
-            with np.errstate(all="ignore"):  # what cannot be computed is NaN and no limit
-                usual = float(np.mean(norms) - self.sigmas * np.std(norms))
-            limit = usual if usual > limit else limit
-        if not norm < limit:
-            return None
-        message = f"gradient norm {norm:.3g} (limit {limit:.3g})"
-        return self.found(history, message, step=step, norm=norm, limit=limit)
+        return self.outlier(history, sign=-1)

@@ -2,10 +2,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.findings import Finding
-from sickbay.history import History
-from sickbay.problems.shared.base import Problem
-from sickbay.thresholds import threshold
+from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,10 +10,10 @@ class UnstableGradient(Problem):
     """The global gradient norm varies wildly.
 
     Why it matters:
-        No learning rate fits both the small steps and the large ones.
+        No learning rate fits both the small and the large steps.
 
     How it is judged:
-        The standard deviation of the newest `window` norms over their mean is above `ratio`; it
+        The standard deviation of the newest `window` norms over their mean is above `ratio`. This
         needs a full window.
 
     Example:
@@ -25,22 +22,21 @@ class UnstableGradient(Problem):
         gradient norm varies by 2.11 times its mean over 6 steps (limit 2)
 
     Reference:
-        Training Doctor: automated diagnosis and treatment of neural network training pathologies
-        (authors not named); thresholds as given there.
+        Training Doctor (authors not named); thresholds as given there.
     """
 
     advice = "clip the gradient norm to 1, make the batch larger, or warm the learning rate up"
     reads = ("step",)
 
     ratio: float = threshold(2.0, "Standard deviation over mean that is too much.", above=0)
-    window: int = threshold(50, "Norms that are looked at.", least=2)
+    window: int = threshold(50, "Norms to look at.", least=2)
 
     def check(self, history: History) -> Finding | None:
         timed = history.timed("grad_norm", self.window)
         if len(timed) < self.window:
             return None
         norms = np.array([norm for _, norm in timed])
-        with np.errstate(all="ignore"):  # what cannot be computed is NaN, and NaN shows nothing
+        with np.errstate(all="ignore"):  # NaN shows nothing
             ratio = float(np.std(norms) / np.mean(norms))
         if not ratio > self.ratio:
             return None

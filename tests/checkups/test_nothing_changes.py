@@ -1,4 +1,4 @@
-"""What a checkup leaves as it was."""
+"""A checkup changes nothing that is the user's."""
 
 import copy
 import random
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from sickbay.checkups import checkup
-from tests.checkups.small import data, network
+from tests.checkups.small_network import data, network
 
 
 class Uncopied(nn.Module):
@@ -29,7 +29,7 @@ class Uncopied(nn.Module):
 
 
 @pytest.mark.parametrize("build", [network, Uncopied])
-def test_everything_is_as_before(build: type[nn.Module]) -> None:
+def test_everything_is_unchanged(build: type[nn.Module]) -> None:
     model = build()
     x, y = data()
     optimizer = torch.optim.Adam(model.parameters())
@@ -60,7 +60,7 @@ def test_everything_is_as_before(build: type[nn.Module]) -> None:
     assert parameter is next(model.parameters())
 
 
-def test_the_generator_of_a_loader_is_as_before() -> None:
+def test_the_generator_of_a_loader_is_unchanged() -> None:
     generator = torch.Generator().manual_seed(5)
     loader = DataLoader(TensorDataset(*data()), 16, shuffle=True, generator=generator)
     before = generator.get_state()
@@ -92,7 +92,7 @@ class Busy(nn.Module):
         return out
 
 
-def test_what_a_model_holds_is_put_back_where_it_cannot_be_copied() -> None:
+def test_a_model_that_cannot_be_copied_is_restored_with_all_it_holds() -> None:
     model = Busy()
     hook = model.register_forward_hook(lambda *_: None)
     numbers = model.chance.get_state()
@@ -121,7 +121,7 @@ class Counting(nn.Module):
         return self.scale * nn.functional.cross_entropy(outputs, targets) + 1e-4 * decay
 
 
-def test_a_loss_and_what_it_reaches_are_as_before() -> None:
+def test_a_loss_and_what_it_reaches_are_unchanged() -> None:
     model = network()
     loss = Counting(model)
     checkup(model, data(), loss)
@@ -135,7 +135,7 @@ def test_a_loss_and_what_it_reaches_are_as_before() -> None:
     assert all(each.grad is None for each in model.parameters())
 
 
-def test_it_does_not_mind_the_modes_around_it() -> None:
+def test_inference_mode_and_autocast_around_it_do_not_matter() -> None:
     model, batch = network(), data()
     with torch.inference_mode(), torch.autocast("cpu"):
         report = checkup(model, batch, nn.CrossEntropyLoss())

@@ -1,4 +1,4 @@
-"""Small models of every kind, with a batch each; all of them sound."""
+"""Small sound models of every kind, with a batch each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from tests.checkups.attending import (
+from tests.checkups.attention_models import (
     GPT,
     LENGTH,
     SAMPLES,

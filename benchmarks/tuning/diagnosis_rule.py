@@ -1,4 +1,4 @@
-"""Rules that end a trial by what is found in it."""
+"""The rule that ends a trial by its diagnosis, as a profile of sickbay does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.search import Ending, Played
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -17,7 +17,7 @@ from sickbay.tuning.judge import Judge
 
 
 class Histories:
-    """What was known of each trial after each of its epochs, put together when asked for."""
+    """The history of each trial after each of its epochs, built when first needed."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
@@ -32,20 +32,20 @@ class Histories:
 
 
 class Diagnosis:
-    """A profile, as a judge sees it."""
+    """Ends the trials in which the problems of a profile are found."""
 
     def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
         self._part, self._histories = part, histories
         self._judge = Judge(problems, part.metric, part.sign > 0, Guard(failed))
         self._courses: list[LearningCurve] = []
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         for each in past[len(self._courses) :]:
             self._courses.append(self._course(each))
         end = self._judge.judge(self._histories(trial, done), self._courses)
         return Ending(end.finding.problem, end.benign) if end else None
 
-    def _course(self, played: Played) -> LearningCurve:
+    def _course(self, played: SimulatedTrial) -> LearningCurve:
         epochs = self._part.trials[played.trial].epochs[: played.epochs]
         losses = [epoch.scalars["loss"] for epoch in epochs]
         values = [epoch.scalars[self._part.metric] for epoch in epochs]
@@ -53,9 +53,9 @@ class Diagnosis:
 
 
 def remembered(problem: Problem) -> Problem:
-    """Return a problem that is asked about a history only once.
+    """Return a problem that caches its finding for each history.
 
-    What compares trials is left as it is: its answer is another one in every search.
+    Problems that compare trials are returned as they are: their findings differ between searches.
     """
     if isinstance(problem, ComparedProblem):
         return problem
@@ -73,5 +73,5 @@ def remembered(problem: Problem) -> Problem:
 
 
 def failed(part: str, error: Exception) -> None:
-    """Tell of a problem that raised: figures with a part switched off would mislead."""
+    """Stop the benchmark: figures without the problem that raised would mislead."""
     raise SystemExit(f"{part} raised {error!r}")

@@ -1,4 +1,4 @@
-"""The command that searches for real, and its tables."""
+"""The command `live`: real searches, and their tables."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from rich.console import Console
 
 from benchmarks.detection.report import Sheet, machine, page_head, percent, plain
-from benchmarks.tuning.live import EPOCHS, QUICK, Lived, Order, foretold, search
+from benchmarks.tuning.live_search import EPOCHS, QUICK, LiveSearch, LiveTrial, foretold, search
 from benchmarks.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
-from benchmarks.tuning.record import Plan
-from benchmarks.tuning.run import worked
+from benchmarks.tuning.record_pool import Plan
+from benchmarks.tuning.run_searches import worked
 from benchmarks.tuning.tasks import TASKS
 
-Results: TypeAlias = Mapping[tuple[str, bool], Sequence[Lived]]  # by task, and whether tuned
+Results: TypeAlias = Mapping[tuple[str, bool], Sequence[LiveTrial]]  # by task, and whether tuned
 COST = 0.01
 
 QUESTION = "Whether real searches behave like played ones, and what watching costs."
@@ -34,7 +34,7 @@ LESS = "With `--quick`: {epochs} epochs. Training and validation samples: {sampl
 
 
 def run(options: argparse.Namespace) -> None:
-    """Search, print, and write what was asked for."""
+    """Run the searches, then print and write the results."""
     minutes = options.minutes or (3 if options.quick else 60)
     orders = [
         ordered(options, task, minutes, tuned) for task in options.tasks for tuned in (False, True)
@@ -64,9 +64,9 @@ def run(options: argparse.Namespace) -> None:
         options.json.write_text(json.dumps(plain({"about": about, "trials": trials})) + "\n")
 
 
-def ordered(options: argparse.Namespace, task: str, minutes: float, tuned: bool) -> Order:
+def ordered(options: argparse.Namespace, task: str, minutes: float, tuned: bool) -> LiveSearch:
     plan = Plan(task, options.data, epochs=EPOCHS if options.quick else 20)
-    return Order(plan, options.quick, 60 * minutes, tuned)
+    return LiveSearch(plan, options.quick, 60 * minutes, tuned)
 
 
 def how(quick: bool) -> str:
@@ -78,7 +78,7 @@ def how(quick: bool) -> str:
 
 
 def searched(results: Results, epochs: int) -> Sheet:
-    """Return what the searches came to."""
+    """Return a table of the results."""
     rows = []
     for (task, tuned), lived in sorted(results.items()):
         maximize = TASKS[task].maximize
@@ -111,24 +111,24 @@ def summary(results: Results, compared: Sheet) -> list[str]:
     ]
 
 
-def cost_of(lived: Sequence[Lived]) -> float:
+def cost_of(lived: Sequence[LiveTrial]) -> float:
     """Return the share of the time of some trials that watching took."""
     return sum(each.watching for each in lived) / sum(each.seconds for each in lived)
 
 
-def bests(lived: Sequence[Lived], maximize: bool) -> list[float]:
-    """Return the best of every trial that has got any."""
+def bests(lived: Sequence[LiveTrial], maximize: bool) -> list[float]:
+    """Return the best finite value of every trial that has one."""
     choose = max if maximize else min
     reached = ([value for value in each.values if isfinite(value)] for each in lived)
     return [choose(values) for values in reached if values]
 
 
-def curve(lived: Sequence[Lived]) -> list[tuple[float, float]]:
+def curve(lived: Sequence[LiveTrial]) -> list[tuple[float, float]]:
     return [pair for each in lived for pair in zip(each.ends, each.values, strict=True)]
 
 
 def agreement(results: Results, epochs: int) -> Sheet:
-    """Return how far the trials that both searches had went, live and as played."""
+    """Return a table that compares the trials of both searches, live and simulated."""
     rows = []
     for task in sorted({task for task, _ in results}):
         told = foretold(task, results[task, False], epochs)

@@ -1,4 +1,4 @@
-"""Small models that attend, with a batch each; all of them sound."""
+"""Small sound models with attention, with a batch each."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers between two bounds, whole ones or not, evenly or evenly in their logarithm."""
+    """Numbers between two bounds, integer or real, uniform or log-uniform."""
 
     low: float
     high: float
@@ -30,7 +30,7 @@ class Range:
         return float(rng.uniform(self.low, self.high))
 
     def place(self, value: float) -> list[float]:
-        """Return where a value lies, from 0 to 1."""
+        """Return the position of a value, from 0 to 1."""
         low, high = self.low, self.high
         if self.logarithmic:
             low, high, value = log(low), log(high), log(value)
@@ -39,7 +39,7 @@ class Range:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A choice among a few, none nearer to another."""
+    """A choice among a few values without an order."""
 
     values: tuple[Any, ...]
 
@@ -47,7 +47,7 @@ class OneOf:
         return self.values[int(rng.integers(len(self.values)))]
 
     def place(self, value: Any) -> list[float]:
-        """Return a corner for each choice; two are as far apart as the ends of a range."""
+        """Return one coordinate per choice; two choices are as far apart as the ends of a range."""
         return [0.5**0.5 * (each == value) for each in self.values]
 
 
@@ -98,11 +98,11 @@ SPACES: Mapping[str, Space] = {
 
 
 def draw(space: Space, seed: int) -> dict[str, Any]:
-    """Return a configuration, the same for the same seed."""
+    """Return the random configuration of a seed."""
     rng = np.random.default_rng(seed)
     return {name: dimension.draw(rng) for name, dimension in space.items()}
 
 
 def place(space: Space, config: Config) -> NDArray[np.float64]:
-    """Return a configuration as a point, so that distances can be told."""
+    """Return a configuration as a point, to measure distances."""
     return np.concatenate([each.place(config[name]) for name, each in space.items()])

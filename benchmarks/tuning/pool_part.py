@@ -1,4 +1,4 @@
-"""A part of a pool, as numbers: what searches are played on."""
+"""One part of a pool as arrays, on which searches are simulated."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tuning.pool import Pool
-from benchmarks.tuning.spaces import SPACES, Config, Space, place
+from benchmarks.tuning.search_spaces import SPACES, Config, Space, place
 from benchmarks.tuning.tasks import TASKS
 from sickbay.tuning.recorded_search import RecordedTrial
 
 Array: TypeAlias = NDArray[np.float64]
 Which: TypeAlias = Literal["calibration", "reporting"]
-CALIBRATED = range(250)  # seeds of the trials that thresholds are chosen by
+CALIBRATED = range(250)  # seeds of the trials for choosing thresholds
 
 
 @dataclass(frozen=True)
 class Part:
-    """Trials of a task that are over, known by their places here.
+    """Recorded trials of a task, identified by their position.
 
     Scores are values of the metric with the sign that makes higher better; what is not finite is
     minus infinity.
@@ -91,7 +91,7 @@ class Part:
         return float(np.sort(self.best[:, -1])[-count])
 
     def budget(self, trials: float | None = None) -> float:
-        """Return the seconds that so many whole trials take, of those that are here.
+        """Return the time of so many whole trials of average length.
 
         By default it is an eighth of them, ten at least: in more time, searches find the same best
         ones of the few that there are, and are hardly to be told apart.

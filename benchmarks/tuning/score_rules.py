@@ -1,4 +1,4 @@
-"""Rules that end a trial by its score alone, and the one that ends none."""
+"""Rules that end a trial by its score alone, and the rule that ends none."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks.tuning.curves import Array, foreseen
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.search import Ending, Played
+from benchmarks.tuning.curve_extrapolation import Array, foreseen
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.simulated_search import Ending, SimulatedTrial
 
-Foreseen: TypeAlias = Mapping[tuple[int, int], Array]  # by trial and epochs: draws, in order
-CHECKED = (0.25, 0.5, 0.75)  # shares of the epochs after which a curve is continued
+Foreseen: TypeAlias = Mapping[tuple[int, int], Array]  # sorted draws, by trial and epochs done
+CHECKED = (0.25, 0.5, 0.75)  # fractions of the epochs after which a curve is extrapolated
 
 
 class Plain:
-    """Every trial goes to its end."""
+    """Ends no trial."""
 
-    def ends(self, _trial: int, _done: int, _past: Sequence[Played]) -> Ending | None:
+    def ends(self, _trial: int, _done: int, _past: Sequence[SimulatedTrial]) -> Ending | None:
         return None
 
 
 class MedianStopping:
-    """Optuna's MedianPruner as it comes.
+    """Optuna's MedianPruner with its defaults.
 
     Once five trials went to their ends, one ends whose best score so far is below the median of
     the scores that those had at the same epoch.
@@ -34,7 +34,7 @@ class MedianStopping:
     def __init__(self, part: Part) -> None:
         self._part = part
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         over = [each.trial for each in past if not each.why]
         if len(over) < self.startup:
             return None
@@ -46,7 +46,7 @@ class MedianStopping:
 
 
 class Extrapolation:
-    """A trial ends if its curve, continued, beats the best score so far in less than 5 % of cases.
+    """Ends a trial whose extrapolated curve beats the best so far in less than 5 % of cases.
 
     Domhan et al. (2015).
     """
@@ -56,7 +56,7 @@ class Extrapolation:
     def __init__(self, part: Part, draws: Foreseen) -> None:
         self._part, self._draws = part, draws
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None:
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         draws = self._draws.get((trial, done), ())
         if not past or not len(draws):
             return None
@@ -66,13 +66,13 @@ class Extrapolation:
 
 
 def checked(part: Part) -> list[int]:
-    """Return the epochs after which curves are continued."""
+    """Return the epochs after which curves are extrapolated."""
     epochs = part.scores.shape[1]
     return sorted({round(share * epochs) for share in CHECKED} - {0, epochs})
 
 
 def continued(part: Part, trials: Sequence[int]) -> dict[tuple[int, int], Array]:
-    """Return what the best scores so far of trials are foreseen to be in the end, at each check.
+    """Return the predicted final scores of trials at each check.
 
     Scores of a loss are brought between 0 and 1 first: from twice the first loss to none at all.
     """

@@ -1,8 +1,8 @@
-"""Real searches, trained here and now: plain beside `tuning`, in equal time.
+"""Real searches: plain beside `tuning`, in equal time.
 
-Both try the same configurations in the same order with the same seeds, so that a trial is the same
-in both until it is ended. What the judge makes of the plain trials afterwards tells whether
-searches that are played are like those that are lived.
+Both try the same configurations in the same order with the same seeds, so a trial is the same in
+both until it is ended. Judging the recorded plain trials afterwards shows whether simulated
+searches are like real ones.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 import sickbay
-from benchmarks.tuning.diagnosis import Diagnosis, Histories
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.record import DECAY, Plan, evaluate, is_read, newest, pass_through
-from benchmarks.tuning.search import Played, play
+from benchmarks.tuning.diagnosis_rule import Diagnosis, Histories
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.record_pool import DECAY, Plan, evaluate, is_read, newest, pass_through
+from benchmarks.tuning.search_spaces import SPACES, Config, draw
 from benchmarks.tuning.searchers import distribution
-from benchmarks.tuning.spaces import SPACES, Config, draw
+from benchmarks.tuning.simulated_search import SimulatedTrial, simulate
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.doctor import Doctor
 from sickbay.problems.profiles import PROFILES
@@ -37,14 +37,14 @@ from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 
 @dataclass(frozen=True)
 class Less:
-    """What a quick search is content with: samples, and what sizes of models are divided by."""
+    """How a quick search is reduced: samples, and divisors of the model sizes."""
 
     samples: int
-    held: int  # to judge by
+    held: int  # validation samples
     divided: Mapping[str, int]
 
 
-EPOCHS = 10  # of a quick one
+EPOCHS = 10  # of a quick search
 QUICK = {
     "cifar10_cnn": Less(1500, 500, {f"conv{place}": 4 for place in (1, 2, 3, 4)}),
     "cifar10_lstm": Less(3000, 500, {"hidden": 4}),
@@ -52,8 +52,8 @@ QUICK = {
 }
 
 
-class Order(NamedTuple):
-    """One search."""
+class LiveSearch(NamedTuple):
+    """What one search does."""
 
     plan: Plan
     quick: bool
@@ -61,12 +61,12 @@ class Order(NamedTuple):
     tuned: bool
 
 
-class Lived(NamedTuple):
-    """One trial: its values, how long it took, and how much of that was watching."""
+class LiveTrial(NamedTuple):
+    """One trial: its values, its duration, and how much of that was spent on watching."""
 
     seed: int
     values: list[float]
-    ends: list[float]  # when each epoch was over, since the search began
+    ends: list[float]  # of the epochs, in seconds since the search began
     seconds: float
     watching: float
     why: str = ""
@@ -76,16 +76,16 @@ class Lived(NamedTuple):
 
 @dataclass
 class Loop:
-    """A trial in training: what happens in it, epoch by epoch."""
+    """The training loop of a trial."""
 
-    order: Order
+    order: LiveSearch
     data: Data
     config: Config
     doctor: Doctor
     model: nn.Module
     optimizer: Optimizer
-    setting_up: float  # seconds until it was watched
-    ending: float = 0.0  # seconds that the doctor took at the ends of epochs
+    setting_up: float  # seconds to set up the doctor
+    ending: float = 0.0  # seconds spent in doctor.epoch
 
     def epochs(self) -> Iterator[dict[str, float]]:
         """Train; yield what was evaluated after each epoch."""
@@ -111,14 +111,14 @@ class Loop:
         return self.setting_up + self.ending + self.doctor.overhead * seconds
 
 
-def search(order: Order) -> list[Lived]:
-    """Try configurations until the time is over; the last trial is cut short then."""
+def search(order: LiveSearch) -> list[LiveTrial]:
+    """Try configurations until the time is over, which cuts the last trial short."""
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     data, task = data_of(order), TASKS[order.plan.task]
     study = optuna.create_study(
         direction=task.direction,
-        pruner=optuna.pruners.NopPruner(),  # without one, Optuna takes its MedianPruner
+        pruner=optuna.pruners.NopPruner(),  # the default is MedianPruner
     )
     begin = perf_counter()
     lived = []
@@ -129,8 +129,8 @@ def search(order: Order) -> list[Lived]:
     return lived
 
 
-def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study) -> Lived:
-    """Live through a trial that may be ended."""
+def tuned(order: LiveSearch, data: Data, seed: int, begin: float, study: optuna.Study) -> LiveTrial:
+    """Train a trial that may be ended."""
     space = {name: distribution(each) for name, each in SPACES[order.plan.task].items()}
     metric = TASKS[order.plan.task].metric
     study.enqueue_trial(draw(SPACES[order.plan.task], seed))
@@ -160,11 +160,13 @@ def tuned(order: Order, data: Data, seed: int, begin: float, study: optuna.Study
     benign = {each.name() for each in PROFILES["tuning"] if each.benign}
     if doctor.diagnosis is not None:
         why = doctor.diagnosis.problem
-    return Lived(seed, values, ends, seconds, watching, why, why in benign)
+    return LiveTrial(seed, values, ends, seconds, watching, why, why in benign)
 
 
-def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Study) -> Lived:
-    """Live through a trial that goes to its end, and record it."""
+def plain(
+    order: LiveSearch, data: Data, seed: int, begin: float, _study: optuna.Study
+) -> LiveTrial:
+    """Train a trial to its end, and record it."""
     plan, config = order.plan, draw(SPACES[order.plan.task], seed)
     steps = -(-len(data.x) // config["batch_size"])
     start = perf_counter()
@@ -190,13 +192,13 @@ def plain(order: Order, data: Data, seed: int, begin: float, _study: optuna.Stud
             f"{seed}", history.setup, epochs, {"config": config, "seed": seed}, first
         )
     seconds = perf_counter() - start
-    return Lived(seed, values, ends, seconds, loop.watching(seconds), recorded=recorded)
+    return LiveTrial(seed, values, ends, seconds, loop.watching(seconds), recorded=recorded)
 
 
 def looped(
-    order: Order, data: Data, config: Config, seed: int, admit: Callable[..., Doctor]
+    order: LiveSearch, data: Data, config: Config, seed: int, admit: Callable[..., Doctor]
 ) -> Loop:
-    """Return a trial that is ready to be trained, and watched."""
+    """Return a watched trial that is ready to be trained."""
     torch.manual_seed(seed)
     model = TASKS[order.plan.task].build(made_small(order, config))
     optimizer = optimizer_of(config, model)
@@ -205,8 +207,8 @@ def looped(
     return Loop(order, data, config, doctor, model, optimizer, perf_counter() - start)
 
 
-def made_small(order: Order, config: Config) -> Config:
-    """Return the sizes that are trained."""
+def made_small(order: LiveSearch, config: Config) -> Config:
+    """Return the configuration with smaller sizes for a quick search."""
     divided = QUICK[order.plan.task].divided if order.quick else {}
     return {
         name: each // divided[name] if name in divided else each for name, each in config.items()
@@ -214,7 +216,7 @@ def made_small(order: Order, config: Config) -> Config:
 
 
 @cache
-def data_of(order: Order) -> Data:
+def data_of(order: LiveSearch) -> Data:
     data, less = TASKS[order.plan.task].load(order.plan.folder), QUICK[order.plan.task]
     if not order.quick:
         return data
@@ -223,7 +225,7 @@ def data_of(order: Order) -> Data:
 
 
 class InOrder:
-    """Tries one after another."""
+    """Tries the trials one after another."""
 
     def ask(self, left: Sequence[int]) -> int:
         return left[0]
@@ -232,12 +234,12 @@ class InOrder:
         pass
 
 
-def foretold(task: str, lived: Sequence[Lived], epochs: int) -> dict[int, Played]:
-    """Play the recorded plain trials; return by their seeds what `tuning` would have done."""
+def foretold(task: str, lived: Sequence[LiveTrial], epochs: int) -> dict[int, SimulatedTrial]:
+    """Simulate `tuning` on the recorded plain trials; return the trials by seed."""
     whole = [each.recorded for each in lived if len(each.values) == epochs]
     part = Part(task, tuple(each for each in whole if each is not None))
     rule = Diagnosis(part, PROFILES["tuning"], Histories(part))
     if not part.trials:
         return {}
-    past = play(part, InOrder(), rule, part.budget(len(part.trials)) + 1)
+    past = simulate(part, InOrder(), rule, part.budget(len(part.trials)) + 1)
     return {part.trials[each.trial].about["seed"]: each for each in past}

@@ -1,4 +1,4 @@
-"""Whatever the user's own code does, the command line says it in one line."""
+"""The command line reports any error of the user's code in one line."""
 
 import sys
 from pathlib import Path
@@ -79,7 +79,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(["fine:net", "--batch", "fine:loader"], "raised OSError: gone", id="loader"),
     ],
 )
-def test_odd_code(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_in_user_code(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["checkup", *arguments]) == 2
     printed = capsys.readouterr()
     assert said in printed.err
@@ -131,7 +133,7 @@ def test_odd_batches(batch: str, said: str, capsys: pytest.CaptureFixture[str]) 
     assert printed.count("\n") == 1
 
 
-def test_what_a_folder_lacks_is_said_also_where_the_folder_is_gone(
+def test_a_missing_module_or_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = tmp_path / "gone"

@@ -76,6 +76,6 @@ def test_a_fault_as_text_does_what_the_function_does() -> None:
         ("shuffle_labels:2@3", "shuffle_labels takes no :LAYER"),
     ],
 )  # fmt: skip
-def test_text_that_is_no_fault_says_what_is_possible(spec: Any, expected: str) -> None:
+def test_invalid_text_says_what_is_possible(spec: Any, expected: str) -> None:
     with pytest.raises(UsageError, match=re.escape(expected)):
         inject.parse(spec)

@@ -1,4 +1,4 @@
-"""Little models that do one thing each."""
+"""Small models whose forward pass is a function."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Playing a search on recorded trials, in the time that they took."""
+"""Simulating a search on recorded trials, in the time that they took."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from benchmarks.tuning.part import Part
+from benchmarks.tuning.pool_part import Part
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a rule ends a trial; a benign one stays a candidate."""
+    """Why a rule ends a trial. If it is benign, the trial stays a candidate."""
 
     why: str
     benign: bool = False
 
 
-class Played(NamedTuple):
-    """A trial as a search saw it: its place in the part, epochs that passed, when it began."""
+class SimulatedTrial(NamedTuple):
+    """A trial as a search saw it: its position in the part, epochs trained, and start."""
 
     trial: int
     epochs: int
@@ -31,7 +31,7 @@ class Played(NamedTuple):
 
 
 class Searcher(Protocol):
-    """Chooses what is tried next, and learns the score that came of it."""
+    """Chooses the next trial, and learns from its score."""
 
     def ask(self, left: Sequence[int]) -> int: ...
 
@@ -39,14 +39,14 @@ class Searcher(Protocol):
 
 
 class Rule(Protocol):
-    """Tells after an epoch whether a trial should end, beside those of the same search."""
+    """Decides after each epoch whether a trial should end, given the trials before it."""
 
-    def ends(self, trial: int, done: int, past: Sequence[Played]) -> Ending | None: ...
+    def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None: ...
 
 
-def play(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[Played]:
-    """Search until the budget is spent or nothing is left to be tried."""
-    left, past, clock = list(range(len(part.trials))), list[Played](), 0.0
+def simulate(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[SimulatedTrial]:
+    """Search until the budget is spent or no trial is left."""
+    left, past, clock = list(range(len(part.trials))), list[SimulatedTrial](), 0.0
     while left:
         trial = searcher.ask(left)
         left.remove(trial)
@@ -62,20 +62,20 @@ def play(part: Part, searcher: Searcher, rule: Rule, budget: float) -> list[Play
 
 
 def train(
-    part: Part, trial: int, rule: Rule, past: Sequence[Played], start: float, budget: float
-) -> Played:
-    """Let the epochs of a trial pass until it is over, is ended, or there is no more time."""
+    part: Part, trial: int, rule: Rule, past: Sequence[SimulatedTrial], start: float, budget: float
+) -> SimulatedTrial:
+    """Run the epochs of a trial until it finishes, is ended, or the time is over."""
     epochs = part.scores.shape[1]
     fitting = min(epochs, int((budget - start) / part.pace[trial] + 1e-9))
     for done in range(1, fitting + 1):
         ending = rule.ends(trial, done, past) if done < epochs else None
         if ending is not None:
-            return Played(trial, done, start, ending.why, ending.benign)
-    return Played(trial, fitting, start)
+            return SimulatedTrial(trial, done, start, ending.why, ending.benign)
+    return SimulatedTrial(trial, fitting, start)
 
 
-def learnt(part: Part, played: Played) -> float:
-    """Return the score that a searcher learns from a trial: its best, its last if it was ended.
+def learnt(part: Part, played: SimulatedTrial) -> float:
+    """Return the score that a searcher learns: the best, or the last of an ended trial.
 
     A benign end leaves it its best. Minus infinity if it never had any.
     """
@@ -86,8 +86,8 @@ def learnt(part: Part, played: Played) -> float:
     return float(finite[-1]) if len(finite) else -inf
 
 
-def curve(part: Part, past: Sequence[Played]) -> list[tuple[float, float]]:
-    """Return when each epoch was over, and the score then."""
+def curve(part: Part, past: Sequence[SimulatedTrial]) -> list[tuple[float, float]]:
+    """Return the end of each epoch in seconds, and the score then."""
     return [
         (each.start + done * part.pace[each.trial], part.scores[each.trial, done - 1])
         for each in past

@@ -1,4 +1,4 @@
-"""The best score so far over time, as a picture."""
+"""A plot of the best score so far over time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tuning.figures import rising
-from benchmarks.tuning.part import Array, Part
-from benchmarks.tuning.run import OTHER, Search
-from benchmarks.tuning.search import curve
+from benchmarks.tuning.pool_part import Array, Part
+from benchmarks.tuning.run_searches import OTHER, Search
+from benchmarks.tuning.simulated_search import curve
 
 COLOURS = {
     "plain": "#555555",
@@ -20,7 +20,7 @@ COLOURS = {
     "bttackler": "#cc79a7",
     "tuning": "#009e73",
 }
-MOMENTS = np.linspace(0.05, 1, 96)  # shares of the budget
+MOMENTS = np.linspace(0.05, 1, 96)  # fractions of the budget
 
 
 def draw(
@@ -29,7 +29,7 @@ def draw(
     budgets: Mapping[str, float],
     path: Path,
 ) -> None:
-    """Draw one picture for each task, one line for each rule: the mean over all its searches."""
+    """Draw one panel for each task and one line for each rule: the mean over its searches."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -67,7 +67,7 @@ def draw(
 
 
 def best_at(points: list[tuple[float, float]], moments: Array) -> Array:
-    """Return the best score at each moment, NaN before there is any.
+    """Return the best score at each moment, NaN before the first.
 
     >>> best_at([(1.0, 0.5), (3.0, 0.6)], np.array([0.5, 1.0, 2.9, 3.0])).tolist()
     [nan, 0.5, 0.5, 0.6]

@@ -1,4 +1,4 @@
-"""All the searches: every task, searcher, rule and seed, on several processes."""
+"""Running all simulated searches: every task, searcher, rule and seed, in several processes."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from rich.console import Console
 
-from benchmarks.tuning.diagnosis import Diagnosis, Histories, remembered
-from benchmarks.tuning.part import Part, Which
+from benchmarks.tuning.diagnosis_rule import Diagnosis, Histories, remembered
 from benchmarks.tuning.pool import load
-from benchmarks.tuning.rivals import Extrapolation, Foreseen, MedianStopping, Plain, continued
-from benchmarks.tuning.search import Played, Rule, play
+from benchmarks.tuning.pool_part import Part, Which
+from benchmarks.tuning.score_rules import Extrapolation, Foreseen, MedianStopping, Plain, continued
 from benchmarks.tuning.searchers import SEARCHERS
+from benchmarks.tuning.simulated_search import Rule, SimulatedTrial, simulate
 from benchmarks.worker_pool import Failure, work
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES
 
-OTHER = 1000  # what is added to the seeds of the plain searches that all are compared with
-AT_ONCE = 20  # curves that are continued by one call
+OTHER = 1000  # added to the seeds of the plain searches that all others are compared with
+AT_ONCE = 20  # curves extrapolated in one call
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played: on which part of which pools, for how long, how often."""
+    """What is simulated: on which part of which pools, for how long, how often."""
 
     pools: Path
     part: Which
@@ -40,12 +40,12 @@ class Plan:
     searchers: tuple[str, ...]
     rules: tuple[str, ...]
     seeds: int
-    trials: float | None  # whole ones that the budget is enough for
-    draws: Path  # folder of what curves are foreseen to come to
+    trials: float | None  # the budget, in whole trials
+    draws: Path  # folder of the extrapolated curves
 
 
 class Job(NamedTuple):
-    """One search."""
+    """One search to run."""
 
     plan: Plan
     task: str
@@ -55,13 +55,13 @@ class Job(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What came of it."""
+    """One finished search."""
 
     task: str
     searcher: str
     rule: str
     seed: int
-    played: list[Played]
+    played: list[SimulatedTrial]
 
 
 def available() -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def available() -> tuple[str, ...]:
 
 
 def searches(plan: Plan, console: Console, workers: int = 2) -> Iterator[Search]:
-    """Play all searches; yield them as they are over. One worker is this process itself."""
+    """Run all searches and yield them as they finish. A single worker is this process."""
     if "extrapolation" in plan.rules:
         foresee(plan, console, workers)
     for _, search in worked(one, jobs(plan), "searching", console, workers):
@@ -84,7 +84,7 @@ def worked(
     console: Console,
     workers: int,
 ) -> Iterator[tuple[Item, Result]]:
-    """Yield each item with its result; stop at a failure, as the others alone would mislead."""
+    """Yield each item with its result. Stop at a failure: the rest alone would mislead."""
     if workers == 1:
         yield from ((item, function(item)) for item in items)
         return
@@ -95,7 +95,7 @@ def worked(
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """Return the searches, those that take longest first."""
+    """Return the searches, the slowest first."""
     wanted = [(rule, seed) for rule in plan.rules for seed in range(plan.seeds)]
     wanted += [("plain", OTHER + seed) for seed in range(plan.seeds)]
     orders = product(reversed(plan.searchers), plan.tasks, wanted)
@@ -103,11 +103,11 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def one(job: Job) -> Search:
-    """Play one search."""
+    """Run one search."""
     plan, task = job.plan, job.task
     part = part_of(plan, task)
     searcher = SEARCHERS[job.searcher](part, job.seed)
-    played = play(part, searcher, rule_of(plan, task, job.rule), part.budget(plan.trials))
+    played = simulate(part, searcher, rule_of(plan, task, job.rule), part.budget(plan.trials))
     return Search(task, job.searcher, job.rule, job.seed, played)
 
 
@@ -142,7 +142,7 @@ def draws_of(plan: Plan, task: str) -> Foreseen:
 
 
 def foresee(plan: Plan, console: Console, workers: int) -> None:
-    """Continue every curve once, and keep what is foreseen in the plan's folder."""
+    """Extrapolate every curve once, and store the predictions in the plan's folder."""
     orders = []
     for task in plan.tasks:
         trials = range(len(part_of(plan, task).trials))

@@ -1,4 +1,4 @@
-"""The command that plays searches and reports on them."""
+"""The command `run`: simulated searches, and the report on them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import optuna
 from rich.console import Console
 
 from benchmarks.detection.report import machine, plain
-from benchmarks.tuning import plot, tables
+from benchmarks.tuning import best_so_far_plot, tables
+from benchmarks.tuning.command_options import RULES
 from benchmarks.tuning.figures import figures
-from benchmarks.tuning.options import RULES
-from benchmarks.tuning.part import Part
-from benchmarks.tuning.run import Plan, Search, available, part_of, searches
+from benchmarks.tuning.pool_part import Part
+from benchmarks.tuning.run_searches import Plan, Search, available, part_of, searches
 from benchmarks.tuning.searchers import SEARCHERS
 from benchmarks.tuning.tasks import TASKS
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play, print, and write what was asked for."""
+    """Simulate the searches, then print and write the results."""
     with TemporaryDirectory(prefix="tuning") as folder:
         plan = planned(options, Path(folder))
         done = list(searches(plan, Console(stderr=True), options.workers))
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     if about["missing"]:
         out.print(about["missing"], markup=False)
     if picture:
-        plot.draw(done, parts, budgets, picture)
+        best_so_far_plot.draw(done, parts, budgets, picture)
     if options.docs:
         options.docs.write_text(tables.page(made, about))
     if options.json:
@@ -68,7 +68,7 @@ def planned(options: argparse.Namespace, folder: Path) -> Plan:
 
 
 def about_it(plan: Plan, parts: Mapping[str, Part], picture: Path | None) -> dict[str, Any]:
-    """Return what the figures were made with."""
+    """Return what the figures were computed with."""
     counts = ", ".join(f"{task} {len(part.trials)}" for task, part in parts.items())
     absent = [name for name in SEARCHERS if name not in available()]
     missing = "SMAC is missing: `pip install smac`." if absent else ""

@@ -1,4 +1,4 @@
-"""Training a pool of configurations to the end, once."""
+"""Recording a pool: configurations, each trained to the end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from torch import Tensor, nn
 
 import sickbay
 from benchmarks.tuning.pool import KINDS
-from benchmarks.tuning.spaces import SPACES, draw
+from benchmarks.tuning.search_spaces import SPACES, draw
 from benchmarks.tuning.tasks import TASKS, Data, optimizer_of
 from sickbay.history import History
 from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import Table
 
-DECAY = 0.7  # of the learning rate, an epoch
+DECAY = 0.7  # of the learning rate, per epoch
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Plan:
     folder: Path
     device: str = "cpu"
     epochs: int = 20
-    samples: int | None = None  # to learn from; None: all
+    samples: int | None = None  # for training; None: all
 
 
 def train(plan: Plan, data: Data, seed: int) -> RecordedTrial:
-    """Train one configuration, watched, to the end."""
+    """Train one configuration to the end, watched by sickbay."""
     task, config = TASKS[plan.task], draw(SPACES[plan.task], seed)
     torch.manual_seed(seed)
     model = task.build(config).to(plan.device)
@@ -72,7 +72,7 @@ def train(plan: Plan, data: Data, seed: int) -> RecordedTrial:
 
 
 def is_read(steps: int, step: int) -> bool:
-    """Tell whether a step is read: the last of an epoch, in the first one the ends of quarters."""
+    """Return whether to read a step: the last of each epoch, and of each quarter of the first."""
     return (step + 1) % steps == 0 or (step < steps and (step + 1) % max(1, steps // 4) == 0)
 
 
@@ -83,7 +83,7 @@ def pass_through(
     size: int,
     loss_of: Callable[[Tensor, Tensor], Tensor],
 ) -> Iterator[Tensor]:
-    """Train for an epoch; yield the loss of every step."""
+    """Train for one epoch, and yield the loss of every step."""
     model.train()
     order = torch.randperm(len(data.x), device=data.x.device)
     for some in torch.split(order, size):
@@ -99,7 +99,7 @@ def pass_through(
 def evaluate(
     model: nn.Module, data: Data, loss_of: Callable[[Tensor, Tensor], Tensor]
 ) -> dict[str, float]:
-    """Return the loss and, for classes, the accuracy on what was not learnt from."""
+    """Return the validation loss and, for classification, the validation accuracy."""
     model.eval()
     with lower_precision(data):
         outputs = torch.cat([model(some) for some in torch.split(data.x_val, 500)]).float()
@@ -110,13 +110,13 @@ def evaluate(
 
 
 def lower_precision(data: Data) -> Any:
-    """Return what makes forecasts affordable on a device."""
+    """Return the autocast context that speeds up forecasting on a GPU."""
     there = data.x.is_cuda and data.y.is_floating_point()
     return torch.autocast("cuda", torch.bfloat16, enabled=there)
 
 
 def newest(history: History, steps: int) -> list[Table]:
-    """Return the tables of the epoch that is just over, of what the indicators read."""
+    """Return the tables of the last epoch that problems read."""
     begin = history.step - steps + 1
     tables = []
     for kind in KINDS:
@@ -131,7 +131,7 @@ def newest(history: History, steps: int) -> list[Table]:
 def record(
     plan: Plan, seeds: Sequence[int], workers: int, until: float | None = None
 ) -> Iterator[RecordedTrial]:
-    """Yield trials as they are over; none is begun or waited for after `until`."""
+    """Yield trials as they finish. Stop after `until` seconds."""
     end = monotonic() + (until if until is not None else 1e9)
     context = multiprocessing.get_context("spawn")
     with context.Pool(workers, _prepare, (plan,)) as pool:

@@ -1,9 +1,9 @@
-"""Where learning curves will get to, from their beginnings, as in Domhan et al. (2015).
+"""Extrapolating learning curves as in Domhan et al. (2015).
 
-A curve is taken for a mixture of eleven families of curves with noise. All parameters, weights and
-the noise are drawn together by an affine-invariant Markov chain of 100 walkers that starts from
-least squares; newer epochs count more, and a curve has to rise and to stay below 1. Many curves of
-the same length are drawn at the same time, which takes a tenth of a second a curve.
+A curve is modelled as a mixture of eleven families of curves with noise. An affine-invariant Markov
+chain of 100 walkers, started from least-squares fits, samples all parameters, weights and the noise
+together. Newer epochs have more weight, and a curve must rise and stay below 1. Curves of the same
+length are sampled at the same time, which takes a tenth of a second per curve.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Family: TypeAlias = Callable[..., Any]
 
 WALKERS, STEPS, BURNT, THINNED = 100, 600, 200, 10  # 4,000 steps give the same quantiles
 STRETCH = 2.0
-NOISE = 1e-3  # the least
-KEPT = 200  # quantiles of what is foreseen
+NOISE = 1e-3  # standard deviation, at least
+KEPT = 200  # quantiles of the predicted score
 log, exp = np.log, np.exp
 
-# Each with where its parameters begin; x is the epoch, scores go from 0 to 1.
+# Each with initial parameters; x is the epoch, scores are between 0 and 1.
 FAMILIES: Sequence[tuple[Family, tuple[float, ...]]] = (
     (lambda x, a, b, c: exp(a + b / x + c * log(x)), (-0.6, -0.5, 0.04)),  # vapor pressure
     (lambda x, a, b, c: c - a * exp(-b * log(x)), (0.5, 0.5, 0.8)),  # three powers
@@ -39,13 +39,13 @@ FAMILIES: Sequence[tuple[Family, tuple[float, ...]]] = (
     (lambda x, a, b, c, d: a - (a - b) * exp(-c * exp(d * log(x))), (0.7, 0.1, 0.5, 1.0)),
     (lambda x, a, b, c, d: a - (a - b) * exp(-exp(d * log(c * x))), (0.7, 0.1, 0.5, 1.0)),
     (lambda x, a, c: c - a / log(x + 1), (0.3, 0.8)),  # inverse logarithm
-)  # those without a name: Janoschek, Weibull
+)  # the two without a name: Janoschek, Weibull
 ENDS = np.cumsum([len(begin) for _, begin in FAMILIES])
 SIZE = int(ENDS[-1]) + len(FAMILIES) + 1  # all parameters, the weights, the noise
 
 
 def foreseen(curves: Array, epochs: int, seed: int = 0) -> Array:
-    """Return for each curve quantiles of its score after the last epoch, in order.
+    """Return quantiles of the score after the last epoch for each curve, in order.
 
     NaN where no rising curve could be found. Scores lie between 0 and 1; a row is a curve.
     """
@@ -63,7 +63,7 @@ def foreseen(curves: Array, epochs: int, seed: int = 0) -> Array:
 
 
 def walked(walkers: Array, curves: Array, x: Array, rng: np.random.Generator) -> Array:
-    """Let the chains walk; return quantiles of the last score of each curve."""
+    """Run the Markov chains and return quantiles of the last score of each curve."""
     chance = likelihood(walkers, curves, x)
     part, seen = WALKERS // 2, []
     for step in range(STEPS):
@@ -97,7 +97,7 @@ def mixture(walkers: Array, x: Array) -> Array:
 
 
 def likelihood(walkers: Array, curves: Array, x: Array) -> Array:
-    """Return how likely each walker makes its curve, as a logarithm; x ends with the last epoch."""
+    """Return the log likelihood of each curve for each walker; x ends with the last epoch."""
     made, noise = mixture(walkers, x), walkers[..., -1]
     newer = 10 ** (np.arange(len(x) - 1) / (len(x) - 1))
     off = ((made[..., :-1] - curves[:, None]) ** 2 @ newer) / (2 * noise**2)
@@ -108,7 +108,7 @@ def likelihood(walkers: Array, curves: Array, x: Array) -> Array:
 
 
 def begin(curve: Array, x: Array, rng: np.random.Generator) -> Array | None:
-    """Return walkers around the least squares of every family, None if none of them is allowed."""
+    """Return walkers around the least-squares fits of all families, None if none is allowed."""
     fits = [fitted(family, np.array(start), x[:-1], curve) for family, start in FAMILIES]
     share = 1 / len(FAMILIES)
     middle = np.concatenate([*fits, [share] * len(FAMILIES), [NOISE]])
@@ -124,7 +124,7 @@ def begin(curve: Array, x: Array, rng: np.random.Generator) -> Array | None:
 
 
 def fitted(family: Family, start: Array, x: Array, y: Array) -> Array:
-    """Return the parameters of a family that come nearest to a curve."""
+    """Return the parameters of a family that fit a curve best."""
     found: Array = least_squares(
         partial(residuals, family, x, y, start), start, method="lm", max_nfev=100
     ).x
@@ -132,6 +132,6 @@ def fitted(family: Family, start: Array, x: Array, y: Array) -> Array:
 
 
 def residuals(family: Family, x: Array, y: Array, start: Array, parameters: Array) -> Array:
-    """Return how far a curve is off, and a little for parameters far from where they begin."""
+    """Return the residuals, with a small penalty for parameters far from their initial values."""
     off = np.nan_to_num(family(x, *parameters) - y, nan=1e3, posinf=1e3, neginf=-1e3)
     return np.concatenate([np.clip(off, -1e3, 1e3), NOISE * (parameters - start)])
