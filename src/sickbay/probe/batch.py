@@ -81,7 +81,7 @@ class Batch:
             value = value.detach() if isinstance(value, Tensor) and not value.ndim else None
             self._pairs.append(Pair.of(outputs, targets, loss, output, value))
 
-    def given(self, loss: Any, outputs: Any, targets: Any) -> None:
+    def use(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Keep what the user passed to `doctor.step`."""
         if isinstance(loss, Tensor) and loss.grad_fn is not None:
             self._loss = loss
@@ -176,22 +176,20 @@ class Batch:
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)
         task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens)
-        new: dict[str, Any] = {
-            "loss": loss,
-            "output": output,
-            "task": task,
-            "output_shape": shapes[0],
-            "target_shape": shapes[1],
-            "stretched": stretched,
-            "bare": bare,
-            "strays": seen.strays,
-        }
-        known = vars(self.facts)
-        facts = {name: known[name] or value for name, value in new.items()}
-        if task in ("multilabel", "regression"):  # one batch may look like a simpler task
-            facts["task"] = task
-        labels = max(self.facts.labels, 0 if some is None else tasks.labels(some))
-        self.facts = replace(self.facts, labels=labels, **facts)
+        known = self.facts
+        corrected = task in ("multilabel", "regression")  # one batch may look like a simpler task
+        self.facts = replace(
+            known,
+            loss=known.loss or loss,
+            output=known.output or output,
+            task=task if corrected else known.task or task,
+            output_shape=known.output_shape or shapes[0],
+            target_shape=known.target_shape or shapes[1],
+            stretched=known.stretched or stretched,
+            bare=known.bare or bare,
+            strays=known.strays or seen.strays,
+            labels=max(known.labels, 0 if some is None else tasks.labels(some)),
+        )
 
     def _strays(self) -> int:
         """Count the layers that the model uses but does not register; only once, as it is slow."""
