@@ -17,7 +17,7 @@ from sickbay.probe.probe import Probe
 from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy, RollBack
-from sickbay.remedies.choices import CHOICES
+from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import ranked
 
 APART = 50  # steps between two treatments of the same problem
