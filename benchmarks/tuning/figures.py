@@ -113,7 +113,7 @@ def rising(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the points that are higher than all before them.
 
     >>> rising([(1, 0.5), (2, 0.4), (3, 0.6)])
-    [(1, 0.5), (3, 0.6)]
+    [(1.0, 0.5), (3.0, 0.6)]
     """
     best: list[tuple[float, float]] = []
     for seconds, score in points:

@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import pytest
 import torch
 from torch import nn
 
 import sickbay
 from sickbay.findings import Finding
 from sickbay.remedies import Remedy
+from sickbay.repairs import race
 from sickbay.repairs.executor import Executor
 from sickbay.repairs.journal import Journal
+from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.search import Search
 from sickbay.repairs.training_loop import RunSettings
@@ -103,3 +106,51 @@ def search_of(
     choices = {FOUND.problem: remedies, OTHER.problem: remedies}
     journal = Journal(None, False, dict, None, None)
     return Search(recipe, settings, ScriptedExecutor(scripts), journal, choices, budget)
+
+
+ILL = at(0.1, start={"val_accuracy": 0.1}, finding=FOUND)
+
+
+def learns(score: float, **more: Any) -> Script:
+    """Return a run that has gained something since its start."""
+    return at(
+        score, **{"start": {"val_accuracy": 0.0}, "scores": [{"val_accuracy": score}], **more}
+    )
+
+
+class Odds:
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
+
+class Race:
+    """A race of scripted runs, by remedies of these odds."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, scripts: Scripts, odds: Mapping[str, float],
+        remedies: Sequence[Remedy] | None = None, **more: Any,
+    ) -> None:  # fmt: skip
+        def ranked(_problem: str, remedies: Sequence[Remedy]) -> list[Remedy]:
+            return sorted(remedies, key=lambda each: -odds[each.key])
+
+        monkeypatch.setattr(race, "odds", lambda _, remedy: Odds(odds[remedy.key]))
+        monkeypatch.setattr(race, "ranked", ranked)
+        given = [Change(name) for name in odds] if remedies is None else remedies
+        whole = {AS_GIVEN: ILL, TO_THE_END: at(0.1), **scripts}
+        self.search: Search = search_of(whole, given, **more)
+        self.executor: Any = self.search.executor
+        self.outcome: Outcome = race.race(self.search)
+
+    @property
+    def heats(self) -> list[tuple[str, int]]:
+        """The heats after that of the recipe as given."""
+        heats: list[tuple[str, int]] = self.executor.heats[1:]
+        return heats
+
+    @property
+    def results(self) -> dict[str, str]:
+        return {each.remedy: each.result for each in self.outcome.attempts}
+
+    @property
+    def counts(self) -> list[tuple[str, bool]]:
+        return [(remedy.key, worked) for _, remedy, worked in self.search._counts]

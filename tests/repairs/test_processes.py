@@ -26,21 +26,21 @@ from tests.repairs.unsteady import Circles, Mortal, Poison, executor, healthy, p
 
 
 @contextmanager
-def training(models: Sequence[nn.Module], data: Any = None) -> Iterator[Any]:
-    """Train models in processes for four epochs; yield their runs and the epochs told of."""
+def training(models: Sequence[nn.Module], data: Any = None, epochs: int = 4) -> Iterator[Any]:
+    """Train models in processes; yield their runs and the epochs that were reported."""
     where = executor(data)
     runs = [Run(number, recipe_for(model)) for number, model in enumerate(models)]
-    epochs: list[list[float]] = [[] for _ in runs]
+    reported: list[list[float]] = [[] for _ in runs]
 
     def on_epoch(run: Run, update: Update) -> None:
         run.take(update)
-        epochs[run.number].append(update.progress.epochs)
+        reported[run.number].append(update.progress.epochs)
 
     try:
         for run in runs:
             where.start(run, None, None)
-        where.advance(runs, 4, True, on_epoch)
-        yield runs, epochs
+        where.advance(runs, epochs, True, on_epoch)
+        yield runs, reported
     finally:
         for run in runs:
             where.close(run)
@@ -48,13 +48,13 @@ def training(models: Sequence[nn.Module], data: Any = None) -> Iterator[Any]:
 
 def test_a_process_that_dies_fails_only_its_run() -> None:
     models = Mortal(*healthy()), Mortal(*healthy(), by=signal.SIGKILL), healthy()
-    with training(models) as (runs, epochs):
+    with training(models) as (runs, reported):
         assert [run.progress.failed for run in runs] == [
             "its worker process exited by itself (exit code 3).",
             "its worker process was killed by SIGKILL, as happens when memory runs out.",
             "",
         ]
-        assert epochs == [[1, 1], [1, 1], [1, 2, 3, 4]]
+        assert reported == [[1, 1], [1, 1], [1, 2, 3, 4]]
     begun, best = healthy().state_dict(), runs[0].best  # of the epoch before it died
     assert not torch.equal(best["0.weight"], begun["0.weight"])
     assert torch.equal(best["0.weight"], runs[1].best["0.weight"])
@@ -96,8 +96,8 @@ def test_a_plain_training_whose_process_dies_is_no_success() -> None:
 )
 def test_a_loader_may_have_workers_of_its_own(more: dict[str, Any]) -> None:
     given: DataLoader[Any] = DataLoader(Circles(), 64, shuffle=True, num_workers=1, **more)
-    with training([healthy()], given) as (runs, _):
-        assert (runs[0].progress.failed, runs[0].progress.epochs) == ("", 4)
+    with training([healthy()], given, epochs=1) as (runs, _):
+        assert (runs[0].progress.failed, runs[0].progress.epochs) == ("", 1)
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
 import pytest
 
-from sickbay.remedies import Remedy
-from sickbay.repairs import race as module
-from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.race import race
-from sickbay.repairs.search import Search
 from tests.repairs.scripted import (
     AS_GIVEN,
     FOUND,
@@ -20,59 +15,12 @@ from tests.repairs.scripted import (
     TO_THE_END,
     Change,
     Continue,
-    Script,
+    Race,
     Scripts,
     at,
-    search_of,
+    learns,
     weights_of,
 )
-
-ILL = at(0.1, start={"val_accuracy": 0.1}, finding=FOUND)
-
-
-def learns(score: float, **more: Any) -> Script:
-    """Return a run that has gained something since its start."""
-    return at(
-        score, **{"start": {"val_accuracy": 0.0}, "scores": [{"val_accuracy": score}], **more}
-    )
-
-
-class Odds:
-    def __init__(self, mean: float) -> None:
-        self.mean = mean
-
-
-class Race:
-    """A race of scripted runs, by remedies of these odds."""
-
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, scripts: Scripts, odds: Mapping[str, float],
-        remedies: Sequence[Remedy] | None = None, **more: Any,
-    ) -> None:  # fmt: skip
-        def ranked(_problem: str, remedies: Sequence[Remedy]) -> list[Remedy]:
-            return sorted(remedies, key=lambda each: -odds[each.key])
-
-        monkeypatch.setattr(module, "odds", lambda _, remedy: Odds(odds[remedy.key]))
-        monkeypatch.setattr(module, "ranked", ranked)
-        given = [Change(name) for name in odds] if remedies is None else remedies
-        whole = {AS_GIVEN: ILL, TO_THE_END: at(0.1), **scripts}
-        self.search: Search = search_of(whole, given, **more)
-        self.executor: Any = self.search.executor
-        self.outcome: Outcome = race(self.search)
-
-    @property
-    def heats(self) -> list[tuple[str, int]]:
-        """The heats after that of the recipe as given."""
-        heats: list[tuple[str, int]] = self.executor.heats[1:]
-        return heats
-
-    @property
-    def results(self) -> dict[str, str]:
-        return {each.remedy: each.result for each in self.outcome.attempts}
-
-    @property
-    def counts(self) -> list[tuple[str, bool]]:
-        return [(remedy.key, worked) for _, remedy, worked in self.search._counts]
 
 
 @pytest.fixture

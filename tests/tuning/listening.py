@@ -1,4 +1,4 @@
-"""Problems that keep what they are shown."""
+"""Problems that record what they are asked to judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sickbay.problems.trials.comparison import ComparedProblem, Comparison, Lear
 
 
 class Listening(Problem):
-    """Keeps what it is shown, and finds nothing."""
+    """Records each history it is asked about, and finds nothing."""
 
     advice = "none"
     reads = ("step", "gradient")
@@ -28,7 +28,7 @@ class Listening(Problem):
 
 
 class Comparing(ComparedProblem):
-    """Keeps the other trials it is shown; from its second value on it finds that to be too many."""
+    """Records the other trials, and is found from the second value on."""
 
     advice = "none"
 
@@ -41,7 +41,7 @@ class Comparing(ComparedProblem):
 
 
 class Broken(Problem):
-    """Raises, and counts how often."""
+    """Raises, and records each call."""
 
     advice = "none"
     reads = ("epoch",)

@@ -140,7 +140,7 @@ def hostile(tmp_path: Path) -> str:
     """Charts whose names would do harm to terminals."""
     epochs = [Epoch({HOSTILE: 1.0, "loss": nan}), Epoch({HOSTILE: 0.5, "loss": nan})] * 2
     name = HOSTILE.replace("/", "")
-    trials = [RecordedTrial(f"{name}{number}", Setup(epochs=4), epochs) for number in range(60)]
+    trials = [RecordedTrial(f"{name}{number}", Setup(epochs=4), epochs) for number in range(30)]
     return save_charts(tmp_path / "[bold]\x1b[2J$x_$", trials, HOSTILE)
 
 

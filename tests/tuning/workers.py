@@ -1,4 +1,4 @@
-"""What the processes of a search do, each on its own, on one study."""
+"""What each process of a search does, with a study that they share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SICK, HEALTHY = 0.0, 0.5  # rates
 
 
 class Meeting(Listening):
-    """Listens, and so that it is asked, needs the other trials."""
+    """Records histories, and needs the other trials."""
 
     yields_to_the_best = True
 
@@ -44,7 +44,7 @@ def close(opened: BaseStorage) -> None:
 
 
 def search(kind: str, address: str, trials: int) -> list[int]:
-    """Make some trials of a study, every second one sick; return how many others each has met."""
+    """Run some trials, every second one sick; return how many others each of them knew."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     torch.set_num_threads(1)
     met: list[int] = []

@@ -42,10 +42,9 @@ class FileWriter:
                 tables += self._pack_tables(number, reading, new_names)
                 reading = replace(reading, tables=())
             self._rows.append(reading)
-        names = [
-            encode({"type": "rows", "id": index, "names": key}) for key, index in new_names.items()
-        ]
-        self._put(EVENTS, events + b"".join(names))
+        for names, index in new_names.items():
+            events += encode({"type": "rows", "id": index, "names": names})
+        self._put(EVENTS, events)
         self._name_ids |= new_names
         self._put(TABLES, b"".join(tables))
         if len(self._rows) < ROWS_PER_BLOCK:

@@ -12,7 +12,7 @@ from pathlib import Path
 from sickbay.arguments import check_int, check_path
 from sickbay.chart.folder import HEAD, SCHEMA
 from sickbay.chart.json_lines import Names
-from sickbay.chart.stored_run import Damage, StoredRun, read_events
+from sickbay.chart.stored_run import Damage, StoredRun, describe_damage, read_events
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
 from sickbay.history import History
@@ -74,7 +74,7 @@ class Chart:
     @property
     def damage(self) -> list[str]:
         """What was left out of everything read so far, a sentence for each damaged file."""
-        return list(self._damage.values())
+        return describe_damage(self._damage)
 
     @property
     def setup(self) -> Setup:

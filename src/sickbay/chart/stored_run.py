@@ -17,7 +17,7 @@ from sickbay.history import History
 from sickbay.safe_files import file_size, read_file, read_range
 from sickbay.vitals import Table
 
-Damage: TypeAlias = dict[str, str]  # a sentence for each damaged file, by its name
+Damage: TypeAlias = dict[str, list[int]]  # for each file, how many parts are damaged, and of all
 UNITS = {EVENTS: "line", LINES: "line", BLOCKS: "block", TABLES: "table"}
 
 
@@ -25,8 +25,18 @@ def read_events(path: Path, damage: Damage) -> Events:
     """Return the findings, events, setups and row names of a chart."""
     found = Events()
     added = list(or_none(found.add, whole_lines(_contents(path / EVENTS))))
-    _note(damage, EVENTS, added.count(None), len(added))
+    damage[EVENTS] = [added.count(None), len(added)]
     return found
+
+
+def describe_damage(damage: Damage) -> list[str]:
+    """Return a sentence for each damaged file."""
+    sentences = []
+    for name, (damaged, count) in damage.items():
+        parts = f"{UNITS[name]} of {count} is" if damaged == 1 else f"{UNITS[name]}s of {count} are"
+        if damaged:
+            sentences.append(f"{name}: {damaged} {parts} damaged and left out")
+    return sentences
 
 
 class StoredRun:
@@ -37,18 +47,17 @@ class StoredRun:
     """
 
     def __init__(self, path: Path, statistics: Sequence[str], schema: int, damage: Damage) -> None:
-        self._path, self._schema, self._damage = path, schema, damage
+        self._path, self._schema = path, schema
         self._lines = read_rows(_contents(path / LINES))
-        _note(damage, LINES, self._lines.count(None), len(self._lines))
+        damage[LINES] = [self._lines.count(None), len(self._lines)]
         blocks = _in_order(list(scan_blocks(_contents(path / BLOCKS))))
         self._blocks = [block for block in blocks if block is not None]
-        self._block_counts = [blocks.count(None), len(blocks)]  # damaged, and all
-        _note(damage, BLOCKS, *self._block_counts)
+        self._block_damage = damage[BLOCKS] = [blocks.count(None), len(blocks)]
         self._newest = self._rows_after_blocks()
         tables = path / TABLES
         self._end_of_tables = file_size(tables) if os.path.lexists(tables) else 0
         self._reader = TableReader(read_events(path, damage).names, statistics)
-        self._table_counts = [0, 0]
+        self._table_damage = damage[TABLES] = [0, 0]
 
     def count_values(self, window: int) -> int:
         """Return how many values of scalars a history with this window holds."""
@@ -128,8 +137,7 @@ class StoredRun:
         try:
             return block.columns()
         except UsageError:
-            self._block_counts[0] += 1
-            _note(self._damage, BLOCKS, *self._block_counts)
+            self._block_damage[0] += 1
             return None
 
     def _tables_of(self, start: int, stop: int) -> TablesOf:
@@ -150,15 +158,13 @@ class StoredRun:
 
     def _read_tables(self, start: int, stop: int) -> Iterator[tuple[int, Table]]:
         data = read_range(self._path / TABLES, start, stop) if stop > start else b""
-        reader = self._reader
-        is_old = self._schema == 1
+        reader, is_old = self._reader, self._schema == 1
         for each in reader.read_schema_1(data, self._lines) if is_old else reader.read(data):
-            self._table_counts[1] += 1
+            self._table_damage[1] += 1
             if each is None:
-                self._table_counts[0] += 1
+                self._table_damage[0] += 1
             else:
                 yield each
-        _note(self._damage, TABLES, *self._table_counts)
 
 
 def _in_order(blocks: list[Block | None]) -> list[Block | None]:
@@ -176,12 +182,3 @@ def _in_order(blocks: list[Block | None]) -> list[Block | None]:
 
 def _contents(path: Path) -> bytes:
     return read_file(path) if os.path.lexists(path) else b""
-
-
-def _note(damage: Damage, name: str, damaged: int, count: int) -> None:
-    """Note how much of a file is left out."""
-    damage.pop(name, None)
-    if damaged:
-        unit = UNITS[name]
-        is_are = f"{unit} of {count} is" if damaged == 1 else f"{unit}s of {count} are"
-        damage[name] = f"{name}: {damaged} {is_are} damaged and left out"

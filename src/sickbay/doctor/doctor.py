@@ -139,7 +139,7 @@ class Doctor:
             if self._probe.quiet and self._pass(loss, metrics, start):
                 return []
             if self._probe.batch.due:
-                self._guard.run("batch", self._probe.batch.given, loss, outputs, targets)
+                self._guard.run("batch", self._probe.batch.use, loss, outputs, targets)
             if "doctor" not in self._guard.off:
                 return self._step(loss, metrics, start)
         except Exception as error:

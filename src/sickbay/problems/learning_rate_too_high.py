@@ -6,6 +6,7 @@ from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.problems.shared.weight_updates import middle, relative_gradients, updates, usual_update
+from sickbay.vitals import Table
 
 HUGE = 100  # times the weight: then the gradient is to blame, not the rate
 WINDOW = 512  # learning rates to look back at
@@ -27,7 +28,7 @@ class LearningRateTooHigh(SampledProblem):
         `jump` times its size, although its gradient is at most 100 times as large as the weight.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
+        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
         >>> history = History(loss=[0.7] + 9 * [2.3])
         >>> history.append(Vitals(step=9, tables=[Table.of("weight", 9, rows)]))
@@ -46,34 +47,38 @@ class LearningRateTooHigh(SampledProblem):
     loss: float = threshold(1.2, "Loss over its first value that is too much.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
     jump: float = threshold(3.0, "Update over weight that is too much even once.", above=0)
-    raised: float = threshold(
-        20.0, "Times its highest value that the rate may be raised to.", above=1
-    )
+    raised: float = threshold(20.0, "Times its highest so far that the rate may rise to.", above=1)
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)
         if not tables:
             return None
-        newest = updates(history, tables[-1])
+        newest, step = updates(history, tables[-1]), tables[-1].step
         largest = newest.max(initial=0.0)
         if largest > self.jump and not (relative_gradients(history) > HUGE).any():
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
-            return self.found(history, message, step=tables[-1].step, ratio=float(largest))
+            return self.found(history, message, step=step, ratio=float(largest))
         if not (now := middle(newest)) > self.ratio:
             return None
+        return self._raised(history, step, now) or self._lasting(history, tables)
+
+    def _raised(self, history: History, step: int, now: float) -> Finding | None:
         *before, rate = history.recent("lr", WINDOW) or [nan]
         usual = max(before[: 1 - self.checks or None], default=nan)
-        if usual > 0 and rate > self.raised * usual:
-            message = f"learning rate {rate:.3g}, previously at most {usual:.3g}; a step changes"
-            message += f" the weights by {100 * now:.3g} % of their size"
-            return self.found(history, message, step=tables[-1].step, rate=rate, before=usual)
+        if not (usual > 0 and rate > self.raised * usual):
+            return None
+        message = f"learning rate {rate:.3g}, previously at most {usual:.3g}; a step changes"
+        message += f" the weights by {100 * now:.3g} % of their size"
+        return self.found(history, message, step=step, rate=rate, before=usual)
+
+    def _lasting(self, history: History, tables: list[Table]) -> Finding | None:
         ratio = min(usual_update(history, table) for table in tables)
+        if len(tables) < self.checks or not ratio > self.ratio:
+            return None
         steps = self.steps(history)
         window = max(RECENT, steps)
         first, losses = self.first_loss(history), history.recent("loss", window)
-        if len(tables) < self.checks or not ratio > self.ratio:
-            return None
         if len(losses) < window or first <= 0:
             return None
         now = level(losses, steps)

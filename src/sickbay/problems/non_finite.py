@@ -47,16 +47,15 @@ class NonFinite(Problem):
     )
 
     def check(self, history: History) -> Finding | None:
-        tables = {kind: table for kind in KINDS if (table := history.table(kind)) is not None}
-        newest = max([step for step, _ in history.timed("grad_norm", 1)], default=-1)
-        newest = max(newest, *(table.step for table in tables.values()), -1)
-        tables = {kind: table for kind, table in tables.items() if table.step == newest}
-        seen = {
-            kind: table.step
-            for kind, table in tables.items()
-            if not table.is_finite and spoilt(table).any()
+        tables = [table for kind in KINDS if (table := history.table(kind)) is not None]
+        read = [table.step for table in tables]
+        newest = max([*read, *(step for step, _ in history.timed("grad_norm", 1))], default=-1)
+        bad: dict[str, Table] = {
+            table.kind: table
+            for table in tables
+            if table.step == newest and not table.is_finite and spoilt(table).any()
         }
-        steps: dict[str, int] = dict(seen.items())
+        steps = {kind: table.step for kind, table in bad.items()}
         for name in ("loss", "grad_norm"):
             for step, value in history.timed(name, 1):
                 if not isfinite(value):
@@ -64,29 +63,26 @@ class NonFinite(Problem):
         if not steps:
             return None
         origin = min(steps, key=lambda name: (steps[name], ORDER.index(name)))
-        for kind in seen:
-            if kind == origin:
-                return self._in_table(history, tables[kind])
-        message = f"{origin} is {history.latest(origin)}"
-        return self.found(history, message, step=steps[origin], value=history.latest(origin))
+        if origin in bad:
+            return self._in_table(history, bad[origin])
+        value = history.latest(origin)
+        return self.found(history, f"{origin} is {value}", step=steps[origin], value=value)
 
     def lasts(self, _finding: Finding) -> bool:
         return False  # if it had reached the weights, it would still be there
 
     def _in_table(self, history: History, table: Table) -> Finding:
         where = [name for name, bad in zip(table.names, spoilt(table), strict=True) if bad]
-        kind = table.kind.removeprefix("raw_")
-        count = table.row(where[0])["nonfinite"]
+        count, tensors = table.row(where[0])["nonfinite"], float(len(where))
         if table.kind == "batch":
             message = f"{where[0]} of the model has {count:.0f} NaN or Inf"
-            return self.found(history, message, step=table.step, tensors=float(len(where)))
-        message = f"{kind} of {where[0] or '(model)'} has {count:.0f} NaN or Inf"
+            return self.found(history, message, step=table.step, tensors=tensors)
+        what = f"{table.kind.removeprefix('raw_')} of {where[0] or '(model)'}"
+        message = f"{what} has {count:.0f} NaN or Inf"
         if len(where) > 1:
             message += f", and so have {len(where) - 1} of {len(table.names) - 1} others"
         layers = tuple(map(table.layer, where))
-        return self.found(
-            history, message, step=table.step, layers=layers, tensors=float(len(where))
-        )
+        return self.found(history, message, step=table.step, layers=layers, tensors=tensors)
 
 
 def spoilt(table: Table) -> NDArray[np.bool_]:

@@ -26,7 +26,6 @@ from sickbay.arguments import (
 from sickbay.console import Console
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_device, check_model, check_optimizer
-from sickbay.printable import error_message
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
 from sickbay.recipe import Loss, Recipe
@@ -38,8 +37,7 @@ from sickbay.repairs.executor import Executor
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.picklable import check_picklable
-from sickbay.repairs.preflight import check_fit, check_loss
+from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
 from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
 from sickbay.repairs.training_loop import RunSettings
@@ -119,7 +117,7 @@ def fit(
     check_model(model, trainable=True)
     check_loss(loss)
     if not isinstance(optimizer, Optimizer):
-        optimizer = _make_optimizer(optimizer, model)
+        optimizer = make_optimizer(optimizer, model)
     epochs = check_int("epochs", epochs, least=1)
     recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
     return repair(recipe, data, **options)
@@ -291,24 +289,9 @@ def _executor(
 
         start_ray()
         return Executor(samples, settings, RayWorker, size=1_000_000)  # the cluster sets the limit
-    from sickbay.repairs.process_worker import ProcessWorker
+    from sickbay.repairs.process_worker import ProcessWorker, check_picklable
 
     parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
     check_picklable(**parts, data=samples, problems=settings.problems)
     threads = max(1, torch.get_num_threads() // workers)
     return Executor(samples, settings, partial(ProcessWorker, threads), workers)
-
-
-def _make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
-    if not callable(factory):
-        given = type(factory).__name__
-        raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")
-    try:
-        optimizer = factory(model.parameters())
-    except Exception as error:
-        rule = "optimizer must make a torch.optim.Optimizer of parameters"
-        raise UsageError(f"{rule}, it raised: {error_message(error)}") from error
-    if not isinstance(optimizer, Optimizer):
-        given = type(optimizer).__name__
-        raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")
-    return optimizer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -34,6 +34,22 @@ def check_loss(loss: object) -> None:
         )
     if not callable(loss):
         raise bad_argument("loss", "a module or a function of outputs and labels", loss)
+
+
+def make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optimizer:
+    """Call a function that makes an optimizer. Raise `UsageError` if it does not."""
+    if not callable(factory):
+        given = type(factory).__name__
+        raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")
+    try:
+        optimizer = factory(model.parameters())
+    except Exception as error:
+        rule = "optimizer must make a torch.optim.Optimizer of parameters"
+        raise UsageError(f"{rule}, it raised: {error_message(error)}") from error
+    if not isinstance(optimizer, Optimizer):
+        given = type(optimizer).__name__
+        raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")
+    return optimizer
 
 
 def check_fit(
