@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from html import unescape
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -28,6 +29,15 @@ def test_the_demo_finds_and_repairs_the_vanishing_gradient(
     assert f"recorded in {tmp_path / 'run'}" in printed
     assert f"The outcome is in {tmp_path / 'run' / 'outcome.json'}" in printed
     assert json.loads((tmp_path / "run" / "outcome.json").read_text())["solved"]
+    beginning = printed.partition(" attempt 0")[0].replace(" ", "")
+    assert beginning in text_of_the_picture(), "run python -m tools.draw_demo"
+
+
+def text_of_the_picture() -> str:
+    """Return the text on the picture of the demo that the README shows, without spaces."""
+    picture = Path(__file__).parents[1] / "docs" / "pictures" / "demo.svg"
+    texts = re.findall(r"<text[^>]*>(.*?)</text>", picture.read_text(encoding="utf-8"))
+    return "".join("".join(map(unescape, texts)).split())
 
 
 def test_the_demo_as_json(capsys: pytest.CaptureFixture[str]) -> None:

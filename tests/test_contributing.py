@@ -20,7 +20,7 @@ FILES = dict(re.findall(r"```python\n# (\S+\.py)\n(.*?)```", PAGE, re.DOTALL))
 SOURCES = {path: code for path, code in FILES.items() if path.startswith("src/")}
 ASK = """
 from sickbay.cli import main
-from sickbay.remedies.choices import choose
+from sickbay.remedies.by_problem import choose
 
 for command in (["explain", "noisy_loss"], ["problems"], ["checkup", "--list"]):
     main(command)

@@ -33,7 +33,7 @@ def test_pages_load_nothing_from_other_servers(site: Path) -> None:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert LOADS.findall(text) + STYLE_LOADS.findall(text) == [], page.name
-    for style in site.rglob("*.css"):
+    for style in [*site.rglob("*.css"), *site.rglob("*.svg")]:
         assert STYLE_LOADS.findall(style.read_text(encoding="utf-8")) == [], style.name
 
 

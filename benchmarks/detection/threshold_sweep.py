@@ -7,7 +7,7 @@ that is moved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -27,6 +27,7 @@ from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.shared.base import Source
+from sickbay.thresholds import is_number, settings
 
 FACTORS = (1 / 30, 1 / 10, 1 / 4, 1 / 2, 1, 2, 4, 10, 30)
 COLUMNS = 6  # panels side by side
@@ -93,10 +94,8 @@ def moved(names: Sequence[str]) -> dict[Key, Problem]:
             raise unknown_name("problem", name, listed)
     trials: dict[Key, Problem] = {}
     for name in names or listed:
-        for limit in fields(listed[name]):  # type: ignore[arg-type]
+        for limit in filter(is_number, settings(type(listed[name]))):
             now = getattr(listed[name], limit.name)
-            if not isfinite(now):  # switched off
-                continue
             for value in values(now, limit.metadata.get("above"), limit.metadata.get("least")):
                 try:
                     changed: Problem = replace(listed[name], **{limit.name: value})  # type: ignore[type-var]

@@ -13,7 +13,7 @@ from benchmarks.repair.sick_runs import PUBLISHED, Patient, Ready, ready
 from sickbay.errors import Declined
 from sickbay.problems.profiles import PROFILES
 from sickbay.recipe import Recipe
-from sickbay.remedies.choices import CHOICES
+from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import with_data

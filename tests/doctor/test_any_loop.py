@@ -154,7 +154,7 @@ def test_hooks_that_come_too_late_are_mentioned_once() -> None:
 PARTS: dict[str, str] = {
     "statistics": "sickbay.probe.meter.measure",
     "norms": "sickbay.probe.probe.gradient_norms",
-    "backward": "sickbay.probe.gradients.Gradients._take_raw",
+    "backward": "sickbay.probe.gradients.Gradients._backward_ended",
     "gradient tables": "sickbay.probe.gradients.StepGradients.tables",
     "weights": "sickbay.probe.weights.Weights.take",
     "updates": "sickbay.probe.weights.Weights.updated",

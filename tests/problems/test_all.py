@@ -74,7 +74,9 @@ def test_has_its_own_file_test_and_name(kind: type[Problem]) -> None:
 @every_problem
 def test_is_documented(kind: type[Problem]) -> None:
     words = getdoc(kind) or ""
-    places = [words.find(f"\n{section}\n    ") for section in SECTIONS]
+    ours = EVERY[kind.name()] is kind  # or a paper's rule for one of ours
+    sections = SECTIONS if ours else SECTIONS[1:3]
+    places = [words.find(f"\n{section}\n    ") for section in sections]
     assert places == sorted(places)
     assert places[0] > 0
     assert words.splitlines()[0].endswith(".")

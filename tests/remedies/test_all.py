@@ -15,7 +15,7 @@ from sickbay.plugins import classes_in
 from sickbay.problems.by_name import EVERY as PROBLEMS
 from sickbay.recipe import Recipe
 from sickbay.remedies import ClearGradients, Remedy
-from sickbay.remedies.choices import CHOICES, EVERY, choose, treats
+from sickbay.remedies.by_problem import CHOICES, EVERY, choose, treats
 from sickbay.vitals import Setup
 
 KINDS = classes_in(remedies, Remedy)  # type: ignore[type-abstract]

@@ -3,7 +3,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from sickbay.tuning.protection import is_protected
+from sickbay.tuning.judge import is_protected
 
 ELEVEN = [float(loss) for loss in range(11)]  # the best 10 % end at 1
 

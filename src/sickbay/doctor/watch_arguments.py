@@ -65,7 +65,7 @@ def check_watched(
     governor = Governor(every, budget, kinds, eager)
     chosen = None
     if remedies is not None:
-        from sickbay.remedies.choices import choose  # a slow import
+        from sickbay.remedies.by_problem import choose  # a slow import
 
         chosen = choose(remedies)
     history = History(Setup(epochs=epochs))

@@ -81,7 +81,7 @@ class Batch:
             value = value.detach() if isinstance(value, Tensor) and not value.ndim else None
             self._pairs.append(Pair.of(outputs, targets, loss, output, value))
 
-    def given(self, loss: Any, outputs: Any, targets: Any) -> None:
+    def use(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Keep what the user passed to `doctor.step`."""
         if isinstance(loss, Tensor) and loss.grad_fn is not None:
             self._loss = loss
@@ -162,7 +162,7 @@ class Batch:
         return same or loss_graph.leads_to(outputs.grad_fn, self._output_node)
 
     def _learn(self, seen: Seen, pairs: Sequence[Pair]) -> None:
-        """Add what this batch shows about the task."""
+        """Add what this batch shows about the task to what is known."""
         traced = seen.traced
         pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
         loss, output, stretched, bare = traced.loss, traced.output, traced.stretched, traced.bare
@@ -175,16 +175,20 @@ class Batch:
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)
-        self._add(
-            loss=loss,
-            output=output,
-            task=tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens),
-            output_shape=shapes[0],
-            target_shape=shapes[1],
-            stretched=stretched,
-            bare=bare,
-            strays=seen.strays,
-            labels=0 if some is None else tasks.labels(some),
+        task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens)
+        known = self.facts
+        corrected = task in ("multilabel", "regression")  # one batch may look like a simpler task
+        self.facts = replace(
+            known,
+            loss=known.loss or loss,
+            output=known.output or output,
+            task=task if corrected else known.task or task,
+            output_shape=known.output_shape or shapes[0],
+            target_shape=known.target_shape or shapes[1],
+            stretched=known.stretched or stretched,
+            bare=known.bare or bare,
+            strays=known.strays or seen.strays,
+            labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
 
     def _strays(self) -> int:
@@ -194,15 +198,6 @@ class Batch:
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
         return loss_graph.count_strays(self._loss.grad_fn, own)
-
-    def _add(self, **facts: Any) -> None:
-        """Keep what is new. A later batch may correct the task, and show more labels."""
-        known = vars(self.facts)
-        new = {name: value for name, value in facts.items() if value and not known[name]}
-        if facts["task"] in ("multilabel", "regression"):
-            new["task"] = facts["task"]
-        new["labels"] = max(known["labels"], facts["labels"])
-        self.facts = replace(self.facts, **new)
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:

@@ -172,18 +172,16 @@ class Gradients:
 
     def _backward_ended(self) -> None:
         self._queued = False
-        if not self._meter.blocked:
-            with self._clock.timing("gradient"):
-                self._take_raw()
-
-    def _take_raw(self) -> None:
-        self._layers.learn_order()
-        names, grads = present(self._layers.parameters)
-        versions = [grad._version for grad in grads]
-        if self._changes:
-            self._step.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
-        else:
-            self._unmeasured = grads, versions
+        if self._meter.blocked:
+            return
+        with self._clock.timing("gradient"):
+            self._layers.learn_order()
+            names, grads = present(self._layers.parameters)
+            versions = [grad._version for grad in grads]
+            if self._changes:
+                self._step.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
+            else:
+                self._unmeasured = grads, versions
 
 
 def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -> Table:

@@ -33,8 +33,7 @@ class ImproperLoss(Problem):
         nll expects log-probabilities, but gets linear outputs
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system, whose own rule is `published.autotrainer.ImproperLoss`.
+        Zhang et al. (2021), AutoTrainer; its own rule is `published.autotrainer.ImproperLoss`.
     """
 
     severity = "critical"

@@ -37,8 +37,7 @@ class ImproperOutput(SampledProblem):
         sigmoid outputs 0 to 1, but targets range from -2 to 2.5
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system, whose own rule is `published.autotrainer.ImproperOutput`.
+        Zhang et al. (2021), AutoTrainer; its own rule is `published.autotrainer.ImproperOutput`.
     """
 
     severity = "critical"

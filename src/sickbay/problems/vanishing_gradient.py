@@ -28,8 +28,7 @@ class VanishingGradient(GradientProblem):
         gradient norm 2e-09 (limit 0.001), first/last 5e-09 (limit 0.02)
 
     Reference:
-        Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system, whose own rule is `published.autotrainer.VanishingGradient`.
+        Zhang et al. (2021), AutoTrainer; its own rule is `published.autotrainer.VanishingGradient`.
     """
 
     advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sickbay.remedies.base import Remedy
-from sickbay.remedies.choices import CHOICES
+from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, ranked
 
 

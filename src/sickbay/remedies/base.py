@@ -20,8 +20,8 @@ class Remedy(Tunable, ABC):
     """A change to a recipe that may cure a problem.
 
     Attributes:
-        treats: The problems it is for, by name. Empty for remedies listed in `choices`, with their
-            settings and in their order.
+        treats: The problems it is for, by name. Empty for remedies that `by_problem` lists, with
+            their settings and in their order.
         safety: `live` if a running loop may apply it, `retrain` if only a new run may, `advice` if
             only a person can.
         keeps_weights: Whether the weights learnt so far are still useful afterwards.

@@ -30,7 +30,7 @@ from sickbay.problems.profiles import PROFILES
 from sickbay.problems.profiles import choose as choose_problems
 from sickbay.recipe import Loss, Recipe
 from sickbay.remedies import Remedy
-from sickbay.remedies.choices import choose as choose_remedies
+from sickbay.remedies.by_problem import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import Executor

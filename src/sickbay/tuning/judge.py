@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from sickbay.arguments import bad_argument, check_bool, check_list, check_text
 from sickbay.findings import Finding
@@ -11,7 +13,6 @@ from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
-from sickbay.tuning.protection import is_protected
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,14 @@ class Judge:
         if not isinstance(guard, Guard):
             raise bad_argument("guard", "a Guard", guard)
         self._problems, self._guard = check_list("problems", problems, Problem, "problems"), guard
-        self._metric, self._maximize = (
-            check_text("metric", metric),
-            check_bool("maximize", maximize),
-        )
+        self._metric = check_text("metric", metric)
+        self._maximize = check_bool("maximize", maximize)
 
     def judge(self, history: History, others: Sequence[LearningCurve] = ()) -> End | None:
         """Return why the trial should end now, None if it should go on."""
         if not isinstance(history, History):
             raise bad_argument("history", "a sickbay.History", history)
-        others = check_list("others", others, LearningCurve, "courses")
+        others = check_list("others", others, LearningCurve, "learning curves")
         own = LearningCurve(history.epochs("loss"), history.epochs(self._metric))
         return self.weigh(history, Comparison(own, others, self._maximize))
 
@@ -78,3 +77,24 @@ def is_best(own: LearningCurve, others: Sequence[LearningCurve]) -> bool:
         return False
     there = [other.losses[done - 1] for other in others if len(other.losses) >= done]
     return is_protected(own.losses[-1], there)
+
+
+def is_protected(loss: float, others: Sequence[float], share: float = 0.1, least: int = 10) -> bool:
+    """Return whether a trial is among the best, so that some problems must not end it.
+
+    It is if its training loss is within the best `share` of the losses that other trials had at the
+    same epoch, once `least` of them have got there. Between two losses the limit is interpolated.
+    It protects trials from problems with `yields_to_the_best`, as in the code published with
+    BTTackler (Pei et al., 2024), which also protects trials that were among the best once.
+
+    >>> others = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 1.0, 1.1]
+    >>> is_protected(0.2, others), is_protected(0.3, others)
+    (True, False)
+    """
+    if len(others) < max(least, 1):
+        return False
+    # A trial lost to NaN or Inf got there too, as the worst of all.
+    ranked = sorted(each if isfinite(each) else sys.float_info.max for each in others)
+    place, rest = divmod(share * (len(ranked) - 1), 1)
+    low, high = ranked[int(place)], ranked[min(int(place) + 1, len(ranked) - 1)]
+    return loss <= low + rest * (high - low)

@@ -61,7 +61,6 @@ class LateMeter(Meter):
     def __init__(self) -> None:
         super().__init__(on_device=torch.cuda.is_available())
         self._passes: dict[tuple[str, Layout, torch.device], Pass] = {}
-        self._pages: dict[tuple[torch.Size, torch.dtype], list[Tensor]] = defaultdict(list)
         self._fills: list[Callable[[], None]] = []
         self._streams: dict[tuple[torch.device, int], torch.cuda.Stream] = {}
         self._timed: list[Timed] = []
@@ -89,9 +88,11 @@ class LateMeter(Meter):
     def copy(self, tensor: Tensor) -> Tensor:
         """Return a CPU tensor that is filled in later."""
         tensor = tensor.detach()
-        page = pinned(tensor)
+        page = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.is_cuda)
         page.copy_(tensor, non_blocking=True)
-        self._note_stream(tensor.device)
+        if tensor.is_cuda:
+            stream = torch.cuda.current_stream(tensor.device)
+            self._streams[tensor.device, stream.stream_id] = stream
         return page
 
     def hold(self, what: str, tensors: Sequence[Tensor]) -> Held:
@@ -136,24 +137,15 @@ class LateMeter(Meter):
 
     def send(self, values: Tensor, result: Numbers, places: slice | list[int]) -> None:
         """Copy values over; on arrival they fill these places of the result."""
-        free = self._pages[values.shape, values.dtype]
-        page = free.pop() if free else pinned(values)
-        page.copy_(values, non_blocking=True)
-        self._note_stream(values.device)
+        page = self.copy(values)
 
         def fill() -> None:
             result[places] = page.numpy()
-            free.append(page)
 
         self._fills.append(fill)
 
     def _on_arrival(self) -> None:
         self._tickets_out -= 1
-
-    def _note_stream(self, device: torch.device) -> None:
-        if device.type == "cuda":
-            stream = torch.cuda.current_stream(device)
-            self._streams[device, stream.stream_id] = stream
 
 
 class LateHeld(Held):
@@ -173,11 +165,6 @@ class LateHeld(Held):
         for (_, places, some), each in zip(self._groups, self._passes, strict=True):
             self._meter.send(each.moved(some), rows, places)
         return rows
-
-
-def pinned(like: Tensor) -> Tensor:
-    """Return CPU memory that a device can write to by itself."""
-    return torch.empty(like.shape, dtype=like.dtype, pin_memory=like.is_cuda)
 
 
 def by_device(tensors: Sequence[Tensor]) -> list[Group]:

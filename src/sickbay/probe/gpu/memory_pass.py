@@ -6,7 +6,6 @@ The kernels are registered as torch operators, so that compiled graphs can hold 
 from __future__ import annotations
 
 import copy
-from collections import deque
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -114,32 +113,17 @@ class Addresses:
         self.aligned = True
         self._on_device = torch.zeros(count, dtype=torch.int64, device=device)
         self._known: list[int] = []
-        self._pages: deque[tuple[Tensor, torch.cuda.Event | None]] = deque()
 
     def of(self, tensors: Sequence[Tensor]) -> Tensor:
         """Return the addresses of these tensors."""
         found = [each.data_ptr() for each in tensors]
         if found != self._known:
-            self._send(found)
+            # Torch does not use pinned memory again before the device has read it.
+            page = torch.tensor(found, dtype=torch.int64, pin_memory=self._on_device.is_cuda)
+            self._on_device.copy_(page, non_blocking=True)
+            self._known = found
+            self.aligned = not any(address % ALIGNED for address in found)
         return self._on_device
-
-    def _send(self, found: list[int]) -> None:
-        page, event = self._free_page()
-        page.numpy()[:] = found
-        self._on_device.copy_(page, non_blocking=True)
-        if event is not None:
-            event.record(torch.cuda.current_stream(self._on_device.device))
-        self._pages.append((page, event))
-        self._known = found
-        self.aligned = not any(address % ALIGNED for address in found)
-
-    def _free_page(self) -> tuple[Tensor, torch.cuda.Event | None]:
-        """Return the oldest page if the device has read it, else a new one, without waiting."""
-        if self._pages and ((event := self._pages[0][1]) is None or event.query()):
-            return self._pages.popleft()
-        pinned = self._on_device.is_cuda
-        page = torch.zeros(len(self._on_device), dtype=torch.int64, pin_memory=pinned)
-        return page, torch.cuda.Event() if pinned else None
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:

@@ -9,13 +9,9 @@ from sickbay.problems.shared.base import Finding, History, threshold
 class DyingRelu(LowAccuracyProblem):
     """Most of the network gets a gradient of exactly zero: its units are switched off for good.
 
-    Why it matters:
-        A unit that is zero for every sample has no gradient, so it can never come back.
-
     How it is judged:
-        The share of exact zeros among all entries of the newest gradients of all kernels. It counts
-        while the accuracy is low. Embeddings are left out: their gradient is zero for every word
-        that did not occur.
+        The share of exact zeros among the newest gradient entries of all kernels, as in the
+        published code. It counts while the accuracy is low. Embeddings do not count.
 
     Example:
         >>> from sickbay.vitals import Table, Vitals
@@ -24,9 +20,6 @@ class DyingRelu(LowAccuracyProblem):
         >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
         >>> print(DyingRelu().check(history).message)
         90 % of all gradient entries are exactly 0 (limit 70 %)
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer; threshold as published there, rule as in its code.
     """
 
     advice = ours.DyingRelu.advice

@@ -11,9 +11,6 @@ from sickbay.problems.shared.layer_gradients import ends, nonfinite_gradients
 class ExplodingGradient(LowAccuracyProblem):
     """The gradient grows on its way back to the first layer, or is not finite.
 
-    Why it matters:
-        A step that fits the last layers throws the first ones far off, and the loss with them.
-
     How it is judged:
         The newest gradient norm of the first kernel over that of the last one is at least `ratio`,
         or any gradient holds a NaN or an Inf. It counts while the accuracy is low.
@@ -25,9 +22,6 @@ class ExplodingGradient(LowAccuracyProblem):
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(ExplodingGradient().check(history).message)
         gradient norm 90, first/last 900 (limit 70)
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer; threshold as published there.
     """
 
     advice = ours.ExplodingGradient.advice

@@ -17,9 +17,6 @@ RECOMMENDED = {
 class ImproperLoss(LowAccuracyProblem):
     """The loss is not one of those recommended for the task.
 
-    Why it matters:
-        Training minimises the loss, whether or not that makes the model right.
-
     How it is judged:
         By the task alone: cross-entropy for classes, binary cross-entropy for yes-or-no answers, a
         distance for numbers. It counts while the accuracy is low.
@@ -29,9 +26,6 @@ class ImproperLoss(LowAccuracyProblem):
         >>> setup = Setup(loss="mse", task="multiclass")
         >>> print(ImproperLoss().check(History(setup, accuracy=[0.1])).message)
         mse for multiclass, where cross_entropy is right
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer.
     """
 
     severity = "critical"

@@ -17,21 +17,16 @@ RECOMMENDED = {
 class ImproperOutput(LowAccuracyProblem):
     """The activation of the last layer is not the one recommended for the task.
 
-    Why it matters:
-        Training cannot reach values that the last activation cannot produce.
-
     How it is judged:
         By the task alone: sigmoid for yes-or-no answers, softmax for classes, no activation for
-        numbers and before losses that take logits. It counts while the accuracy is low.
+        numbers and (unlike in the paper) before losses that take logits. It counts while the
+        accuracy is low.
 
     Example:
         >>> from sickbay.vitals import Setup
         >>> setup = Setup(loss="mse", output="relu", task="regression")
         >>> print(ImproperOutput().check(History(setup, accuracy=[0.1])).message)
         relu for regression, where linear is right
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer, with logits allowed before losses that take them.
     """
 
     severity = "critical"

@@ -10,9 +10,6 @@ from sickbay.problems.shared.layer_gradients import ends
 class VanishingGradient(LowAccuracyProblem):
     """Almost no gradient reaches the first layers.
 
-    Why it matters:
-        The layers next to the input do not learn, so the layers behind them work on noise.
-
     How it is judged:
         The newest gradient norm of the first kernel is tiny, both by itself and against that of the
         last kernel. It counts while the accuracy is low.
@@ -24,9 +21,6 @@ class VanishingGradient(LowAccuracyProblem):
         >>> history.append(Vitals(step=0, tables=[table]))
         >>> print(VanishingGradient().check(history).message)
         gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
-
-    Reference:
-        Zhang et al. (2021), AutoTrainer; thresholds as published there.
     """
 
     advice = ours.VanishingGradient.advice

@@ -8,9 +8,6 @@ from sickbay.problems.shared.base import Finding, History, Problem, threshold
 class Overfitting(Problem):
     """The validation loss is far above the training loss.
 
-    Why it matters:
-        The model memorises its training examples, which does not help with new ones.
-
     How it is judged:
         The newest validation loss minus the newest training loss is above `gap`, or above `severe`,
         which is critical. Both limits ignore the scale of the loss.
@@ -20,9 +17,6 @@ class Overfitting(Problem):
         >>> history.end_epoch(loss=0.1, val_loss=0.5)
         >>> print(Overfitting().check(history).message)
         validation loss 0.5, training loss 0.1, gap 0.4 (limit 0.2)
-
-    Reference:
-        Training Doctor (authors not named); thresholds as given there.
     """
 
     advice = ours.Overfitting.advice
