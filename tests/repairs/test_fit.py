@@ -18,7 +18,7 @@ import sickbay
 from sickbay.demo.flawed_models import FLAWED_MODELS, circles, layers
 from sickbay.repairs.executor import Executor
 from sickbay.repairs.run import Run
-from tests.repairs.unsteady import Poison
+from tests.repairs.failing_models import Poison
 
 pytestmark = pytest.mark.usefixtures("home")
 
