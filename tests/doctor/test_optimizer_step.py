@@ -15,7 +15,7 @@ from sickbay.doctor.step_adjustments import Adjustment
 from sickbay.probe.finite import all_finite
 from sickbay.remedies import HalveLearningRate
 from tests.doctor.loops import undisturbed
-from tests.doctor.test_step_adjustments import find, nurse, update
+from tests.doctor.test_step_adjustments import find, treating, update
 from tests.doctor.treated import learn, regression, remedies, state_of, treated
 
 Make = Callable[[Iterable[Tensor]], Optimizer]
@@ -134,7 +134,7 @@ def test_a_hook_after_a_skipped_step_sees_the_weights_as_they_were() -> None:
 
 
 def halved(monkeypatch: pytest.MonkeyPatch) -> tuple[nn.Module, Optimizer, Doctor]:
-    model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+    model, optimizer, doctor, treater = treating(monkeypatch, HalveLearningRate())
     assert find(treater, 10)
     return model, optimizer, doctor
 

@@ -105,12 +105,12 @@ def test_going_back_answers_every_jump() -> None:
     optimizer = SGD(model.parameters(), lr=0.02)
     silent = [LossSpike(factor=1e9), LossExplosion(limit=1e9, factor=1e9)]
     doctor = treated(model, optimizer, problems=silent)
-    nurse = doctor._treater
-    assert nurse is not None
+    treater = doctor._treater
+    assert treater is not None
     losses = learn(model, optimizer, doctor, steps=60)
     damage = ("loss_spike", "loss_explosion")
     doctor.step(9 * max(losses))
-    assert nurse.plan(Finding(problem="exploding_gradient", step=60, consequences=damage))
+    assert treater.plan(Finding(problem="exploding_gradient", step=60, consequences=damage))
     for _ in range(5):
         learn(model, optimizer, None, steps=1)
         doctor.step(9 * max(losses))

@@ -14,19 +14,19 @@ from sickbay.history import History
 from sickbay.probe.finite import all_finite
 from sickbay.remedies import HalveLearningRate, RollBack
 from sickbay.vitals import Vitals
-from tests.doctor.test_step_adjustments import find, nurse, update
+from tests.doctor.test_step_adjustments import find, treating, update
 from tests.doctor.treated import learn, regression, remedies, state_of, treated
 
 
-def pass_time(nurse: Treater, *steps: int) -> None:
+def pass_time(treater: Treater, *steps: int) -> None:
     for step in steps:
-        nurse._history.append(Vitals(step=step))
-        nurse.act(standing=[])
+        treater._history.append(Vitals(step=step))
+        treater.act(standing=[])
 
 
 def test_back_three_times_at_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     given = (RollBack(), HalveLearningRate())
-    model, optimizer, doctor, treater = nurse(monkeypatch, *given, problem="loss_spike")
+    model, optimizer, doctor, treater = treating(monkeypatch, *given, problem="loss_spike")
     pass_time(treater, 20, 21)
     healthy = state_of(model)
     for step in (50, 100, 150, 200):
@@ -42,7 +42,7 @@ def same(model: nn.Module, state: dict[str, Tensor]) -> bool:
 
 
 def test_going_back_can_be_undone_until_the_next_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, treater = nurse(monkeypatch, RollBack(), problem="loss_spike")
+    model, optimizer, doctor, treater = treating(monkeypatch, RollBack(), problem="loss_spike")
     pass_time(treater, 20, 21)
     update(model, optimizer)
     damaged = state_of(model)
@@ -60,7 +60,7 @@ def test_going_back_can_be_undone_until_the_next_snapshot(monkeypatch: pytest.Mo
 
 
 def test_no_snapshot_is_taken_while_something_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    treater = nurse(monkeypatch, RollBack())[-1]
+    treater = treating(monkeypatch, RollBack())[-1]
     for step in (20, 21):
         treater._history.append(Vitals(step=step))
         treater.act(standing=["exploding_gradient"])

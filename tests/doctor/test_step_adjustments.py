@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
-from sickbay.doctor import Doctor, live_remedies, step_adjustments
+from sickbay.doctor import Doctor, live_remedies, snapshots, step_adjustments
 from sickbay.doctor.treatment import Treater
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -28,10 +29,11 @@ from sickbay.vitals import Vitals
 from tests.doctor.treated import learn, nan_at, regression, remedies, state_of, treated
 
 
-def nurse(
+def treating(
     monkeypatch: pytest.MonkeyPatch, *given: Remedy, problem: str = "plateau", rate: float = 0.1
 ) -> tuple[nn.Module, Optimizer, Doctor, Treater]:
-    """Return a treated model whose nurse knows these remedies only."""
+    """Return a treated model whose treater knows these remedies only."""
+    monkeypatch.setattr(snapshots, "CHEAP", inf)  # however busy the machine is
     monkeypatch.setattr(live_remedies, "CHOICES", {problem: given})
     model = regression()
     optimizer = SGD(model.parameters(), lr=rate)
@@ -40,10 +42,10 @@ def nurse(
     return model, optimizer, doctor, doctor._treater
 
 
-def find(nurse: Treater, step: int, problem: str = "plateau") -> bool:
-    nurse._history.append(Vitals(step=step))
-    planned = nurse.plan(Finding(problem=problem, step=step))
-    nurse.act(standing=[])
+def find(treater: Treater, step: int, problem: str = "plateau") -> bool:
+    treater._history.append(Vitals(step=step))
+    planned = treater.plan(Finding(problem=problem, step=step))
+    treater.act(standing=[])
     return planned
 
 
@@ -64,7 +66,7 @@ def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
 
 
 def test_a_halved_learning_rate_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+    model, optimizer, doctor, treater = treating(monkeypatch, HalveLearningRate())
     start = state_of(model)
     full = update(model, optimizer)
     changes = []
@@ -94,7 +96,7 @@ def test_a_halved_learning_rate_and_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     ("remedy", "limit"), [(ClipNorm(limit=0.5), "norm"), (ClipValues(limit=0.1), "value")]
 )
 def test_clipping_and_its_end(remedy: Remedy, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, treater = nurse(monkeypatch, remedy)
+    model, optimizer, doctor, treater = treating(monkeypatch, remedy)
     start = state_of(model)
     full = update(model, optimizer, factor=10)
     assert find(treater, 10)
@@ -132,7 +134,7 @@ def test_halving_outlives_a_schedule_and_does_not_bend_it(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rates(treat: bool) -> tuple[list[float], list[float]]:
-        model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+        model, optimizer, doctor, treater = treating(monkeypatch, HalveLearningRate())
         schedule: Any = (
             LambdaLR(optimizer, lambda step: 0.97**step)
             if kind == "lambda"
@@ -160,7 +162,7 @@ def test_halving_outlives_a_schedule_and_does_not_bend_it(
 
 
 def test_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, doctor, treater = nurse(monkeypatch, ClipNorm(), HalveLearningRate())
+    _, _, doctor, treater = treating(monkeypatch, ClipNorm(), HalveLearningRate())
     found = [step for step in range(0, 1000, 10) if find(treater, step)]
     assert found == [0, 50, 100, 150, 200]
     assert remedies(doctor) == ["clip_norm", *4 * ["halve_learning_rate"]]
@@ -168,7 +170,7 @@ def test_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_learning_rate_keeps_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_remedies, "MOST", 100)
-    _, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+    _, optimizer, doctor, treater = treating(monkeypatch, HalveLearningRate())
     for step in range(0, 1000, 50):
         find(treater, step)
     assert len(doctor.treatments) == 6  # 1/64
@@ -177,7 +179,7 @@ def test_the_learning_rate_keeps_a_hundredth(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_training_mode_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, _, doctor, treater = nurse(monkeypatch, TrainMode(), problem="wrong_mode")
+    model, _, doctor, treater = treating(monkeypatch, TrainMode(), problem="wrong_mode")
     assert not find(treater, 3, "wrong_mode")
     model.eval()
     assert find(treater, 4, "wrong_mode")
@@ -198,7 +200,7 @@ def test_skipping_can_be_ended() -> None:
 
 
 def test_trouble_of_ours_does_not_reach_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer, doctor, treater = nurse(monkeypatch, HalveLearningRate())
+    model, optimizer, doctor, treater = treating(monkeypatch, HalveLearningRate())
     assert find(treater, 10)
     full = optimizer.param_groups[0]["lr"]
 

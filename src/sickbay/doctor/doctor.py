@@ -37,10 +37,9 @@ class Doctor:
 
     def __init__(self, watched: Watched, judge: Judging) -> None:
         model, log = watched.model, watched.log
-        self._governor, self._history, self._log = watched.governor, watched.history, log
-        self._guard, self._judge = log.guard, judge
+        self._governor, self._clock = watched.governor, watched.governor.clock
+        self._history, self._log, self._guard, self._judge = watched.history, log, log.guard, judge
         on_cpu = all(parameter.is_cpu for parameter in model.parameters())
-        self._clock = self._governor.clock
         meter = Meter() if log.treats else choose_meter(model.parameters())
         if self._guard.run("taking over", watched_models.close_earlier, unwrap_compiled(model)):
             log.notice(watched_models.TAKEN_OVER)

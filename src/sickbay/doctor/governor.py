@@ -64,7 +64,7 @@ class Governor:
     ) -> None:
         self.kinds = tuple(kinds)
         self.every = check_every(every)
-        self.budget = check_budget(budget)
+        self.budget = check_float("budget", budget, above=0, most=1)
         self.loop_time = self.own_time = 0.0
         self.clock = Clock()  # every part adds its time to it
         self._last = 0.0  # when the last step ended
@@ -211,8 +211,3 @@ def _steps(value: object, every: object, least: int) -> int:
         return check_int("every", value, least=least)
     except UsageError:
         raise bad_argument("every", POSSIBLE, every) from None
-
-
-def check_budget(budget: object) -> float:
-    """Raise `UsageError` unless `budget` is a fraction above 0."""
-    return check_float("budget", budget, above=0, most=1)

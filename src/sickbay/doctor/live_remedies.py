@@ -61,7 +61,7 @@ class LiveRemedies:
         if not self._may_treat(problem):
             return None
         remedies = ranked(
-            problem, [each for each in self._choices.get(problem, ()) if is_live(each)]
+            problem, [each for each in self._choices.get(problem, ()) if each.safety == "live"]
         )
         if lasting:
             remedies.sort(key=lambda each: not isinstance(each, RollBack))
@@ -118,11 +118,6 @@ class StandIn(SGD):
 
     A subclass, because torch patches the class of every optimizer it creates.
     """
-
-
-def is_live(remedy: Remedy) -> bool:
-    """Return whether a remedy can be applied to a running loop."""
-    return remedy.safety == "live"
 
 
 def _no_loss(*_: Any) -> Tensor:

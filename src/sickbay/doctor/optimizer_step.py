@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sickbay.doctor.snapshots import copied, write_back
+from sickbay.doctor.snapshots import StateCopy, copied, write_back
 from sickbay.probe.guard import Guard
 
 RESTORING = "restoring a step"  # a part of its own: it goes on when treatment is switched off
@@ -74,7 +74,7 @@ class OptimizerStep:
         """Leave the optimizer as it was."""
         for handle in self._handles:
             handle.remove()
-        self._handles, self._prepare = [], _nothing
+        self._handles, self._prepare = [], lambda *_: None
         self._restore()
         if self._wrapper is not None and vars(self.optimizer).get("step") is self._wrapper:
             del self.optimizer.step  # unless someone has wrapped it since
@@ -124,25 +124,21 @@ class OptimizerStep:
         self._undo = None
 
 
-class StepUndo:
+class StepUndo(StateCopy):
     """A copy of everything that a step of an optimizer may change."""
 
     def __init__(self, optimizer: Optimizer) -> None:
-        self._optimizers = with_inner(optimizer)
-        groups = [group for each in self._optimizers for group in each.param_groups]
+        optimizers = with_inner(optimizer)
+        groups = [group for each in optimizers for group in each.param_groups]
         weights = {id(each): each for group in groups for each in group["params"]}
-        self._weights = [(each, each.detach().clone()) for each in weights.values()]
-        self._states = [copied(each.state) for each in self._optimizers]
-        places = [*groups, *map(vars, self._optimizers)]
+        super().__init__(weights.values(), optimizers)
+        places = [*groups, *map(vars, optimizers)]
         self._settings = [(place, copied(settings(place))) for place in places]
 
     def restore(self) -> None:
         """Write everything back."""
+        super().restore()
         with torch.no_grad():
-            for weight, kept in self._weights:
-                weight.copy_(kept)
-            for optimizer, state in zip(self._optimizers, self._states, strict=True):
-                write_back(state, optimizer.state)
             for place, kept in self._settings:
                 now = settings(place)
                 for name in now.keys() - kept.keys():
@@ -187,7 +183,3 @@ def clip_gradients(
         nn.utils.clip_grad_value_(dense, value * scale)
     if norm is not None:
         nn.utils.clip_grad_norm_(dense, norm * scale)
-
-
-def _nothing(*_: object) -> None:
-    pass

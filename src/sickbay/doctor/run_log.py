@@ -158,10 +158,8 @@ class RunLog:
         if callable(self._on_finding):
             self.guard.run("on_finding", self._on_finding, finding)
         elif self._on_finding in ("advise", "treat"):
-            self._speak(self._show, finding, treated)
-
-    def _show(self, finding: Finding, treated: bool) -> None:
-        terminal.print_finding(finding, "" if treated else self._advise(finding.problem))
+            advice = self._advise if not treated else lambda _: ""
+            self._speak(lambda: terminal.print_finding(finding, advice(finding.problem)))
 
     def _speak(self, say: Callable[..., None], *what: object) -> None:
         """Print something. Of several processes only the first does, since all see the same."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from statistics import median
 from time import perf_counter
@@ -23,8 +23,26 @@ SHARE = 0.25  # of the budget is for snapshots
 LEVEL = 30  # losses that show what is usual
 
 
-class Snapshot:
-    """A copy of weights, buffers and the state of optimizers, on the same device.
+class StateCopy:
+    """A copy of tensors and the state of optimizers, on the same device."""
+
+    def __init__(self, tensors: Iterable[Tensor], optimizers: Sequence[Optimizer]) -> None:
+        self._tensors = [(each, each.detach().clone()) for each in tensors]
+        self._states = [(each, copied(each.state)) for each in optimizers]
+
+    def restore(self) -> None:
+        """Write everything back into the same tensors, so that references to them stay valid."""
+        with torch.no_grad():
+            for tensor, kept in self._tensors:
+                tensor.copy_(kept)
+            for optimizer, state in self._states:
+                write_back(state, optimizer.state)
+
+
+class Snapshot(StateCopy):
+    """A copy of weights, buffers and the state of optimizers.
+
+    Learning rates and other settings belong to the loop or its schedule, and are not restored.
 
     Attributes:
         step: The step it was taken after.
@@ -32,11 +50,9 @@ class Snapshot:
     """
 
     def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], step: int) -> None:
-        self.step = step
+        super().__init__(tensors(model), optimizers)
+        self.step, self._model = step, model
         self.rates = {each: rates(each) for each in optimizers}
-        self._model = model
-        self._tensors = [(each, each.detach().clone()) for each in tensors(model)]
-        self._states = {each: copied(each.state) for each in optimizers}
 
     @property
     def fits(self) -> bool:
@@ -46,17 +62,6 @@ class Snapshot:
             new is old and new.shape == kept.shape
             for new, (old, kept) in zip(now, self._tensors, strict=True)
         )
-
-    def restore(self) -> None:
-        """Write everything back into the same tensors, so that references to them stay valid.
-
-        Learning rates and other settings stay: they belong to the loop or its schedule.
-        """
-        with torch.no_grad():
-            for tensor, kept in self._tensors:
-                tensor.copy_(kept)
-            for optimizer, state in self._states.items():
-                write_back(state, optimizer.state)
 
 
 class Snapshots:

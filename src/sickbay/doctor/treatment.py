@@ -94,14 +94,14 @@ class Treater:
         planned = self._plan(finding, cause)
         for problem in finding.consequences:
             damage = replace(finding, problem=problem, consequences=())
-            planned |= self._may_recover(problem) and self._plan(damage, finding.problem)
+            planned |= self._is("loss_may_recover", problem) and self._plan(damage, finding.problem)
         return planned
 
     def _plan(self, finding: Finding, cause: str) -> bool:
-        may_recover, skipped = self._may_recover(finding.problem), self._are_skipped
-        if cause and not skipped(cause) and not may_recover:
+        may_recover = self._is("loss_may_recover", finding.problem)
+        if cause and not self._is("batches_are_skipped", cause) and not may_recover:
             return False
-        if skipped(finding.problem) and not self._are_weights_lost():
+        if self._is("batches_are_skipped", finding.problem) and not self._are_weights_lost():
             return self._restored or bool(self._adjuster.skipped)
         if self._remedies.choose(finding) is None:
             return False
@@ -118,7 +118,8 @@ class Treater:
         if self._guard.run("treatment", self._is_over):
             return
         with self._clock.timing("treatment"):
-            ill = not all(map(self._spares_weights, standing)) or self._adjuster.alarmed
+            spared = all(self._is("spares_weights", problem) for problem in standing)
+            ill = not spared or self._adjuster.alarmed
             calm = not (ill or self._jumps or self._planned)
             self._guard.run("treatment", self._act)
             self._guard.run("snapshot", self._snapshots.look, calm)
@@ -144,7 +145,7 @@ class Treater:
         planned, self._planned = self._planned, []
         for finding in planned:
             self._treat(finding)
-        if self._adjuster.alarmed or not isfinite(self._loss):
+        if self._adjuster.alarmed or not all(map(isfinite, self._history.recent("loss", 1))):
             self._treat_not_finite()
         for jump in list(self._jumps):
             if jump in self._jumps:  # a rollback settles them all
@@ -249,18 +250,9 @@ class Treater:
             self._adjuster.drop(adjustment)
         return possible
 
-    def _may_recover(self, problem: str) -> bool:
-        return problem in self._problems and self._problems[problem].loss_may_recover
-
-    def _spares_weights(self, problem: str) -> bool:
-        return problem in self._problems and self._problems[problem].spares_weights
-
-    def _are_skipped(self, problem: str) -> bool:
-        return problem in self._problems and self._problems[problem].batches_are_skipped
-
-    @property
-    def _loss(self) -> float:
-        return next(iter(self._history.recent("loss", 1)), 0.0)
+    def _is(self, trait: str, problem: str) -> bool:
+        """Return whether a problem has a trait, such as `loss_may_recover`."""
+        return bool(getattr(self._problems.get(problem), trait, False))
 
     def _are_weights_lost(self) -> bool:
         """Return whether weights, or buffers that cannot be restored, are not finite."""

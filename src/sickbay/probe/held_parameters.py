@@ -20,32 +20,17 @@ class HeldParameters:
         self.optimizers = list(optimizers)
         self.rate_limit = inf  # a learning rate above it has jumped
         self._layers = layers
-        self._by_optimizer: dict[Optimizer, dict[str, nn.Parameter]] = {}
+        self.by_optimizer: dict[Optimizer, dict[str, nn.Parameter]] = {}
         self.update()
-
-    def __contains__(self, optimizer: Optimizer) -> bool:
-        return optimizer in self._by_optimizer
-
-    def __getitem__(self, optimizer: Optimizer) -> dict[str, nn.Parameter]:
-        return self._by_optimizer[optimizer]
-
-    @property
-    def is_outdated(self) -> bool:
-        """Whether the model's parameters were listed anew since the last `update`."""
-        return self._listed is not self._layers.parameters
 
     def update(self) -> None:
         """Look up again what each optimizer holds."""
-        self._listed, self._ids = self._layers.parameters, self.ids()
+        self.listed, self.known_ids = self._layers.parameters, self.ids()
         for optimizer in self.optimizers:
             held = {id(each) for group in optimizer.param_groups for each in group["params"]}
-            self._by_optimizer[optimizer] = {
+            self.by_optimizer[optimizer] = {
                 name: each for name, each in self._layers.parameters.items() if id(each) in held
             }
-
-    def have_changed(self) -> bool:
-        """Return whether the optimizers hold other parameters than at the last `update`."""
-        return self.ids() != self._ids
 
     def ids(self) -> list[int]:
         """Return the `id` of every parameter in an optimizer."""
@@ -54,7 +39,7 @@ class HeldParameters:
 
     def names(self) -> set[str]:
         """Return the names of all parameters that an optimizer holds."""
-        return {name for parameters in self._by_optimizer.values() for name in parameters}
+        return {name for parameters in self.by_optimizer.values() for name in parameters}
 
     def unheld(self) -> tuple[str, ...]:
         """Return the parameters that no optimizer holds; nothing if no optimizer holds any."""

@@ -57,8 +57,7 @@ class Probe:
         self.in_eval = False  # at the last step of the optimizer, if the mode makes a difference
         self.guard, self.clock = guard, clock
         self._hooks = Handles()
-        self._spot_check = SpotCheck()
-        self._now = Collected()
+        self._spot_check, self._now = SpotCheck(), Collected()
         self._alarmed = False  # something was not finite at the last reading
         self._silent: dict[int, int] = {}  # gradients that were all zero, by optimizer
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
@@ -81,11 +80,9 @@ class Probe:
     def glance(self) -> bool:
         """Return whether there was one uneventful step; if so, be ready for the next one."""
         now = self._now
-        if now.alarm or now.strange or now.skipped or now.norms or len(now.steps) != 1:
+        eventful = now.alarm or now.strange or now.skipped or now.norms
+        if eventful or list(now.steps.values()) != [1]:
             return False
-        for count in now.steps.values():
-            if count != 1:
-                return False
         now.steps.clear()
         return True
 
@@ -144,7 +141,7 @@ class Probe:
     def refresh(self) -> bool:
         """Look at the model and the optimizers again; return whether the model has changed."""
         changed = self.layers.refresh()
-        if changed or self.held.have_changed():
+        if changed or self.held.ids() != self.held.known_ids:
             self.arm(())
             self._hold()
         return changed
@@ -173,20 +170,21 @@ class Probe:
 
     def before_scaler(self, optimizer: Optimizer) -> None:
         """Remember how many steps the optimizer had made."""
-        if optimizer in self.held:
+        if optimizer in self.optimizers:
             self._now.scaled = True
             self._steps_before = self._now.steps.get(id(optimizer), 0)
 
     def after_scaler(self, optimizer: Optimizer) -> None:
         """Notice that the scaler did not let the optimizer step."""
-        if optimizer in self.held and self._now.steps.get(id(optimizer), 0) == self._steps_before:
-            self._now.steps[id(optimizer)] = self._steps_before + 1
+        steps, key = self._now.steps, id(optimizer)
+        if optimizer in self.optimizers and steps.get(key, 0) == self._steps_before:
+            steps[key] = self._steps_before + 1
             self._now.skipped += 1
 
     def _hold(self) -> None:
         self.held.update()
         if self.optimizers:
-            self.gradients.held = self.held[self.optimizers[-1]]
+            self.gradients.held = self.held.by_optimizer[self.optimizers[-1]]
 
     def _released(self, part: Any, closer: bool) -> Any:
         """Return what a part has collected, None if it was not to collect anything."""
@@ -239,9 +237,9 @@ class Probe:
     def _on_step(self, optimizer: Optimizer, closure: bool) -> None:
         self._expected = None
         self.layers.learn_order()
-        if self.held.is_outdated:
+        if self.held.listed is not self.layers.parameters:
             self._hold()
-        held = self.held[optimizer]
+        held = self.held.by_optimizer[optimizer]
         self._spot_check.choose(held)
         if not closure:
             self._use_gradients(optimizer, held)
@@ -254,7 +252,7 @@ class Probe:
 
     def _on_stepped(self, optimizer: Optimizer, closure: bool) -> None:
         if closure:  # backward ran inside the step
-            self._use_gradients(optimizer, self.held[optimizer], updated=True)
+            self._use_gradients(optimizer, self.held.by_optimizer[optimizer], updated=True)
         with self.clock.timing("weight"):
             self.guard.run("weight", self.weights.updated)
 

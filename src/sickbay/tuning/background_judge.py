@@ -51,7 +51,7 @@ class BackgroundJudge:
         metric: str,
         maximize: bool,
         others: Callable[[], Sequence[LearningCurve]] | None = None,
-        leave: Callable[[], object] = lambda: None,
+        leave: Callable[[], object] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.end: End | None = None
@@ -121,7 +121,8 @@ class BackgroundJudge:
             with self._changed:
                 self._handled += 1
                 self._changed.notify_all()
-        self._guard.run("end of the judge", self._leave)
+        if self._leave is not None:
+            self._guard.run("end of the judge", self._leave)
 
     def _take(self, readings: Readings) -> None:
         history = self._history

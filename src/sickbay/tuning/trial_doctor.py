@@ -7,14 +7,18 @@ from math import isfinite
 from typing import Any, ClassVar
 from weakref import finalize
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from sickbay import arguments
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.intake import as_numbers
-from sickbay.doctor.watch_arguments import Watched
+from sickbay.doctor.run_log import OnFinding
+from sickbay.doctor.watch_arguments import Chart, Watched, check_watched
 from sickbay.findings import Finding
+from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import BackgroundJudge
+from sickbay.tuning.charted_trials import note
 from sickbay.tuning.judge import End
 
 IGNORED = (
@@ -41,7 +45,7 @@ class TrialDoctor(Doctor):
         metric: str,
         maximize: bool,
         others: Callable[[], Sequence[LearningCurve]] | None = None,
-        leave: Callable[[], object] = lambda: None,
+        leave: Callable[[], object] | None = None,
     ) -> None:
         judge = BackgroundJudge(
             watched.problems, watched.history, metric, maximize, others, leave,
@@ -179,3 +183,42 @@ class TrialDoctor(Doctor):
         else:
             got = ", ".join(numbers) or "nothing"
             self._log.notice(f"epoch() should be given {self._metric}, got {got}.")
+
+
+def check_metric(metric: object) -> None:
+    """Raise `UsageError` unless `metric` can be a keyword argument of `epoch`."""
+    if not isinstance(metric, str) or not metric.isidentifier():
+        raise arguments.bad_argument("metric", "a keyword of epoch(), as in 'val_loss'", metric)
+
+
+def print_nothing(_: Finding) -> None:
+    """Leave it to the framework to say that a trial was ended, and why."""
+
+
+def check_trial_watched(
+    model: nn.Module,
+    optimizer: object,
+    problems: tuple[Problem, ...],
+    *,
+    name: object,
+    metric: str,
+    maximize: bool,
+    chart: Chart,
+    on_finding: OnFinding = print_nothing,
+    params: dict[str, Any] | None = None,
+    **options: Any,
+) -> Watched:
+    """Return a trial to watch, or raise `UsageError`.
+
+    Its chart goes into a folder of its own inside `chart`, with a note of the metric.
+    """
+    folder = None if chart is None else arguments.check_path("chart", chart) / f"trial-{name}"
+    # Trials are many and short, and are judged at the end of epochs: there is no hurry to read.
+    watched = check_watched(
+        model, optimizer, problems, chart=folder, on_finding=on_finding, eager=False, **options
+    )
+    if (path := watched.log.path) is not None:
+        direction = "maximize" if maximize else "minimize"
+        about = {} if params is None else {"params": params}
+        watched.log.guard.run("note", note, path, metric, direction, **about)
+    return watched

@@ -36,7 +36,7 @@ class OptunaDoctor(TrialDoctor):
         # A trial that is repeated outside of a study has no notes, and nothing prunes it.
         self._notes = notes
         self._learns, self._penalty = learns, penalty
-        others, leave = (None, _nothing) if notes is None else (notes.others, notes.leave)
+        others, leave = (None, None) if notes is None else (notes.others, notes.leave)
         super().__init__(watched, metric, maximize, others, leave)
 
     def result(self) -> float:
@@ -131,7 +131,3 @@ def sentence(finding: Finding) -> str:
     return (
         f"{finding.title}{where} at epoch {finding.epoch}, step {finding.step}: {finding.message}."
     )
-
-
-def _nothing() -> None:
-    pass

@@ -19,7 +19,7 @@ from sickbay.problems.profiles import choose
 from sickbay.tuning.optuna.doctor import Learns, OptunaDoctor
 from sickbay.tuning.optuna.study_notes import TrialNotes
 from sickbay.tuning.recorded_search import is_maximized
-from sickbay.tuning.trial_setup import check_metric, check_trial_watched, print_nothing
+from sickbay.tuning.trial_doctor import check_metric, check_trial_watched, print_nothing
 
 LEARNS = ("last", "constraint", "penalty")
 UNLIKELY = {True: "loss", False: "accuracy"}  # metrics that hardly anybody maximizes, minimizes

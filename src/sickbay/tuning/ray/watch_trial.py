@@ -17,7 +17,7 @@ from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.tuning.ray.curves_actor import CurveExchange
 from sickbay.tuning.ray.doctor import RayDoctor
-from sickbay.tuning.trial_setup import check_metric, check_trial_watched
+from sickbay.tuning.trial_doctor import check_metric, check_trial_watched
 
 MODES = ("max", "min")
 
