@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from sickbay.repairs.data import Data
-from tests.repairs.samples import refused
+from tests.repairs.datasets import refused
 
 X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.arange(100) % 4
 KINDS = "a pair (x, y), a torch Dataset of such pairs or a DataLoader"

@@ -7,7 +7,7 @@ from torch.utils.data import Subset, TensorDataset
 
 from sickbay.errors import UsageError
 from sickbay.repairs.data import Data
-from tests.repairs.samples import COUNT, Items, Stream, X, Y, halves, loader
+from tests.repairs.datasets import COUNT, Items, Stream, X, Y, halves, loader
 
 
 def test_the_last_batch_of_a_loader_of_its_own() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.data import Subset, TensorDataset
 
 from sickbay.repairs.data import Data
-from tests.repairs.samples import COUNT, Items, X, Y, halves, loader
+from tests.repairs.datasets import COUNT, Items, X, Y, halves, loader
 
 GIVEN: dict[str, Callable[[], Any]] = {
     "tensors": lambda: (X, Y),

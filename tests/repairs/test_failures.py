@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 import sickbay
-from tests.repairs.loops import recipe_of
 from tests.repairs.test_fit import fit, healthy
+from tests.repairs.user_loops import recipe_of
 
 
 class Fragile(nn.Module):

@@ -17,9 +17,9 @@ from torch.utils.data import Dataset
 
 import sickbay
 from sickbay.demo.flawed_models import circles
-from tests.repairs.loops import recipe_of, step
+from tests.repairs.datasets import refused
 from tests.repairs.resumable import LABELS, POINTS, Net, adam, made, run, with_a_lambda
-from tests.repairs.samples import refused
+from tests.repairs.user_loops import recipe_of, step
 
 WEIGHTED = nn.BCEWithLogitsLoss(pos_weight=torch.tensor([2.0]))
 

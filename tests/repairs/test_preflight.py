@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from sickbay.repairs.data import Data
 from sickbay.repairs.preflight import check_fit
-from tests.repairs.samples import refused
+from tests.repairs.datasets import refused
 
 X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.arange(100) % 4
 

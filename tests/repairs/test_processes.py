@@ -21,8 +21,17 @@ from torch.utils.data import DataLoader
 
 import sickbay
 from sickbay.repairs.run import Run, Update
+from tests.repairs.failing_models import (
+    Circles,
+    Mortal,
+    Poison,
+    Secretive,
+    executor,
+    healthy,
+    pairs,
+    recipe_for,
+)
 from tests.repairs.test_fit import fit, sick
-from tests.repairs.unsteady import Circles, Mortal, Poison, executor, healthy, pairs, recipe_for
 
 
 @contextmanager
@@ -58,6 +67,11 @@ def test_a_process_that_dies_fails_only_its_run() -> None:
     begun, best = healthy().state_dict(), runs[0].best  # of the epoch before it died
     assert not torch.equal(best["0.weight"], begun["0.weight"])
     assert torch.equal(best["0.weight"], runs[1].best["0.weight"])
+
+
+def test_weights_that_cannot_be_sent_back_fail_the_run() -> None:
+    with training([Secretive(*healthy())], epochs=1) as (runs, _):
+        assert "pickle" in runs[0].progress.failed
 
 
 def test_a_process_that_dies_between_two_heats_fails_its_run() -> None:
@@ -106,7 +120,7 @@ def test_none_outlives_the_one_that_has_started_it(tmp_path: Path, by: signal.Si
     os.mkfifo(pipe)
     reading, writing = (os.open(pipe, flag | os.O_NONBLOCK) for flag in (os.O_RDONLY, os.O_WRONLY))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PIPE": str(pipe)}
-    command = [sys.executable, "-m", "tests.repairs.unsteady"]
+    command = [sys.executable, "-m", "tests.repairs.failing_models"]
     with subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL) as running:
         try:
             assert heard(reading) == b"+"  # a loader in a worker is at work, and holds the pipe

@@ -12,8 +12,8 @@ from rich.console import Console
 
 import sickbay
 from sickbay.repairs.progress_bar import Bar
-from tests.repairs.loops import recipe_of, step
 from tests.repairs.test_fit import fit, healthy, sick
+from tests.repairs.user_loops import recipe_of, step
 
 
 class Screen(Console):

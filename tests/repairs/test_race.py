@@ -139,6 +139,7 @@ def test_the_next_sure_one_runs_alone_if_the_first_does_not_learn(racing: Any) -
     [
         ({"a": 0.9, "b": 0.59, "c": 0.5, "d": 0.5}, [("a b c d", 1), ("a", 12)]),
         ({"a": 0.9, "b": 0.61, "c": 0.5, "d": 0.5}, [("a b c d", 1), ("a b", 2), ("a", 12)]),
+        ({"a": 0.5, "b": 0.2, "c": 0.1, "d": 0.1}, [("a b c d", 1), ("a b", 2), ("a", 12)]),
     ],
 )
 def test_a_clear_lead_ends_the_race(

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from sickbay.repairs import journal, run_files
+from tests.repairs.datasets import refused
 from tests.repairs.resumable import Net, made, run
-from tests.repairs.samples import refused
 
 
 class Hostile:

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 import sickbay
 from sickbay.demo.flawed_models import circles
-from tests.repairs.loops import recipe_of, step
-from tests.repairs.samples import refused
+from tests.repairs.datasets import refused
 from tests.repairs.test_fit import healthy, sick
+from tests.repairs.user_loops import recipe_of, step
 
 
 def accuracy(model: nn.Module, points: Tensor, labels: Tensor) -> float:

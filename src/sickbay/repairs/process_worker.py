@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
@@ -67,6 +67,8 @@ class ProcessWorker(Worker):
     def _failure(self, error: Exception) -> str:
         if self._process is None:
             return f"it cannot be sent to a worker process: {error_message(error)}"
+        if not isinstance(error, BrokenExecutor):
+            return error_message(error)
         self._process.join(PATIENCE)
         code = self._process.exitcode
         if self._began.exception() is not None:

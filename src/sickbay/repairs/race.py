@@ -86,7 +86,7 @@ def run_heats(search: Search, field: Sequence[Run], heat: int) -> Run:
     while True:
         field = in_order(field)
         lead = field[0].progress.score - field[1].progress.score if len(field) > 1 else inf
-        keep = max(1, len(field) // 2)
+        keep = len(field) // 2
         if lead > CLEAR_LEAD or not search.affords(keep):
             keep = 1
         for run in field[keep:]:

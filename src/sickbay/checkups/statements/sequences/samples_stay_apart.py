@@ -1,5 +1,3 @@
-"""Longer than 60 lines: it first finds out which dimension counts the samples."""
-
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +12,8 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     relation_to_targets,
     unambiguous_samples,
 )
+
+LARGER = 3  # times: a division by the largest value of a batch shows only with that one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class SamplesStayApart(Statement):
 
     def examine(self, setup: Setup) -> Result:
         _ = setup.first_pass
-        batch = _largest_first(unambiguous_samples(setup.batch))
+        batch = unambiguous_samples(setup.batch)
         count = _mixed_samples(setup, batch, batch.sample_dim)
         if not count:
             return self.holds(f"changing one of {batch.size} samples changed no other output")
@@ -49,7 +49,8 @@ def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
     """Return how many samples change with another one."""
     main = batch.main
     size, new = main.shape[sample_dim], main.clone()
-    new.select(sample_dim, 0).copy_(altered(main).select(sample_dim, 0))
+    other = altered(main) * LARGER if main.is_floating_point() else altered(main)
+    new.select(sample_dim, 0).copy_(other.select(sample_dim, 0))
     before = nudged_output(setup, batch)
     after = nudged_output(setup, batch.with_input(main, new))
     if before.shape != after.shape or not before.ndim:
@@ -80,9 +81,3 @@ def _samples_are_first(setup: Setup) -> bool:
     if relation_to_targets(main, targets, 1) == "next":
         return True
     return targets.shape[0] == main.shape[0] and targets.shape[:2] != main.shape[:2]
-
-
-def _largest_first(batch: Batch) -> Batch:
-    """Sort samples by size: a division by the largest of all shows only with that one."""
-    values = batch.main.movedim(batch.sample_dim, 0).reshape(batch.size, -1).float()
-    return batch.select(values.amax(1).argsort(descending=True))

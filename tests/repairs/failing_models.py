@@ -37,6 +37,15 @@ class Mortal(nn.Sequential):
         return made
 
 
+class Secretive(nn.Sequential):
+    """A model whose state cannot be sent back."""
+
+    def get_extra_state(self) -> Any:
+        return lambda: None
+
+    def set_extra_state(self, state: Any) -> None: ...
+
+
 @dataclass(frozen=True)
 class Poison(Remedy):
     """Use a model that ends its process."""

@@ -10,9 +10,9 @@ import torch
 import sickbay
 from sickbay.printable import error_message
 from sickbay.repairs.data import Data
-from tests.repairs.loops import recipe_of
-from tests.repairs.samples import refused
+from tests.repairs.datasets import refused
 from tests.repairs.test_fit import fit, healthy
+from tests.repairs.user_loops import recipe_of
 
 X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.arange(100) % 4
 
