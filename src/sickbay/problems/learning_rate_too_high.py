@@ -1,3 +1,5 @@
+"""Longer than 60 lines: a rate can be too high from the start, since it was raised, or once."""
+
 from dataclasses import dataclass
 from math import nan
 
