@@ -70,11 +70,16 @@ def judge(number: int, what: str, error: BaseException | None, loop: bool) -> Ve
         happened = "refused"
     elif isinstance(error, Mine) and not loop:
         happened = "mine"
-    elif isinstance(error, TypeError) and not places:  # by Python, before anything of ours ran
+    elif isinstance(error, TypeError) and (not places or is_of_a_call(error, places)):
         happened = "signature"
     place = places[-1] if places else outside(error.__traceback__)
     said = short(error)
     return Verdict(number, what, happened, type(error).__name__, place, said)
+
+
+def is_of_a_call(error: TypeError, places: list[str]) -> bool:
+    """Tell whether a function of ours refused an argument before it did anything else."""
+    return len(places) == 1 and "() got an unexpected keyword argument" in str(error)
 
 
 def inside(trace: TracebackType | None) -> Iterator[str]:

@@ -79,7 +79,7 @@ class Sickbay(Watcher):
 
     def resume(self) -> None:
         # Else the pause would count as one very long step, and the budget would pay for more.
-        self.doctor._last += perf_counter() - self._paused
+        self.doctor._governor._last += perf_counter() - self._paused
 
     def own_time(self) -> float:
         booked = self.doctor._governor.own_time + sum(self.doctor._clock._spent.values())

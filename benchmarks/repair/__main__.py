@@ -26,7 +26,7 @@ from benchmarks.repair.sick_runs import EIGHT, Patient, patients
 from benchmarks.worker_pool import Failure, work
 from sickbay.repairs.fit import STRATEGIES, Strategy
 
-SHIPPED = Path("src/sickbay/remedies/count_odds.json")
+SHIPPED = Path("src/sickbay/remedies/odds.json")
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:

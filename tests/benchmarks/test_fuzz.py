@@ -197,7 +197,7 @@ def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> N
     about = {"command": "c", "inputs": 3, "seed": 0, "failures": 2, "seconds": 1}
     made = {"sickbay": "0", "torch": "0", "python": "0"}
     page = tables.page(tables.sheets(done), {**about, "made": made})
-    assert "3 inputs of seed 0, 2 failures" in page
+    assert "- 3 inputs of seed 0 in 1 minutes: 2 failures." in page
     assert "chart.py:1 read" in page
 
 

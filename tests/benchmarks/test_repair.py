@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from benchmarks.repair import count_odds, tables
-from benchmarks.repair.__main__ import arguments, main, select
+from benchmarks.repair.__main__ import SHIPPED, arguments, main, select
 from benchmarks.repair.repair_run import treat
 from benchmarks.repair.sick_runs import EIGHT, patients, ready
+from sickbay.remedies import odds
 
 
 def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
@@ -84,6 +85,10 @@ def test_the_halves_and_names_that_were_asked_for() -> None:
 
 def one(name: str) -> Any:
     return next(each for each in patients(None, EIGHT) if each.name.startswith(name))
+
+
+def test_the_counted_odds_are_written_to_the_file_that_the_package_ships() -> None:
+    assert SHIPPED.resolve() == odds.SHIPPED
 
 
 def test_a_patient_is_treated() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import sickbay
 from sickbay.demo.flawed_models import FLAWED_MODELS, circles, layers
 from sickbay.repairs.executor import Executor
+from sickbay.repairs.fit import RepairOptions
 from sickbay.repairs.run import Run
 from tests.repairs.failing_models import Poison
 
@@ -179,7 +181,7 @@ def test_runs_in_processes_come_to_the_same() -> None:
 
 
 class Fragile(nn.Module):
-    """Works when it is tried out, and fails in training."""
+    """Fails in training, but not before."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -218,12 +220,6 @@ def test_a_loader_keeps_its_batch_size() -> None:
     assert outcome.recipe.batch_size == 16
 
 
-def test_another_run_cannot_be_resumed(tmp_path: Path) -> None:
-    fit(healthy(), chart=tmp_path / "run", epochs=1)
-    with pytest.raises(sickbay.UsageError, match="another model, data or settings"):
-        fit(healthy(), chart=tmp_path / "run", epochs=2, resume=True)
-
-
 def test_the_budget_is_kept() -> None:
     outcome = fit(sick(), budget=12)
     assert outcome.epochs <= 13
@@ -257,6 +253,17 @@ def test_bad_input(more: dict[str, Any], message: str, tmp_path: Path) -> None:
         fit(healthy(), chart=None if "resume" in more else tmp_path / "run", **more)
     assert message in str(error.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["epoch", "train", "learn"])
+def test_an_unknown_argument_is_an_error_of_fit(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"fit\(\) got an unexpected keyword argument '{name}'"):
+        fit(healthy(), **{name: None})
+
+
+def test_fit_and_repair_share_their_options() -> None:
+    of_repair = signature(sickbay.repair).parameters.keys()
+    assert of_repair - RepairOptions.__annotations__.keys() == {"recipe", "data", "train", "learn"}
 
 
 def test_an_optimizer_of_another_model() -> None:

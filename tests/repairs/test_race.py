@@ -139,6 +139,7 @@ def test_the_next_sure_one_runs_alone_if_the_first_does_not_learn(racing: Any) -
     [
         ({"a": 0.9, "b": 0.59, "c": 0.5, "d": 0.5}, [("a b c d", 1), ("a", 12)]),
         ({"a": 0.9, "b": 0.61, "c": 0.5, "d": 0.5}, [("a b c d", 1), ("a b", 2), ("a", 12)]),
+        ({"a": 0.5, "b": 0.2, "c": 0.1, "d": 0.1}, [("a b c d", 1), ("a b", 2), ("a", 12)]),
     ],
 )
 def test_a_clear_lead_ends_the_race(
@@ -159,6 +160,14 @@ def test_between_close_candidates_the_odds_decide(racing: Any, second: float, wi
     scripts = {"a": learns(0.63), "b": learns(second)}
     done = racing(scripts, {"a": 0.3, "b": 0.4}, epochs=20)
     assert done.heats == [("b a", 1), (winner, 24)]
+
+
+def test_between_perfect_scores_the_odds_decide_as_well(racing: Any) -> None:
+    scripts = {
+        name: learns(1.0, scores=[{"val_accuracy": 1.0, "val_loss": loss}])
+        for name, loss in {"a": 0.1, "b": 0.5}.items()
+    }
+    assert racing(scripts, {"a": 0.3, "b": 0.4}).heats[-1][0] == "b"
 
 
 def test_between_equal_scores_the_lower_loss_wins(racing: Any) -> None:

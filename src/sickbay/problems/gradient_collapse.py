@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sickbay.problems.shared.base import Finding, History, threshold
-from sickbay.problems.shared.recent_norms import lately
+from sickbay.problems.shared.recent_norms import newest_and_earlier_norms
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 
 NOTHING = 1e-3  # of the first loss
@@ -42,7 +42,7 @@ class GradientCollapse(SampledProblem):
 
     def check(self, history: History) -> Finding | None:
         steps = self.steps(history)
-        now, before = lately(history, self.window, steps)
+        now, before = newest_and_earlier_norms(history, self.window, steps)
         losses = history.recent("loss", self.window * steps + 1)
         if not before or not now < self.factor * min(before):
             return None

@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 
 from sickbay.problems.shared.base import Finding, History, threshold
-from sickbay.problems.shared.recent_norms import lately
+from sickbay.problems.shared.recent_norms import newest_and_earlier_norms
 from sickbay.problems.shared.small_batches import SampledProblem
 
 
@@ -34,7 +34,7 @@ class GradientSpike(SampledProblem):
 
     def check(self, history: History) -> Finding | None:
         steps = self.steps(history)
-        now, before = lately(history, self.window, steps)
+        now, before = newest_and_earlier_norms(history, self.window, steps)
         high = max(before, default=0.0)
         if not now > self.factor * high > 0:
             return None

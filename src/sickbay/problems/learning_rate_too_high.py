@@ -1,3 +1,5 @@
+"""Longer than 60 lines: a rate can be too high from the start, since it was raised, or once."""
+
 from dataclasses import dataclass
 from math import nan
 
@@ -5,7 +7,12 @@ from sickbay.problems.shared.base import Finding, History, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem
-from sickbay.problems.shared.weight_updates import middle, relative_gradients, updates, usual_update
+from sickbay.problems.shared.weight_updates import (
+    fast_median,
+    relative_gradients,
+    updates,
+    usual_update,
+)
 from sickbay.vitals import Table
 
 HUGE = 100  # times the weight: then the gradient is to blame, not the rate
@@ -59,7 +66,7 @@ class LearningRateTooHigh(SampledProblem):
             message = f"a step changes weights by {largest:.3g} times their size"
             message += f" (limit {self.jump:g})"
             return self.found(history, message, step=step, ratio=float(largest))
-        if not (now := middle(newest)) > self.ratio:
+        if not (now := fast_median(newest)) > self.ratio:
             return None
         return self._raised(history, step, now) or self._lasting(history, tables)
 

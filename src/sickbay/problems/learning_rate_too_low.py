@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 
 from sickbay.problems.shared.base import Finding, History, threshold
-from sickbay.problems.shared.learns_badly import LearningProblem, fall
+from sickbay.problems.shared.learns_badly import LearningProblem, loss_fall
 from sickbay.problems.shared.problem_groups import STANDSTILL
 from sickbay.problems.shared.weight_updates import usual_update
 
@@ -54,11 +54,9 @@ class LearningRateTooLow(LearningProblem):
         if not all(ratio < limit for ratio in ratios) or (rates and rates[-1] > rates[0]):
             return None
         lowered = bool(rates) and rates[-1] < history.best("lr") / 2
-        if lowered and fall(history, self.steps(history)) > self.loss_drop:
+        if lowered and loss_fall(history, self.steps(history)) > self.loss_drop:
             return None
-        if (
-            not max(ratios) and not history.latest("grad_norm") > 0
-        ):  # there is no gradient to follow
+        if not max(ratios) and not history.latest("grad_norm") > 0:  # no gradient to follow
             return None
         if not self.learns_badly(history):
             return None

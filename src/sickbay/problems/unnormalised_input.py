@@ -44,11 +44,11 @@ class UnnormalisedInput(SampledProblem):
 
     def check(self, history: History) -> Finding | None:
         batch, layers = history.table("batch"), history.table("activation")
-        given = history.batch("input")
-        if batch is None or not given or layers is None or not layers.names:
+        inputs = history.batch("input")
+        if batch is None or not inputs or layers is None or not layers.names:
             return None
         first = layers.names[0]
-        size, passed = rms(given), rms(layers.row(first))
+        size, passed = rms(inputs), rms(layers.row(first))
         if not self._is_large(size, passed):
             return None
         if not self._is_large(size / FAR, passed / FAR):  # otherwise one sample is enough

@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 
 from sickbay.problems.shared.base import Finding, History, Problem, threshold
-from sickbay.problems.shared.layer_gradients import GradientProblem, ends
+from sickbay.problems.shared.layer_gradients import GradientProblem, first_and_last
 from sickbay.problems.shared.problem_groups import RATES, STANDSTILL, UNITS
 from sickbay.vitals import Table
 
@@ -40,7 +40,7 @@ class VanishingGradient(GradientProblem):
     spread: float = threshold(4e-3, "Spread of outputs over their size that is nothing.", above=0)
 
     def shows(self, history: History, table: Table) -> bool:
-        first, last = ends(history, table)
+        first, last = first_and_last(history, table)
         if not (first <= self.norm and last > 0):
             return False
         return first <= self.ratio * last or 0 < first <= self.floor
@@ -58,7 +58,7 @@ def starved(
     problem: Problem, history: History, table: Table, *, norm: float, ratio: float
 ) -> Finding:
     """Return the finding for first kernels with too small a gradient."""
-    first, last = ends(history, table)
+    first, last = first_and_last(history, table)
     message = (
         f"gradient norm {first:.2g} (limit {norm:g}), "
         f"first/last {first / last:.2g} (limit {ratio:g})"

@@ -41,8 +41,8 @@ class ChangeOptimizer(Remedy):
     @property
     def code(self) -> str:
         kind, settings = KINDS[self.to]
-        said = ", ".join(f"{name}={value:g}" for name, value in settings.items())
-        return f"optimizer = torch.optim.{kind.__name__}(model.parameters(), {said})"
+        arguments = ", ".join(f"{name}={value:g}" for name, value in settings.items())
+        return f"optimizer = torch.optim.{kind.__name__}(model.parameters(), {arguments})"
 
     @property
     def words(self) -> str:

@@ -27,8 +27,8 @@ class Together(Remedy):
                 raise bad_argument(name, "a Remedy", value)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        made = self.first.prescribe(finding, recipe)
-        return None if made is None else self.second.prescribe(finding, made)
+        changed = self.first.prescribe(finding, recipe)
+        return None if changed is None else self.second.prescribe(finding, changed)
 
     @property
     def code(self) -> str:

@@ -114,6 +114,8 @@ def fit(
     Raises:
         UsageError: If an argument is invalid. Nothing has been trained or written then.
     """
+    for name in options.keys() - RepairOptions.__annotations__.keys():
+        raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
     check_model(model, trainable=True)
     check_loss(loss)
     if not isinstance(optimizer, Optimizer):

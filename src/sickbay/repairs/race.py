@@ -86,7 +86,7 @@ def run_heats(search: Search, field: Sequence[Run], heat: int) -> Run:
     while True:
         field = in_order(field)
         lead = field[0].progress.score - field[1].progress.score if len(field) > 1 else inf
-        keep = max(1, len(field) // 2)
+        keep = len(field) // 2
         if lead > CLEAR_LEAD or not search.affords(keep):
             keep = 1
         for run in field[keep:]:
@@ -103,7 +103,7 @@ def in_order(field: Sequence[Run]) -> list[Run]:
     missing = {run: 1.0 - run.progress.score for run in field}
     limit = CLOSE * min(missing.values())
     close = [run for run in field if missing[run] <= limit]
-    others = [run for run in field if missing[run] > limit]
+    others = [run for run in field if run not in close]
     close.sort(key=lambda run: (odds_of(run), *standing(run)), reverse=True)
     return close + sorted(others, key=standing, reverse=True)
 

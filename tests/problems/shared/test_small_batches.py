@@ -6,7 +6,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import DeadUnits
-from sickbay.problems.shared.learns_badly import best_accuracy, fall
+from sickbay.problems.shared.learns_badly import best_accuracy, loss_fall
 from sickbay.problems.shared.small_batches import batch_size, pooled
 from sickbay.vitals import Setup, Table, Vitals
 from tests.problems.shared.few_samples import history, setup
@@ -124,6 +124,6 @@ def test_best_accuracy(
 
 def test_fall() -> None:
     made = History(loss=[0.01, 2.0, 2.0, 2.0, *[1.0] * 38, 99.0])
-    assert fall(made, 4) == 0.5
-    assert fall(made) < 0
-    assert isnan(fall(History(), 4))
+    assert loss_fall(made, 4) == 0.5
+    assert loss_fall(made) < 0
+    assert isnan(loss_fall(History(), 4))

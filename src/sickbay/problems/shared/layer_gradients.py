@@ -39,7 +39,7 @@ class GradientProblem(LearningProblem):
         return self.describe(history, newest)
 
 
-def ends(history: History, table: Table) -> tuple[float, float]:
+def first_and_last(history: History, table: Table) -> tuple[float, float]:
     """Return the gradient norms of the first and the last kernel, NaN if there is only one."""
     rows = history.kernels(table)
     if len(rows) < 2:

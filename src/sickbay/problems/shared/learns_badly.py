@@ -32,7 +32,7 @@ class LearningProblem(SampledProblem):
         accuracy = best_accuracy(history, steps)
         if accuracy > -inf:
             return accuracy <= self.accuracy
-        return not fall(history, steps) > self.loss_drop
+        return not loss_fall(history, steps) > self.loss_drop
 
 
 def best_accuracy(history: History, steps: int = 1) -> float:
@@ -43,17 +43,17 @@ def best_accuracy(history: History, steps: int = 1) -> float:
     """
     if steps == 1:
         return max(history.best("accuracy"), history.best("val_accuracy"))
-    lately = history.recent("accuracy", RECENT * steps)
-    trained = sum(lately) / len(lately) if len(lately) >= steps else -inf
+    recent = history.recent("accuracy", RECENT * steps)
+    trained = sum(recent) / len(recent) if len(recent) >= steps else -inf
     return max([trained, history.best("val_accuracy"), *history.epochs("accuracy")])
 
 
-def fall(history: History, steps: int = 1) -> float:
+def loss_fall(history: History, steps: int = 1) -> float:
     """Return how far the loss has fallen, as a fraction of its first value; NaN if not known.
 
     With `steps` above 1, compare medians: of the first `steps` losses and of the last `10 * steps`.
 
-    >>> fall(History(loss=[2.0, 1.0, 1.5]))
+    >>> loss_fall(History(loss=[2.0, 1.0, 1.5]))
     0.25
     """
     first = history.first("loss", steps)

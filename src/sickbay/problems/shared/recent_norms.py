@@ -6,7 +6,9 @@ from sickbay.problems.shared.small_batches import typical
 READINGS, STEPS = 15, 50  # needed to know the usual level
 
 
-def lately(history: History, window: int, steps: int = 1) -> tuple[float, list[float]]:
+def newest_and_earlier_norms(
+    history: History, window: int, steps: int = 1
+) -> tuple[float, list[float]]:
     """Return the norm of this step and those of the `window` steps before it.
 
     With `steps` above 1, return the median of the newest `steps` norms, and look back `steps` times

@@ -15,14 +15,14 @@ class OutOfReach(ComparedProblem):
         It may be healthy, but other settings do better and deserve its time.
 
     How it is judged:
-        The bar is the value that the best `share` of all trials have reached, but at least `least`
-        trials. The trial lacks more to it than `slack` times the most that a finished trial has
-        gained from the same epoch on (ignoring the luckiest `lucky` of them), and more than it
-        would gain itself at `pace` times its recent pace (over `window` of the planned epochs,
-        rounded, at least 2). Judged from epoch `after` on, and once `needed` trials have finished.
-        Trials with one of the lowest training losses are protected. So are trials that were thrown
-        off at first (the mean loss of the first epoch exceeds the first loss by `thrown` of that)
-        while their loss falls by `still` of that per epoch.
+        The bar is the value that the best `share` of all trials, but at least `least` of them, have
+        reached. The trial is further below it than `slack` times the most that a finished trial has
+        gained from the same epoch on (ignoring the luckiest `lucky` of them), and further than it
+        would climb at `pace` times its recent pace (over `window` of the planned epochs, rounded,
+        at least 2). Judged from epoch `after` on, and once `needed` trials have finished. Trials
+        with one of the lowest training losses are protected. So are trials that were thrown off at
+        first (the mean loss of the first epoch exceeds the first loss by `thrown` of that) while
+        their loss falls by `still` of that per epoch.
 
     Example:
         >>> from sickbay.problems.trials.comparison import LearningCurve

@@ -62,7 +62,7 @@ class RespectsMasks(Statement):
             except Inapplicable:  # it needs a mask of another kind
                 continue
             differs = changed(before, after)
-            positions = by_position(differs, batch.size, length)
+            positions = by_position(differs, batch, length)
             rows = by_sample(differs, batch.size, 0)
             if positions is None and not rows:
                 raise Inapplicable("the outputs have no dimension of samples")

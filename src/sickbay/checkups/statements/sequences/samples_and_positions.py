@@ -111,13 +111,14 @@ def with_length(batch: Batch, time: int, length: int) -> Batch:
     return batch.map_inputs(resize, floats_only=False)
 
 
-def by_position(output: Tensor, samples: int, length: int, sample_dim: int = 0) -> Tensor | None:
+def by_position(output: Tensor, batch: Batch, length: int) -> Tensor | None:
     """Return an output as samples by positions by values, None if it has no positions.
 
-    >>> by_position(torch.rand(6, 5), 2, 3).shape, by_position(torch.rand(2, 5), 2, 3)
+    >>> batch = Batch((torch.rand(2, 3),))
+    >>> by_position(torch.rand(6, 5), batch, 3).shape, by_position(torch.rand(2, 5), batch, 3)
     (torch.Size([2, 3, 5]), None)
     """
-    shape = tuple(output.shape)
+    shape, samples = tuple(output.shape), batch.size
     if shape[:2] == (samples, length):
         return output.reshape(samples, length, -1)
     if shape[:2] == (length, samples):
@@ -125,7 +126,7 @@ def by_position(output: Tensor, samples: int, length: int, sample_dim: int = 0) 
     if len(shape) == 3 and (shape[0], shape[2]) == (samples, length):
         return output.transpose(1, 2)
     if len(shape) == 2 and shape[0] == samples * length and length > 1:
-        if sample_dim:
+        if batch.sample_dim:
             return output.reshape(length, samples, -1).transpose(0, 1)
         return output.reshape(samples, length, -1)
     return None

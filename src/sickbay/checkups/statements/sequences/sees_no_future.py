@@ -79,7 +79,7 @@ def _changed_positions(
     inside = inside.view([-1 if each == time else 1 for each in range(shown.ndim)])
     new = torch.where(inside, altered(shown), shown)
     outputs = nudged_output(setup, batch), nudged_output(setup, batch.with_input(shown, new))
-    before, after = (by_position(each, batch.size, length, batch.sample_dim) for each in outputs)
+    before, after = (by_position(each, batch, length) for each in outputs)
     if before is None or after is None:
         raise Inapplicable("the outputs have no positions")
     differs = changed(before, after).any(dim=2).any(dim=0)
@@ -95,5 +95,5 @@ def _last_position_counts(setup: Setup, batch: Batch, time: int) -> bool | None:
             return None
         slope = torch.autograd.grad(loss, output, allow_unused=True)[0]
     length = batch.main.shape[time]
-    by_place = slope is not None and by_position(slope, batch.size, length, batch.sample_dim)
-    return bool(by_place[:, -1].any()) if isinstance(by_place, Tensor) else None
+    slopes = None if slope is None else by_position(slope, batch, length)
+    return None if slopes is None else bool(slopes[:, -1].any())

@@ -64,10 +64,7 @@ class UsesPositions(Statement):
         after = nudged_output(setup, batch.with_input(batch.main, new))
         what = "the same outputs"
         if order is not None:
-            one, other = (
-                by_position(each, batch.size, len(order), batch.sample_dim)
-                for each in (before, after)
-            )
+            one, other = (by_position(each, batch, len(order)) for each in (before, after))
             if one is not None and other is not None:
                 before, after, what = one[:, order], other, "the same outputs in that order"
         if changed(before, after).any():
@@ -81,7 +78,7 @@ def _mixes_positions(setup: Setup, batch: Batch, before: Tensor, time: int) -> b
     new.select(time, 0).copy_(altered(main).select(time, 0))
     outputs = before, nudged_output(setup, batch.with_input(main, new))
     length = main.shape[time]
-    one, other = (by_position(each, batch.size, length, batch.sample_dim) for each in outputs)
+    one, other = (by_position(each, batch, length) for each in outputs)
     if one is None or other is None:
         return True
     return bool(changed(one, other)[:, 1:].any())

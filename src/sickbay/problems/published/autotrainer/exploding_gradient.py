@@ -4,7 +4,7 @@ from math import isfinite
 from sickbay.problems import exploding_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, threshold
-from sickbay.problems.shared.layer_gradients import ends, nonfinite_gradients
+from sickbay.problems.shared.layer_gradients import first_and_last, nonfinite_gradients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class ExplodingGradient(LowAccuracyProblem):
             return None
         if not table.is_finite:
             return nonfinite_gradients(self, history, table)
-        first, last = ends(history, table)
+        first, last = first_and_last(history, table)
         if not (isfinite(first) and first >= self.ratio * last > 0):
             return None
         message = f"gradient norm {first:.3g}, first/last {first / last:.3g} (limit {self.ratio:g})"

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sickbay.problems import vanishing_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, threshold
-from sickbay.problems.shared.layer_gradients import ends
+from sickbay.problems.shared.layer_gradients import first_and_last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class VanishingGradient(LowAccuracyProblem):
         table = history.table("gradient")
         if table is None or not self.is_accuracy_low(history):
             return None
-        first, last = ends(history, table)
+        first, last = first_and_last(history, table)
         if not (first <= self.norm and first <= self.ratio * last and last > 0):
             return None
         return ours.starved(self, history, table, norm=self.norm, ratio=self.ratio)
