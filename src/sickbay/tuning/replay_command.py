@@ -16,7 +16,7 @@ from sickbay.errors import UsageError
 from sickbay.printable import one_line
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.reports import replay_plots, replay_tables
+from sickbay.reports import plots, replay_tables
 from sickbay.safe_files import write_error
 from sickbay.tuning.calibration import calibrate
 from sickbay.tuning.load_search import read
@@ -53,7 +53,7 @@ def _check_outputs(options: Namespace) -> None:
         if os.path.isdir(path) or not os.access(place, os.W_OK):
             raise UsageError(f"{name} must be a writable file, got {file!r}.")
     if options.plot is not None:
-        replay_plots.check_plot(Path(options.plot))
+        plots.check_plot(Path(options.plot))
 
 
 def _replay(
@@ -77,7 +77,7 @@ def _replay(
                 console.print(replay_tables.ended_trials(indicator, console.width, options.trials))
         console.print()
     if options.plot is not None:
-        replay_plots.plot_replays(results, Path(options.plot))
+        plots.plot_replays(results, Path(options.plot))
     return results
 
 
@@ -94,7 +94,7 @@ def _calibrate(
     _print(console, "\n" + replay_tables.recommendation(result["settings"], is_safe))
     if options.plot is not None:
         tried = [asdict(tally) for tally in calibration.tried]
-        replay_plots.plot_calibration(result, tried, Path(options.plot))
+        plots.plot_calibration(result, tried, Path(options.plot))
     return result
 
 

@@ -1,12 +1,13 @@
-"""Plots of the results of `sickbay replay`, for which matplotlib must be installed.
+"""Plots of `sickbay replay` and of a learning rate range test; they need matplotlib.
 
-They take the same plain values that `--json` writes.
+Those of a replay take the same plain values that `--json` writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from sickbay.reports.checkup_report import Result
+
 Json: TypeAlias = Mapping[str, Any]
-SAVED, LOST = "#4c72b0", "#c44e52"
+SAVED, LOST, BETTER = "#4c72b0", "#c44e52", "#55a868"
 
 
 def check_plot(path: Path) -> None:
@@ -43,7 +46,7 @@ def plot_replays(replays: Sequence[Json], path: Path) -> None:
     all_axes = figure.subplots(len(replays), squeeze=False)[:, 0]
     for axes, replay in zip(all_axes, replays, strict=True):
         _plot_bars(axes, replay)
-    save(figure, path)
+    _save(figure, path)
 
 
 def plot_calibration(calibration: Json, tried: Sequence[Json], path: Path) -> None:
@@ -58,18 +61,41 @@ def plot_calibration(calibration: Json, tried: Sequence[Json], path: Path) -> No
         ("the profile as it is", [calibration["before"]], "s", LOST),
         ("left out, one part each", by_fold, "o", "#8fb0dd"),
         ("all, each left out once", [calibration["held_out"]], "D", SAVED),
-        ("calibrated on all", [calibration["after"]], "^", "#55a868"),
+        ("calibrated on all", [calibration["after"]], "^", BETTER),
     )
     for label, tallies, mark, colour in marks:
         axes.scatter(*_points(tallies), s=60, marker=mark, color=colour, label=label, zorder=3)
     axes.set(xlabel="lost of the best 10 % of the trials (%)", ylabel="time saved (%)")
     axes.set(xlim=(-2, None), ylim=(0, 100), title="Time saved, and good trials lost")
     axes.legend(loc="lower right")
-    save(figure, path)
+    _save(figure, path)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a plot. Raise `UsageError` if that fails."""
+def plot_range(result: Result, path: str | PathLike[str]) -> None:
+    """Plot the loss against the learning rate, with the rate in use and the suggested one."""
+    if not result.curves:
+        raise UsageError(f"result must be of a learning rate range test, got {result.test!r}.")
+    path = Path(path)
+    check_plot(path)
+    from matplotlib.figure import Figure
+
+    rates, losses = result.curves["rate"], result.curves["loss"]
+    figure = Figure(figsize=(7.5, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(rates, losses, color=SAVED)
+    marks = (("rate", "in use", LOST), ("suggested", "suggested", BETTER))
+    for name, label, colour in marks:
+        if rate := result.evidence.get(name):
+            axes.axvline(rate, color=colour, linestyle="--", label=f"{label}: {rate:.2g}")
+    known = sorted(loss for loss in losses if loss < float("inf"))
+    top = 1.5 * max(losses[0], known[len(known) // 2])  # a diverged loss would hide the rest
+    axes.set(xscale="log", xlabel="learning rate", ylabel="loss", ylim=(min(0, known[0]), top))
+    if result.evidence:
+        axes.legend()
+    _save(figure, path)
+
+
+def _save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path, dpi=120)
     except OSError as error:
