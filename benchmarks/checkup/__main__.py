@@ -18,11 +18,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from benchmarks.checkup import tables
-from benchmarks.checkup.calibration.sound.hub import THERE
-from benchmarks.checkup.catalogue import ALL
-from benchmarks.checkup.plant import HALVES, Plant
-from benchmarks.checkup.run import Record, examine, large
-from benchmarks.detection.options import check_file, matches
+from benchmarks.checkup.all_cases import ALL
+from benchmarks.checkup.calibration.sound.transformers_package import INSTALLED
+from benchmarks.checkup.case import HALVES, Case
+from benchmarks.checkup.examine_model import Record, examine, large
+from benchmarks.detection.command_options import check_file, matches
 from benchmarks.detection.report import machine, plain
 from benchmarks.worker_pool import WORKERS, Failure, work
 
@@ -55,7 +55,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
-def select(given: argparse.Namespace) -> list[Plant]:
+def select(given: argparse.Namespace) -> list[Case]:
     """Return the models that were asked for."""
     return [
         each
@@ -120,7 +120,7 @@ def part(name: str) -> str:
 
 def made() -> str:
     """Return the versions, of `transformers` too if it was there to take models from."""
-    hub = {"transformers": version("transformers")} if THERE else {}
+    hub = {"transformers": version("transformers")} if INSTALLED else {}
     return ", ".join(f"{name} {number}" for name, number in (machine() | hub).items())
 
 

@@ -23,11 +23,11 @@ from rich.markup import escape
 from benchmarks import worker_pool
 from benchmarks.detection import report
 from benchmarks.detection.case import Case
+from benchmarks.detection.command_options import SMOKE, arguments, select
 from benchmarks.detection.figures import Names, Row, figures, must_hold, profile_names
 from benchmarks.detection.judge_runs import Run, judge_recorded
-from benchmarks.detection.live_doctor import compare, live, scored
-from benchmarks.detection.options import SMOKE, arguments, select
-from benchmarks.detection.record_runs import drafts, plan_of, record, result_of, zoo
+from benchmarks.detection.record_runs import cases_by_name, drafts, plan_of, record, result_of
+from benchmarks.detection.train_live import compare, live, scored
 from sickbay.errors import UsageError
 
 WIDE = 150  # columns where there is no terminal to ask
@@ -41,7 +41,7 @@ class Bench:
         width = None if sys.stdout.isatty() else WIDE
         self.out, self.aside = Console(width=width), Console(stderr=True)
         self.failures: list[str] = []
-        self.cases = select(list(zoo(given.data).values()), given)
+        self.cases = select(list(cases_by_name(given.data).values()), given)
         self.smoke = [case for case in self.cases if case.name.startswith(SMOKE)]
         self.zoo = [case for case in self.cases if not case.name.startswith(SMOKE)]
 
@@ -77,7 +77,12 @@ class Bench:
         self.record(self.zoo)
         runs = [run for case in self.zoo if (run := self.recorded(case)) is not None]
         rows = [
-            [run.name, report.number(run.score), twin(run), "" if run.counts else "NOT REALLY SICK"]
+            [
+                run.name,
+                report.number(run.score),
+                twin(run),
+                "" if run.counts else "NOT REALLY SICK",
+            ]
             for run in runs
         ]
         columns = ("run", "score", "twin", "")
@@ -85,7 +90,7 @@ class Bench:
         report.Sheet("Scores", note, columns, rows).show(self.out)
 
     def report(self) -> None:
-        runs, smoke = self.judged(), self.lived(self.smoke)
+        runs, smoke = self.judged(), self.train_live(self.smoke)
         if self.given.only is not None:
             report.show_in_full([*runs, *smoke], self.out)
         else:
@@ -107,7 +112,7 @@ class Bench:
         if self.given.only is None:
             self.zoo = [case for case in self.zoo if case.seed % 2]
         replayed = self.judged()
-        runs = scored(self.lived([*self.zoo, *self.smoke]), replayed)
+        runs = scored(self.train_live([*self.zoo, *self.smoke]), replayed)
         names: Names = {"default": profile_names()["default"]}
         if self.given.only is not None:
             report.show_in_full(runs, self.out)
@@ -195,7 +200,7 @@ class Bench:
                 runs[run.name] = result
         return list(runs.values())
 
-    def lived(self, cases: Sequence[Case]) -> Sequence[Run]:
+    def train_live(self, cases: Sequence[Case]) -> Sequence[Run]:
         """Return cases trained with the default doctor."""
         runs = []
         job, names = partial(live, self.given.data), [case.name for case in cases]

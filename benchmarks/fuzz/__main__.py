@@ -27,12 +27,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from benchmarks.detection.options import check_file
+from benchmarks.detection.command_options import check_file
 from benchmarks.detection.report import machine
 from benchmarks.fuzz import tables, worker_processes
-from benchmarks.fuzz.limits import cap_memory
+from benchmarks.fuzz.run_inputs import PARTS, Runner, prepare
+from benchmarks.fuzz.time_and_memory_limits import cap_memory
 from benchmarks.fuzz.verdict import Verdict
-from benchmarks.fuzz.worker import PARTS, Runner, prepare
 
 WORKERS = 2
 WIDE = 150  # columns where there is no terminal to ask

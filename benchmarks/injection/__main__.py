@@ -35,8 +35,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.injection.faulty_runs import CASES, QUICK, TEXT, Run, Said, Size, train
-from benchmarks.overhead.loops import SEED
+from benchmarks.injection.faulty_runs import CASES, QUICK, TEXT, ReportedFinding, Run, Size, train
+from benchmarks.overhead.workloads import SEED
 from sickbay.problems.profiles import PROFILES
 
 Report = dict[str, Any]
@@ -69,11 +69,11 @@ def judge(run: Run, profile: str) -> Report:
         "other_findings": [brief(each) for each in others],
         "false_alarms_in_warmup": sum(each.finding.step < run.size.warmup for each in early),
         "false_alarms_later": sum(each.finding.step >= run.size.warmup for each in early),
-        "findings": [told(each) for each in run.said[profile]],
+        "findings": [finding_json(each) for each in run.said[profile]],
     }
 
 
-def hit(run: Run, profile: str, right: set[str], step: int) -> Said | None:
+def hit(run: Run, profile: str, right: set[str], step: int) -> ReportedFinding | None:
     """Return the first right finding from this step to the next time the fault acts."""
     end = min([each for each in run.acted if each > step], default=run.size.steps)
     right_ones = (
@@ -84,16 +84,16 @@ def hit(run: Run, profile: str, right: set[str], step: int) -> Said | None:
     return next(right_ones, None)
 
 
-def is_false(run: Run, said: Said) -> bool:
+def is_false(run: Run, said: ReportedFinding) -> bool:
     """Tell whether nothing was wrong yet."""
     return said.finding.step < min(run.acted, default=run.size.steps)
 
 
-def brief(said: Said) -> str:
+def brief(said: ReportedFinding) -> str:
     return f"{said.finding.problem}@{said.finding.step}"
 
 
-def told(said: Said) -> Report:
+def finding_json(said: ReportedFinding) -> Report:
     finding = said.finding
     return {
         "problem": finding.problem,

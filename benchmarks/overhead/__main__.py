@@ -37,10 +37,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from benchmarks.overhead.command_options import arguments
 from benchmarks.overhead.long_run import CHUNK, measure_long, show_long
-from benchmarks.overhead.loops import QUICK, WORKLOADS, Plan
-from benchmarks.overhead.options import arguments
 from benchmarks.overhead.watchers import Report, Tick, measure
+from benchmarks.overhead.workloads import QUICK, WORKLOADS, Plan
 
 METHOD = {
     "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop, a fraction",
@@ -176,10 +176,10 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def measure_gpu(given: argparse.Namespace, console: Console) -> int:
-    from benchmarks.overhead import on_gpu  # it needs Triton
+    from benchmarks.overhead import measure_on_gpu  # it needs Triton
 
-    report = on_gpu.measure_all(given.quick, Console(stderr=True))
-    on_gpu.show(report, console)
+    report = measure_on_gpu.measure_all(given.quick, Console(stderr=True))
+    measure_on_gpu.show(report, console)
     if given.json is not None:
         write(report, given.json)
     return 0

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks.overhead.loops import WORKLOADS
-from benchmarks.overhead.watchers import OWN, PLAIN, Lane, Report, Tick
+from benchmarks.overhead.watchers import OWN, PLAIN, MeasuredLoop, Report, Tick
+from benchmarks.overhead.workloads import WORKLOADS
 
 CHUNK = 1000  # steps before the two loops take turns
 
@@ -24,14 +24,14 @@ def measure_long(steps: int, tick: Tick) -> Report:
     workload, memory = WORKLOADS["mlp"], []
     with ExitStack() as stack:
         watched, plain = (
-            Lane(name, workload, make)
+            MeasuredLoop(name, workload, make)
             for name, make in (("default", OWN["default"]), ("plain", PLAIN["plain"]))
         )
         stack.callback(watched.close)
         for done in range(0, steps, CHUNK):
             tick(f"{done:,} of {steps:,} steps")
-            for lane in (watched, plain):
-                lane.run(CHUNK, measured=done > 0)
+            for loop in (watched, plain):
+                loop.run(CHUNK, measured=done > 0)
             memory.append(resident())
     if watched.status != "ok":
         return {"status": watched.status, "steps": steps}

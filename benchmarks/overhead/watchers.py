@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import sickbay
-from benchmarks.overhead.loops import WORKLOADS, Loop, Plan, Workload
+from benchmarks.overhead.workloads import WORKLOADS, Loop, Plan, Workload
 
 
 class Watcher:
@@ -195,7 +195,7 @@ class Cost:
     own: float = 0.0
 
 
-class Lane:
+class MeasuredLoop:
     """One variant: a loop, whoever watches it, and what its blocks cost."""
 
     def __init__(self, name: str, workload: Workload, make: Make) -> None:
@@ -255,19 +255,19 @@ def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Re
         for name in makes
     }
     with ExitStack() as stack:
-        lanes: list[Lane] = []
+        loops: list[MeasuredLoop] = []
         for name, make in makes.items():
             tick(f"{title}: {name}, warm-up")
-            lanes.append(Lane(name, workload, make))
-            stack.callback(lanes[-1].close)
-            lanes[-1].run(warmups[name], measured=False)
+            loops.append(MeasuredLoop(name, workload, make))
+            stack.callback(loops[-1].close)
+            loops[-1].run(warmups[name], measured=False)
         for turn in range(plan.rounds):
-            first, way = turn % len(lanes), 1 if turn % 2 else -1
-            for lane in (lanes[first:] + lanes[:first])[::way]:
-                tick(f"{title}: {lane.name}")
-                lane.run(steps[lane.name])
-        plain = lanes[0]
-        report = {lane.name: describe(lane, plain.costs) for lane in lanes}
+            first, way = turn % len(loops), 1 if turn % 2 else -1
+            for loop in (loops[first:] + loops[:first])[::way]:
+                tick(f"{title}: {loop.name}")
+                loop.run(steps[loop.name])
+        plain = loops[0]
+        report = {loop.name: describe(loop, plain.costs) for loop in loops}
     for name, entry in report.items():
         entry.update(warmup_steps=warmups[name], block_steps=steps[name])
     parameters = list(plain.loop.model.parameters())
@@ -279,19 +279,19 @@ def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Re
     }
 
 
-def describe(lane: Lane, plain: Sequence[Cost]) -> Report:
+def describe(loop: MeasuredLoop, plain: Sequence[Cost]) -> Report:
     """Return the costs of a variant against those of the plain loop in the same rounds."""
-    if lane.status != "ok":
-        return {"status": lane.status}
-    pairs = list(zip(lane.costs, plain, strict=True))
+    if loop.status != "ok":
+        return {"status": loop.status}
+    pairs = list(zip(loop.costs, plain, strict=True))
     ratios = spread([one.cpu / base.cpu for one, base in pairs])
     report: Report = {"status": "ok", "cpu_ratio": ratios}
-    if lane.name in OWN:
+    if loop.name in OWN:
         report["own"] = {
-            "mean": sum(one.own for one in lane.costs) / sum(base.cpu for base in plain),
+            "mean": sum(one.own for one in loop.costs) / sum(base.cpu for base in plain),
             **spread([one.own / base.cpu for one, base in pairs]),
         }
-    return {**report, **lane.watcher.facts()}
+    return {**report, **loop.watcher.facts()}
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
