@@ -11,8 +11,8 @@ from torch import nn
 
 import sickbay
 from benchmarks.fuzz import odd_models, sound_files
-from benchmarks.fuzz.calls import Call, Make
-from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
+from benchmarks.fuzz.fuzz_input import Case
 from sickbay import remedies
 from sickbay.history import History
 from sickbay.problems import Problem

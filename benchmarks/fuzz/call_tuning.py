@@ -12,9 +12,9 @@ import sickbay.tuning.optuna as with_optuna
 from benchmarks.fuzz import odd_models, sound_files
 from benchmarks.fuzz.call_loops import learn, told
 from benchmarks.fuzz.call_problems import history
-from benchmarks.fuzz.calls import Call, Make
-from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
 from benchmarks.fuzz.damage_folder import write
+from benchmarks.fuzz.fuzz_input import Case
 from sickbay.probe.guard import Guard
 from sickbay.problems.profiles import choose
 from sickbay.problems.trials.comparison import LearningCurve

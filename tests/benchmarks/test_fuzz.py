@@ -11,12 +11,12 @@ from time import sleep
 import pytest
 
 from benchmarks.fuzz import sound_files, tables, worker_processes
-from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage_folder import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
-from benchmarks.fuzz.limits import seconds
+from benchmarks.fuzz.damage_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
+from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.run_inputs import PARTS, Runner
+from benchmarks.fuzz.time_and_memory_limits import seconds
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
-from benchmarks.fuzz.worker import PARTS, Runner
-from benchmarks.fuzz.wrong_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
 from sickbay.arguments import check_int
 from sickbay.errors import UsageError
 from sickbay.vitals import Table

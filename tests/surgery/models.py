@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from benchmarks.overhead.loops import GPT
+from benchmarks.overhead.workloads import GPT
 from sickbay.surgery.edit_activations import ActivationEditor
 
 

@@ -33,7 +33,7 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.outcome import plain
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 from sickbay.reports import terminal
-from sickbay.safe_files import write_error
+from sickbay.safe_files import usage_error_if_unwritable
 
 BATCH = 128
 
@@ -171,10 +171,8 @@ def _print_plain(console: Console, text: str) -> None:
 
 def _make_folder(path: Path) -> None:
     """Make a folder to write to, before the work begins."""
-    try:
+    with usage_error_if_unwritable(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from None
     if not os.access(path, os.W_OK):
         raise UsageError(f"--chart must be a folder that can be written to, got {str(path)!r}.")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sickbay.errors import UsageError
 from sickbay.printable import one_line
-from sickbay.safe_files import write_error
+from sickbay.safe_files import usage_error_if_unwritable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,10 +96,8 @@ def plot_range(result: Result, path: str | PathLike[str]) -> None:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    try:
+    with usage_error_if_unwritable(path):
         figure.savefig(path, dpi=120)
-    except OSError as error:
-        raise write_error(path, error) from None
 
 
 def _plot_bars(axes: Axes, replay: Json) -> None:

@@ -144,16 +144,22 @@ def judge_search(
     panels: Sequence[Sequence[Problem]],
     tick: Callable[[], object] = lambda: None,
     troubles: dict[str, str] | None = None,
+    beside: Sequence[LearningCurve] | None = None,
 ) -> list[tuple[EndedTrial, ...]]:
-    """Return the trials that each of several lists of problems would have ended, in one pass."""
+    """Return the trials that each of several lists of problems would have ended, in one pass.
+
+    Each trial is compared with those before it: as far as the same problems let them get, or as in
+    `beside`, which holds a curve for every trial.
+    """
     ended: list[list[EndedTrial]] = [[] for _ in panels]
     curves: list[list[LearningCurve]] = [[] for _ in panels]
     for index in range(len(search.trials)):
-        ends = judge_trial(search, index, panels, curves, troubles)
-        for number in range(len(panels)):
-            end = ends.get(number)
-            ended[number] += [end] if end else []
-            curves[number].append(_curve_after(search, index, end))
+        others = curves if beside is None else [beside[:index]] * len(panels)
+        ends = judge_trial(search, index, panels, others, troubles)
+        for number, end in ends.items():
+            ended[number].append(end)
+        for number in range(len(panels) if beside is None else 0):
+            curves[number].append(_curve_after(search, index, ends.get(number)))
         tick()
     return [tuple(each) for each in ended]
 
