@@ -22,19 +22,18 @@ from benchmarks.checkup.all_cases import ALL
 from benchmarks.checkup.calibration.sound.transformers_package import INSTALLED
 from benchmarks.checkup.case import HALVES, Case
 from benchmarks.checkup.examine_model import Record, examine, large
-from benchmarks.detection.command_options import check_file, matches
-from benchmarks.detection.report import machine, plain
+from benchmarks.command_line import (
+    check_file,
+    matches,
+    new_parser,
+    output_console,
+)
+from benchmarks.report_page import machine, plain
 from benchmarks.worker_pool import WORKERS, Failure, work
-
-WIDE = 150  # columns where there is no terminal to ask
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.checkup",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("checkup", __doc__)
     parser.add_argument("--part", choices=(*HALVES, "both"), default="reporting")
     parser.add_argument(
         "--only", metavar="NAME", help="models whose name has this in it; prints all that is said"
@@ -76,7 +75,7 @@ def in_full(records: Sequence[Record], console: Console) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
-    out = Console(width=None if sys.stdout.isatty() else WIDE)
+    out = output_console()
     records: dict[str, Record] = {}
     failures: list[str] = []
     names = [each.name for each in given.chosen]

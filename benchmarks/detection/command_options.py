@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 
+from benchmarks.command_line import check_file, matches, new_parser
 from benchmarks.detection.case import Case
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.profiles import PROFILES
@@ -17,11 +17,7 @@ EVERY = "1,2,3,5,9,15"
 
 
 def arguments(about: str, args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.detection",
-        description=about,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("detection", about)
     add_which(parser.add_argument_group("which runs"))
     add_what(parser.add_argument_group("instead of the report").add_mutually_exclusive_group())
     add_where(parser.add_argument_group("where it goes"))
@@ -108,11 +104,6 @@ def add_where(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def check_file(parser: argparse.ArgumentParser, name: str, file: Path | None) -> None:
-    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
-        parser.error(f"--{name} must be a file in a folder that exists, got '{file}'.")
-
-
 def select(cases: Sequence[Case], given: argparse.Namespace) -> list[Case]:
     """Return the cases that are asked for, or say what there is."""
     chosen = [
@@ -130,16 +121,6 @@ def select(cases: Sequence[Case], given: argparse.Namespace) -> list[Case]:
     if not chosen:
         raise UsageError("There are no such runs; --list shows all there are.")
     return chosen
-
-
-def matches(name: str, pattern: str) -> bool:
-    """Tell whether a name has the pattern in it, or matches it where it has wildcards.
-
-    >>> matches("dying_relu/digits-0", "relu"), matches("dying_relu/digits-0", "*-1")
-    (True, False)
-    """
-    wild = any(sign in pattern for sign in "*?[")
-    return fnmatchcase(name, pattern) if wild else pattern in name
 
 
 def no_such_run(pattern: str, names: Sequence[str]) -> UsageError:

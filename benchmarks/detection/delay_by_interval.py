@@ -15,11 +15,11 @@ from torch import nn
 from torch.optim import Optimizer
 
 from benchmarks import worker_pool
-from benchmarks.detection.case import Case, Silent
+from benchmarks.detection.case import Case, Watch
 from benchmarks.detection.figures import Row, average, share
 from benchmarks.detection.judge_runs import Run
 from benchmarks.detection.record_runs import cases_by_name, train_with_doctor
-from benchmarks.detection.report import Sheet, number, percent
+from benchmarks.report_page import Sheet, number, percent
 from sickbay.doctor import Doctor, watch
 from sickbay.errors import UsageError
 
@@ -73,13 +73,7 @@ def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
         watched, _ = train_with_doctor(case, partial(doctor, spacing))
         spent = process_time() - start
         after = unwatched(case)
-        run = Run(
-            name=name,
-            problem=case.problem,
-            seed=case.seed,
-            first=case.first,
-            said={"default": watched.said},
-        )
+        run = Run.of(case, said={"default": watched.said})
         answer = run.answer()
         rows.append(
             {
@@ -96,7 +90,7 @@ def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
 
 def unwatched(case: Case) -> float:
     start = process_time()
-    case.train(Silent())
+    case.train(Watch())
     return process_time() - start
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
+from benchmarks.detection.case import Case
 from sickbay.chart import Chart
 from sickbay.doctor.causes import Causes
 from sickbay.findings import SEVERITIES, Finding, Severity
@@ -128,6 +130,12 @@ class Run:
     seconds: float = 0.0
     said: Mapping[str, Sequence[ReportedFinding]] = field(default_factory=dict)
     troubles: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, case: Case, **results: Any) -> Run:
+        """Return a run of `case` with some results."""
+        names = ("name", "problem", "seed", "data", "first")
+        return cls(**{name: getattr(case, name) for name in names}, **results)
 
     @property
     def half(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from benchmarks.detection.case import Case, Silent
+from benchmarks.detection.case import Case, Watch
 from benchmarks.detection.judge_runs import ReportedFinding, attach
 from sickbay.doctor.causes import Causes
 from sickbay.doctor.doctor import Doctor
@@ -46,7 +46,7 @@ class Dense(Governor):
         return set(self.kinds) if step < DENSE or step % SPARSE == 0 else set()
 
 
-class DoctorWatch:
+class DoctorWatch(Watch):
     """A watch with a doctor, which is called when the run begins."""
 
     def __init__(self, call: Call) -> None:
@@ -134,7 +134,7 @@ def record(data: Path | None, runs: Path, name: str) -> Result:
         "plan": plan_of(case),
     }
     if case.twin is not None:
-        result |= to_json({"twin_score": case.twin(Silent())})
+        result |= to_json({"twin_score": case.twin(Watch())})
     (draft / RESULT).write_text(json.dumps(result, indent=2) + "\n")
     shutil.rmtree(runs / name, ignore_errors=True)
     (runs / name).parent.mkdir(parents=True, exist_ok=True)

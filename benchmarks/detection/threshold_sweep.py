@@ -18,7 +18,7 @@ from rich.console import Console
 from benchmarks import worker_pool
 from benchmarks.detection.figures import Row, share
 from benchmarks.detection.judge_runs import Run, accepted
-from benchmarks.detection.report import Sheet, number
+from benchmarks.report_page import Sheet, number
 from sickbay.chart import Chart
 from sickbay.doctor.causes import Causes
 from sickbay.errors import UsageError, unknown_name

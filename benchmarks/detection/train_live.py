@@ -11,7 +11,8 @@ from torch.optim import Optimizer
 
 from benchmarks.detection.judge_runs import ReportedFinding, Run
 from benchmarks.detection.record_runs import cases_by_name, train_with_doctor
-from benchmarks.detection.report import Sheet, instead
+from benchmarks.detection.report import instead
+from benchmarks.report_page import Sheet
 from sickbay.doctor import Doctor, watch
 
 
@@ -23,12 +24,8 @@ def live(data: Path | None, name: str) -> Run:
     """Train a case with the default doctor, and return what it says."""
     case = cases_by_name(data)[name]
     watched, score = train_with_doctor(case, as_a_user)
-    return Run(
-        name=case.name,
-        problem=case.problem,
-        seed=case.seed,
-        data=case.data,
-        first=case.first,
+    return Run.of(
+        case,
         score=score,
         steps=watched.present().history.step + 1,
         epochs=watched.epochs,

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.detection.command_options import check_file
+from benchmarks.command_line import (
+    check_file,
+    new_parser,
+)
 from benchmarks.overhead.long_run import CHUNK
 from benchmarks.overhead.watchers import OWN, PLAIN, RIVALS
 from benchmarks.overhead.workloads import WORKLOADS
 
 
 def arguments(args: Sequence[str] | None, description: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.overhead",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("overhead", description)
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
     parser.add_argument("--only", metavar="WORKLOAD", choices=WORKLOADS, help=", ".join(WORKLOADS))

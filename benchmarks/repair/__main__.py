@@ -19,11 +19,12 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
+from benchmarks.command_line import new_parser, output_console
 from benchmarks.detection.figures import AUTOTRAINER_EIGHT
-from benchmarks.detection.report import Sheet
 from benchmarks.repair import autotrainer_demos, count_odds, tables
 from benchmarks.repair.repair_cases import RepairCase, repair_cases
 from benchmarks.repair.repair_run import Record, run_case
+from benchmarks.report_page import Sheet
 from benchmarks.worker_pool import Failure, work
 from sickbay.repairs.fit import STRATEGIES, Strategy
 
@@ -31,11 +32,7 @@ SHIPPED = Path("src/sickbay/remedies/odds.json")
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.repair",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("repair", __doc__)
     parser.add_argument("--data", metavar="DIR", type=Path, help="folder with the real data")
     parser.add_argument("--quick", action="store_true", help="a few runs of each problem")
     parser.add_argument("--only", metavar="TEXT", default="", help="runs whose name has this in it")
@@ -81,7 +78,7 @@ def told(args: Sequence[str]) -> Iterator[str]:
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
-    out, aside = Console(width=None if sys.stdout.isatty() else 150), Console(stderr=True)
+    out, aside = output_console(), Console(stderr=True)
     chosen = select(given)
     strategies: tuple[Strategy, ...] = ("race", "autotrainer")
     if given.strategy != "both":

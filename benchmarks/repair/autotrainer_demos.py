@@ -10,8 +10,8 @@ import torch
 from sklearn.datasets import make_blobs, make_circles  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
-from benchmarks.detection.report import Sheet
 from benchmarks.repair.repair_run import Record
+from benchmarks.report_page import Sheet
 from sickbay.recipe import Recipe
 from sickbay.repairs.fit import Strategy, repair
 

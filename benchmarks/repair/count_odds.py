@@ -7,9 +7,9 @@ from dataclasses import replace
 from statistics import mean
 from typing import Any
 
-from benchmarks.detection.report import Sheet
 from benchmarks.repair.repair_cases import PUBLISHED, PreparedRun, RepairCase, prepare_run
 from benchmarks.repair.repair_run import NEAR, Record, data_of, number, train_unrepaired
+from benchmarks.report_page import Sheet
 from sickbay.errors import Declined
 from sickbay.problems.profiles import PROFILES
 from sickbay.recipe import Recipe

@@ -7,9 +7,9 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks.detection.figures import AUTOTRAINER_EIGHT
-from benchmarks.detection.report import Sheet, key_figures, page_head
 from benchmarks.repair.repair_cases import PUBLISHED
 from benchmarks.repair.repair_run import Record
+from benchmarks.report_page import Sheet, key_figures, page_head
 
 SICK = 0.6  # a plain score below it is what the mean gain is about
 WORSE = 0.01
