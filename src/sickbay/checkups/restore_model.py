@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from torch import Generator, nn
 
+from sickbay.checkups.unregistered import unregistered
+
 
 @contextmanager
 def restored(model: nn.Module) -> Iterator[None]:
     """Restore all that a model holds afterwards, in place, as if it had been copied."""
-    tensors = [*model.parameters(), *model.buffers()]
+    tensors = [*model.parameters(), *model.buffers(), *unregistered(model).values()]
     values = [each.detach().clone() for each in tensors]
     trainable = [(each, each.requires_grad) for each in model.parameters()]
     attributes = [(module, _attributes(module)) for module in model.modules()]
