@@ -6,7 +6,6 @@ default profile again and again, as the doctor does it. The limit is about 100 l
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -17,6 +16,7 @@ from time import perf_counter
 import numpy as np
 from rich.console import Console
 
+from benchmarks.command_line import new_parser
 from sickbay.doctor.causes import Causes
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -66,11 +66,7 @@ def reading(about: Setup, step: int, rng: np.random.Generator) -> Vitals:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.judging",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("judging", __doc__)
     parser.add_argument("--layers", metavar="N", type=int, default=LAYERS, help="(100)")
     parser.add_argument("--readings", metavar="N", type=int, default=500, help="(500)")
     parser.add_argument("--profile", choices=PROFILES, default="default")

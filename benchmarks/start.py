@@ -7,7 +7,6 @@ first watch of a process also imports what it needs, which is timed apart.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ import torch
 from torch import nn
 
 import sickbay
+from benchmarks.command_line import new_parser
 
 STEPS = 60
 LIMIT = 20.0  # ms
@@ -63,7 +63,7 @@ def measure(rounds: int) -> dict[str, object]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=__doc__)
+    parser = new_parser("start", __doc__)
     parser.add_argument("--rounds", type=int, default=41, help="plain and watched runs (41)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
     given = parser.parse_args(args)

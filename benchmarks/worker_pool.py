@@ -15,14 +15,8 @@ from multiprocessing import get_context
 from typing import Generic, TypeVar
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+
+from benchmarks.command_line import progress_bar
 
 WORKERS = 2
 Item = TypeVar("Item")
@@ -69,9 +63,7 @@ def work(
 ) -> Iterator[tuple[Item, Result | Failure]]:
     """Yield each item with its result as they come; one that fails does not stop the others."""
     waiting = deque(items)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    bar = Progress(TextColumn("{task.description}"), *columns, console=console, transient=True)
-    with bar:
+    with progress_bar(console) as bar:
         task = bar.add_task(what, total=len(items))
         while waiting:  # again with a new pool, should a worker have been killed
             for item, result in attend(Attempt(function), waiting, workers):

@@ -18,23 +18,22 @@ from rich.console import Console
 from rich.markup import escape
 
 from benchmarks.checkup import tables
-from benchmarks.checkup.calibration.sound.hub import THERE
-from benchmarks.checkup.catalogue import ALL
-from benchmarks.checkup.plant import HALVES, Plant
-from benchmarks.checkup.run import Record, examine, large
-from benchmarks.detection.options import check_file, matches
-from benchmarks.detection.report import machine, plain
+from benchmarks.checkup.all_cases import ALL
+from benchmarks.checkup.calibration.sound.transformers_package import INSTALLED
+from benchmarks.checkup.case import HALVES, Case
+from benchmarks.checkup.examine_model import Record, examine, large
+from benchmarks.command_line import (
+    check_file,
+    matches,
+    new_parser,
+    output_console,
+)
+from benchmarks.report_page import machine, plain
 from benchmarks.worker_pool import WORKERS, Failure, work
-
-WIDE = 150  # columns where there is no terminal to ask
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.checkup",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("checkup", __doc__)
     parser.add_argument("--part", choices=(*HALVES, "both"), default="reporting")
     parser.add_argument(
         "--only", metavar="NAME", help="models whose name has this in it; prints all that is said"
@@ -55,7 +54,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
-def select(given: argparse.Namespace) -> list[Plant]:
+def select(given: argparse.Namespace) -> list[Case]:
     """Return the models that were asked for."""
     return [
         each
@@ -76,7 +75,7 @@ def in_full(records: Sequence[Record], console: Console) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
-    out = Console(width=None if sys.stdout.isatty() else WIDE)
+    out = output_console()
     records: dict[str, Record] = {}
     failures: list[str] = []
     names = [each.name for each in given.chosen]
@@ -120,7 +119,7 @@ def part(name: str) -> str:
 
 def made() -> str:
     """Return the versions, of `transformers` too if it was there to take models from."""
-    hub = {"transformers": version("transformers")} if THERE else {}
+    hub = {"transformers": version("transformers")} if INSTALLED else {}
     return ", ".join(f"{name} {number}" for name, number in (machine() | hub).items())
 
 

@@ -1,4 +1,4 @@
-"""Made-up data that can be learnt: what a user would have."""
+"""Make-up data that can be learnt: what a user would have."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.checkup.plant import HALVES
-from benchmarks.checkup.run import Record
-from benchmarks.detection.report import Sheet, key_figures, page_head
+from benchmarks.checkup.case import HALVES
+from benchmarks.checkup.examine_model import Record
+from benchmarks.report_page import Sheet, key_figures, page_head
 
 FOUND, ALARMED, SECONDS = 0.95, 1, 10.0  # limits
 LONG = 110  # characters of a message in a table

@@ -15,22 +15,21 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
 from benchmarks import worker_pool
+from benchmarks.command_line import output_console, write_at_once
 from benchmarks.detection import report
 from benchmarks.detection.case import Case
+from benchmarks.detection.command_options import SMOKE, arguments, select
 from benchmarks.detection.figures import Names, Row, figures, must_hold, profile_names
 from benchmarks.detection.judge_runs import Run, judge_recorded
-from benchmarks.detection.live_doctor import compare, live, scored
-from benchmarks.detection.options import SMOKE, arguments, select
-from benchmarks.detection.record_runs import drafts, plan_of, record, result_of, zoo
+from benchmarks.detection.record_runs import cases_by_name, drafts, plan_of, record, result_of
+from benchmarks.detection.train_live import compare, live, scored
+from benchmarks.report_page import Sheet, machine, number
 from sickbay.errors import UsageError
-
-WIDE = 150  # columns where there is no terminal to ask
 
 
 class Bench:
@@ -38,10 +37,9 @@ class Bench:
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given, self.command = given, command_of(given)
-        width = None if sys.stdout.isatty() else WIDE
-        self.out, self.aside = Console(width=width), Console(stderr=True)
+        self.out, self.aside = output_console(), Console(stderr=True)
         self.failures: list[str] = []
-        self.cases = select(list(zoo(given.data).values()), given)
+        self.cases = select(list(cases_by_name(given.data).values()), given)
         self.smoke = [case for case in self.cases if case.name.startswith(SMOKE)]
         self.zoo = [case for case in self.cases if not case.name.startswith(SMOKE)]
 
@@ -71,21 +69,26 @@ class Bench:
             quick = "quick" if case.quick else ""
             rows.append([case.name, half, case.data, str(case.first), quick, state])
         columns = ("run", "half", "data", "evidence from step", "", "recorded in")
-        report.Sheet(f"{len(rows)} runs", "", columns, rows).show(self.out)
+        Sheet(f"{len(rows)} runs", "", columns, rows).show(self.out)
 
     def check(self) -> None:
         self.record(self.zoo)
         runs = [run for case in self.zoo if (run := self.recorded(case)) is not None]
         rows = [
-            [run.name, report.number(run.score), twin(run), "" if run.counts else "NOT REALLY SICK"]
+            [
+                run.name,
+                number(run.score),
+                twin(run),
+                "" if run.counts else "NOT REALLY SICK",
+            ]
             for run in runs
         ]
         columns = ("run", "score", "twin", "")
         note = f"{sum(not run.counts for run in runs)} of {len(rows)} are not really sick."
-        report.Sheet("Scores", note, columns, rows).show(self.out)
+        Sheet("Scores", note, columns, rows).show(self.out)
 
     def report(self) -> None:
-        runs, smoke = self.judged(), self.lived(self.smoke)
+        runs, smoke = self.judged(), self.train_live(self.smoke)
         if self.given.only is not None:
             report.show_in_full([*runs, *smoke], self.out)
         else:
@@ -107,7 +110,7 @@ class Bench:
         if self.given.only is None:
             self.zoo = [case for case in self.zoo if case.seed % 2]
         replayed = self.judged()
-        runs = scored(self.lived([*self.zoo, *self.smoke]), replayed)
+        runs = scored(self.train_live([*self.zoo, *self.smoke]), replayed)
         names: Names = {"default": profile_names()["default"]}
         if self.given.only is not None:
             report.show_in_full(runs, self.out)
@@ -172,15 +175,8 @@ class Bench:
         if result is None:
             return None
         keys = ("score", "twin_score", "steps", "epochs", "seconds")
-        return Run(
-            name=case.name,
-            problem=case.problem,
-            seed=case.seed,
-            data=case.data,
-            first=case.first,
-            troubles=tuple(result["troubles"]),
-            **{key: result[key] for key in keys},
-        )
+        measured = {key: result[key] for key in keys}
+        return Run.of(case, troubles=tuple(result["troubles"]), **measured)
 
     def judged(self) -> Sequence[Run]:
         """Return the runs of the zoo with what every profile says about them."""
@@ -195,7 +191,7 @@ class Bench:
                 runs[run.name] = result
         return list(runs.values())
 
-    def lived(self, cases: Sequence[Case]) -> Sequence[Run]:
+    def train_live(self, cases: Sequence[Case]) -> Sequence[Run]:
         """Return cases trained with the default doctor."""
         runs = []
         job, names = partial(live, self.given.data), [case.name for case in cases]
@@ -218,19 +214,12 @@ class Bench:
 
     def save(self, content: Row, runs: Sequence[Run] = (), page: str = "") -> None:
         """Write the files that were asked for."""
-        about = {"command": self.command, "made_with": report.machine()}
+        about = {"command": self.command, "made_with": machine()}
         if self.given.json is not None:
             text = json.dumps(report.as_json({**about, **content}, runs), indent=1)
-            replace(self.given.json, text + "\n")
+            write_at_once(self.given.json, text + "\n")
         if self.given.markdown is not None:
-            replace(self.given.markdown, page)
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file; whoever reads it meanwhile sees the old one or the whole new one."""
-    half = path.with_name(f".{path.name}.part")
-    half.write_text(text, encoding="utf-8")
-    half.replace(path)
+            write_at_once(self.given.markdown, page)
 
 
 def command_of(given: argparse.Namespace) -> str:
@@ -248,7 +237,7 @@ def command_of(given: argparse.Namespace) -> str:
 
 
 def twin(run: Run) -> str:
-    return "none" if run.twin_score is None else report.number(run.twin_score)
+    return "none" if run.twin_score is None else number(run.twin_score)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.detection.case import Case
-from benchmarks.detection.data import REAL
-from benchmarks.detection.healthy import HEALTHY
+from benchmarks.detection.data_sets import REAL
+from benchmarks.detection.faulty_runs import FAULTY
 from benchmarks.detection.healthy_loops import RUNS
-from benchmarks.detection.sick import SICK
+from benchmarks.detection.healthy_runs import HEALTHY
+from benchmarks.detection.run_variants import Variant, for_half
 from benchmarks.detection.training_loop import train
-from benchmarks.detection.variant import Variant, dressed
 
 QUICK = 9  # one variant in so many belongs to the quick benchmark
 
@@ -20,9 +20,9 @@ QUICK = 9  # one variant in so many belongs to the quick benchmark
 def cases(data: Path | None) -> list[Case]:
     """Return all runs, or without a data folder those that need none."""
     made: list[Case] = []
-    for problem, variants in SICK.items():
-        made += grown(problem, variants, data)
-    made += grown("", HEALTHY, data)
+    for problem, variants in FAULTY.items():
+        made += cases_of(problem, variants, data)
+    made += cases_of("", HEALTHY, data)
     made += [
         Case(
             f"healthy/{name}-{seed}",
@@ -39,13 +39,13 @@ def cases(data: Path | None) -> list[Case]:
     return [case for case in made if data is not None or case.data not in REAL]
 
 
-def grown(problem: str, variants: Sequence[Variant], folder: Path | None) -> Iterator[Case]:
+def cases_of(problem: str, variants: Sequence[Variant], folder: Path | None) -> Iterator[Case]:
     """Yield an even and an odd case of each variant; the odd one differs a little in shape."""
     for place, variant in enumerate(variants):
         for half in (0, 1):
             seed = 2 * place + half
-            plan = dressed(variant.plan, place, half)
-            twin = dressed(variant.twin, place, half) if variant.twin else None
+            plan = for_half(variant.plan, place, half)
+            twin = for_half(variant.twin, place, half) if variant.twin else None
             yield Case(
                 name=f"{problem or 'healthy'}/{variant.name}-{seed}",
                 problem=problem,

@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 
-class Watch(Protocol):
-    """What a run is told to: before its first forward pass, after each step, after each epoch."""
+class Watch:
+    """Follows a run from its first forward pass to its last epoch. This one ignores everything."""
 
-    def begin(self, model: nn.Module, optimizer: Optimizer, epochs: int) -> None: ...
-
-    def step(
-        self,
-        loss: Tensor,
-        *,
-        outputs: Tensor | None = None,
-        targets: Tensor | None = None,
-        **metrics: float,
-    ) -> None: ...
-
-    def epoch(self, **metrics: float) -> None: ...
-
-
-class Silent:
-    """A watch that looks away: for twins, and to see how a run ends by itself."""
-
-    def begin(self, model: nn.Module, optimizer: Optimizer, epochs: int) -> None: ...
+    def begin(self, model: nn.Module, optimizer: Optimizer, epochs: int) -> None:
+        """Start, before the first forward pass."""
 
     def step(
         self,
@@ -39,9 +22,11 @@ class Silent:
         outputs: Tensor | None = None,
         targets: Tensor | None = None,
         **metrics: float,
-    ) -> None: ...
+    ) -> None:
+        """Take the results of a training step."""
 
-    def epoch(self, **metrics: float) -> None: ...
+    def epoch(self, **metrics: float) -> None:
+        """Take the metrics of an epoch."""
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from torch import nn
 from torch.optim import Optimizer
 
 from benchmarks import worker_pool
-from benchmarks.detection.case import Case, Silent
+from benchmarks.detection.case import Case, Watch
 from benchmarks.detection.figures import Row, average, share
 from benchmarks.detection.judge_runs import Run
-from benchmarks.detection.record_runs import attend, zoo
-from benchmarks.detection.report import Sheet, number, percent
+from benchmarks.detection.record_runs import cases_by_name, train_with_doctor
+from benchmarks.report_page import Sheet, number, percent
 from sickbay.doctor import Doctor, watch
 from sickbay.errors import UsageError
 
@@ -65,21 +65,15 @@ def numbers(text: str) -> list[int]:
 
 def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
     """Train a case with each spacing, and unwatched in between."""
-    case = zoo(data)[name]
+    case = cases_by_name(data)[name]
     unwatched(case)  # the first run of a process also pays for loading things
     rows, before = [], unwatched(case)
     for spacing in spacings:
         start = process_time()
-        watched, _ = attend(case, partial(doctor, spacing))
+        watched, _ = train_with_doctor(case, partial(doctor, spacing))
         spent = process_time() - start
         after = unwatched(case)
-        run = Run(
-            name=name,
-            problem=case.problem,
-            seed=case.seed,
-            first=case.first,
-            said={"default": watched.said},
-        )
+        run = Run.of(case, said={"default": watched.said})
         answer = run.answer()
         rows.append(
             {
@@ -96,7 +90,7 @@ def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
 
 def unwatched(case: Case) -> float:
     start = process_time()
-    case.train(Silent())
+    case.train(Watch())
     return process_time() - start
 
 

@@ -14,7 +14,7 @@ from sickbay.problems.profiles import PROFILES
 Row = dict[str, Any]
 Names = Mapping[str, Sequence[str]]  # the problems of each profile
 
-EIGHT = (
+AUTOTRAINER_EIGHT = (
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
@@ -36,7 +36,9 @@ def profile_names() -> dict[str, list[str]]:
 def labels_of(runs: Iterable[Run]) -> list[str]:
     """Return the faults that occur: AutoTrainer's eight, then the others by name."""
     present = {run.problem for run in runs if run.problem}
-    return [name for name in EIGHT if name in present] + sorted(present.difference(EIGHT))
+    return [name for name in AUTOTRAINER_EIGHT if name in present] + sorted(
+        present.difference(AUTOTRAINER_EIGHT)
+    )
 
 
 def figures(runs: Sequence[Run], names: Names) -> Row:
@@ -133,9 +135,9 @@ def must_hold(runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> list[R
     """Return what the default profile must reach, and whether it does; None is not measured."""
     told = [run for run in runs if run.counts]
     rows = {label: problem_row(label, "default", told) for label in labels_of(told)}
-    others = sorted(set(names["default"]).difference(EIGHT))
+    others = sorted(set(names["default"]).difference(AUTOTRAINER_EIGHT))
     sick, calm = [run for run in told if run.problem], healthy_row("default", told)
-    eight = [run for run in sick if run.problem in EIGHT]
+    eight = [run for run in sick if run.problem in AUTOTRAINER_EIGHT]
     found = [run for run in eight if run.answer() is not None]
     checks = [
         check("recall on AutoTrainer's eight", share(len(found), len(eight)), RECALL_OF_EIGHT),

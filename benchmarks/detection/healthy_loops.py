@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.detection.case import Watch
-from benchmarks.detection.data import Data, load
+from benchmarks.detection.data_sets import Data, load
 from benchmarks.detection.training_loop import accuracy, batches, clipped
 
 Run = Callable[[int, Path | None, Watch], float]

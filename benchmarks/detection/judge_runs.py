@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
+from benchmarks.detection.case import Case
 from sickbay.chart import Chart
 from sickbay.doctor.causes import Causes
 from sickbay.findings import SEVERITIES, Finding, Severity
@@ -68,7 +70,7 @@ MARGIN = 0.05  # by so much a run must do worse than its repaired twin to count 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class ReportedFinding:
     """A finding, and when it was said.
 
     `shown` is the step of the evidence; `late` has the consequences that came later, and when.
@@ -85,7 +87,7 @@ class Said:
     late: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, finding: Finding, step: int, epoch: int) -> Said:
+    def of(cls, finding: Finding, step: int, epoch: int) -> ReportedFinding:
         fields = {name: vars(finding)[name] for name in ("problem", "severity", "layers")}
         rest = {name: vars(finding)[name] for name in ("message", "consequences")}
         return cls(**fields, **rest, step=step, epoch=epoch, shown=finding.step)
@@ -126,8 +128,14 @@ class Run:
     steps: int = 0
     epochs: int = 0
     seconds: float = 0.0
-    said: Mapping[str, Sequence[Said]] = field(default_factory=dict)
+    said: Mapping[str, Sequence[ReportedFinding]] = field(default_factory=dict)
     troubles: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, case: Case, **results: Any) -> Run:
+        """Return a run of `case` with some results."""
+        names = ("name", "problem", "seed", "data", "first")
+        return cls(**{name: getattr(case, name) for name in names}, **results)
 
     @property
     def half(self) -> str:
@@ -140,7 +148,7 @@ class Run:
             return True
         return round(self.twin_score - self.score, 9) >= MARGIN  # rounded: 0.95 - 0.9 is less
 
-    def is_right(self, said: Said, profile: str = "default") -> bool:
+    def is_right(self, said: ReportedFinding, profile: str = "default") -> bool:
         """Tell whether a finding names the fault, and not before there was anything to see."""
         return said.when(accepted(self.problem, profile), self.first) is not None
 
@@ -168,31 +176,33 @@ def accepted(label: str, profile: str = "default") -> frozenset[str]:
 Profiles = Mapping[str, Sequence[Problem]]
 
 
-def judge(chart: Chart, profiles: Profiles) -> tuple[dict[str, list[Said]], list[str]]:
+def judge(chart: Chart, profiles: Profiles) -> tuple[dict[str, list[ReportedFinding]], list[str]]:
     """Return what each profile says about a recorded run, and what of ours has failed."""
     return listen(chart.replay(), profiles)
 
 
 def listen(
     histories: Iterator[History], profiles: Profiles
-) -> tuple[dict[str, list[Said]], list[str]]:
+) -> tuple[dict[str, list[ReportedFinding]], list[str]]:
     """Ask each profile's problems at each step and each end of an epoch."""
     troubles: list[str] = []
-    wards = {
+    causes_by_profile = {
         name: Causes(problems, Guard(lambda part, error: troubles.append(f"{part}: {error!r}")))
         for name, problems in profiles.items()
     }
-    said: dict[str, list[Said]] = {name: [] for name in wards}
+    said: dict[str, list[ReportedFinding]] = {name: [] for name in causes_by_profile}
     for history in histories:
-        for name, ward in wards.items():
-            verdict = ward.judge(history)
-            said[name] += [Said.of(each, history.step, history.epoch) for each in verdict.new]
+        for name, causes in causes_by_profile.items():
+            verdict = causes.judge(history)
+            said[name] += [
+                ReportedFinding.of(each, history.step, history.epoch) for each in verdict.new
+            ]
             for finding, cause in verdict.explained:
                 attach(said[name], finding.problem, history.step, cause)
     return said, sorted(set(troubles))
 
 
-def attach(said: list[Said], consequence: str, step: int, cause: str) -> None:
+def attach(said: list[ReportedFinding], consequence: str, step: int, cause: str) -> None:
     """Add a consequence that came later to the newest finding of its cause."""
     for place in reversed(range(len(said))):
         if said[place].problem == cause:

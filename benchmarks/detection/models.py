@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from benchmarks.detection.data import Data
+from benchmarks.detection.data_sets import Data
 from benchmarks.detection.model_blocks import (
     ACTIVATIONS,
     Divide,

@@ -16,8 +16,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from benchmarks.detection.case import Case, Silent
-from benchmarks.detection.judge_runs import Said, attach
+from benchmarks.detection.case import Case, Watch
+from benchmarks.detection.judge_runs import ReportedFinding, attach
 from sickbay.doctor.causes import Causes
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Governor
@@ -46,14 +46,14 @@ class Dense(Governor):
         return set(self.kinds) if step < DENSE or step % SPARSE == 0 else set()
 
 
-class Attended:
+class DoctorWatch(Watch):
     """A watch with a doctor, which is called when the run begins."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
         self.doctor: Doctor | None = None
         self.epochs = 0
-        self.said: list[Said] = []
+        self.said: list[ReportedFinding] = []
 
     def begin(self, model: nn.Module, optimizer: Optimizer, epochs: int) -> None:
         self.doctor, self.epochs = self._call(model, optimizer, epochs), epochs
@@ -93,12 +93,14 @@ class Attended:
     def _note(self, new: list[Any]) -> None:
         if new:
             history = self.present().history
-            self.said += [Said.of(finding, history.step, history.epoch) for finding in new]
+            self.said += [
+                ReportedFinding.of(finding, history.step, history.epoch) for finding in new
+            ]
 
 
-def attend(case: Case, call: Call) -> tuple[Attended, float]:
+def train_with_doctor(case: Case, call: Call) -> tuple[DoctorWatch, float]:
     """Train a case with a doctor; return both."""
-    watch = Attended(call)
+    watch = DoctorWatch(call)
     try:
         return watch, case.train(watch)
     finally:
@@ -107,7 +109,7 @@ def attend(case: Case, call: Call) -> tuple[Attended, float]:
 
 
 @cache
-def zoo(data: Path | None) -> Mapping[str, Case]:
+def cases_by_name(data: Path | None) -> Mapping[str, Case]:
     """Return every case by its name."""
     from benchmarks.detection.all_runs import cases
     from benchmarks.detection.smoke_runs import smoke
@@ -117,10 +119,10 @@ def zoo(data: Path | None) -> Mapping[str, Case]:
 
 def record(data: Path | None, runs: Path, name: str) -> Result:
     """Train a case and its twin, and keep the run under its name."""
-    case = zoo(data)[name]
+    case = cases_by_name(data)[name]
     draft = drafts(runs, os.getppid()) / f"{name.replace('/', '_')}-{os.getpid()}"
     wall, cpu = perf_counter(), process_time()
-    watch, score = attend(case, partial(chart_doctor, draft))
+    watch, score = train_with_doctor(case, partial(chart_doctor, draft))
     result: Result = {
         **to_json({"score": score}),
         "twin_score": None,
@@ -132,7 +134,7 @@ def record(data: Path | None, runs: Path, name: str) -> Result:
         "plan": plan_of(case),
     }
     if case.twin is not None:
-        result |= to_json({"twin_score": case.twin(Silent())})
+        result |= to_json({"twin_score": case.twin(Watch())})
     (draft / RESULT).write_text(json.dumps(result, indent=2) + "\n")
     shutil.rmtree(runs / name, ignore_errors=True)
     (runs / name).parent.mkdir(parents=True, exist_ok=True)

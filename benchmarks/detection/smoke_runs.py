@@ -6,8 +6,8 @@ from functools import partial
 
 from benchmarks.detection.case import Case
 from benchmarks.detection.fault_code import Scaled
+from benchmarks.detection.run_variants import Settings, plan
 from benchmarks.detection.training_loop import train
-from benchmarks.detection.variant import Settings, plan
 
 SOUND = plan("digits", depth=3, optimizer="sgd", lr=0.1, steps=300, tell=frozenset({"outputs"}))
 FAULTS: dict[str, tuple[str, Settings]] = {

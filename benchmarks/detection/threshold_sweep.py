@@ -18,7 +18,7 @@ from rich.console import Console
 from benchmarks import worker_pool
 from benchmarks.detection.figures import Row, share
 from benchmarks.detection.judge_runs import Run, accepted
-from benchmarks.detection.report import Sheet, number
+from benchmarks.report_page import Sheet, number
 from sickbay.chart import Chart
 from sickbay.doctor.causes import Causes
 from sickbay.errors import UsageError, unknown_name
@@ -34,8 +34,8 @@ COLUMNS = 6  # panels side by side
 Key = tuple[str, str, float]  # problem, threshold, value
 
 
-class Attentive(Causes):
-    """A ward that tells what was new at the last judgement, and what it can explain."""
+class TrackingCauses(Causes):
+    """A causes that tells what was new at the last judgement, and what it can explain."""
 
     fresh: frozenset[Source] = frozenset()
 
@@ -59,13 +59,13 @@ class Trial:
     said: int | None = None  # the step at which it was first seen with nothing to explain it
     guard: Guard = field(default_factory=lambda: Guard(lambda *_: None))
 
-    def ask(self, history: History, ward: Attentive) -> None:
-        if self.said is not None or ward.fresh.isdisjoint(self.problem.reads):
+    def ask(self, history: History, causes: TrackingCauses) -> None:
+        if self.said is not None or causes.fresh.isdisjoint(self.problem.reads):
             return
         name = self.problem.name()
         if self.guard.run(name, self.problem.check, history) is not None:
             self.found = True
-            self.said = None if ward.explains(name) else history.step
+            self.said = None if causes.explains(name) else history.step
 
 
 def values(default: float, above: float | None, least: float | None) -> list[float]:
@@ -108,11 +108,11 @@ def moved(names: Sequence[str]) -> dict[Key, Problem]:
 def try_all(runs: Path, names: Sequence[str], run: Run) -> tuple[set[Key], dict[Key, int]]:
     """Return which trials saw something in a run, and which said it, at which step."""
     trials = {key: Trial(problem) for key, problem in moved(names).items()}
-    ward = Attentive(PROFILES["default"], Guard(lambda *_: None))
+    causes = TrackingCauses(PROFILES["default"], Guard(lambda *_: None))
     for history in Chart.open(runs / run.name).replay():
-        ward.judge(history)
+        causes.judge(history)
         for trial in trials.values():
-            trial.ask(history, ward)
+            trial.ask(history, causes)
     found = {key for key, trial in trials.items() if trial.found}
     return found, {key: trial.said for key, trial in trials.items() if trial.said is not None}
 

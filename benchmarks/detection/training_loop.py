@@ -15,7 +15,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.optim import Optimizer
 
 from benchmarks.detection.case import Watch
-from benchmarks.detection.data import TEST, Data, load
+from benchmarks.detection.data_sets import TEST, Data, load
 from benchmarks.detection.losses import OBJECTIVES, Objective
 from benchmarks.detection.model_blocks import Net
 from benchmarks.detection.models import build

@@ -18,32 +18,23 @@ from tempfile import mkdtemp
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
+
+from benchmarks.command_line import (
+    check_file,
+    new_parser,
+    output_console,
+    progress_bar,
 )
-
-from benchmarks.detection.options import check_file
-from benchmarks.detection.report import machine
 from benchmarks.fuzz import tables, worker_processes
-from benchmarks.fuzz.limits import cap_memory
+from benchmarks.fuzz.run_inputs import PARTS, Runner, prepare
+from benchmarks.fuzz.time_and_memory_limits import cap_memory
 from benchmarks.fuzz.verdict import Verdict
-from benchmarks.fuzz.worker import PARTS, Runner, prepare
-
-WORKERS = 2
-WIDE = 150  # columns where there is no terminal to ask
+from benchmarks.report_page import machine
+from benchmarks.worker_pool import WORKERS
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.fuzz",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("fuzz", __doc__)
     parser.add_argument("--inputs", metavar="N", type=int, default=100_000, help="how many")
     parser.add_argument("--seed", metavar="N", type=int, default=0)
     parser.add_argument("--only", choices=tuple(PARTS), help="inputs of this kind alone")
@@ -76,13 +67,9 @@ def one(given: argparse.Namespace) -> int:
 
 
 def many(given: argparse.Namespace) -> list[Verdict]:
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    bar = Progress(
-        TextColumn("{task.description}"), *columns, console=Console(stderr=True), transient=True
-    )
     done: list[Verdict] = []
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # tidies up as after Ctrl-C
-    with bar:
+    with progress_bar(Console(stderr=True)) as bar:
         task = bar.add_task("inputs", total=given.inputs)
         try:
             for verdict in worker_processes.run(
@@ -110,7 +97,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "made": machine(),
     }
     sheets = tables.sheets(done)
-    out = Console(width=None if sys.stdout.isatty() else WIDE)
+    out = output_console()
     for sheet in sheets:
         sheet.show(out)
     out.print(f"{about['inputs']:,} inputs of seed {given.seed}, {about['failures']:,} failures.")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sickbay
 from benchmarks.fuzz import sound_files
-from benchmarks.fuzz.calls import Call, Make
-from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
 from benchmarks.fuzz.damage_folder import write
+from benchmarks.fuzz.fuzz_input import Case
 from sickbay.chart import Chart
 from sickbay.vitals import Setup
 

@@ -13,8 +13,8 @@ from torch.optim import Optimizer
 
 import sickbay
 from benchmarks.fuzz import odd_models
-from benchmarks.fuzz.calls import Call, Make
-from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
+from benchmarks.fuzz.fuzz_input import Case
 from benchmarks.fuzz.verdict import SOURCES, Mine, inside
 from sickbay import inject
 from sickbay.doctor import Doctor
@@ -165,7 +165,7 @@ def faulty(name: str) -> Make:
 
 
 def parse(case: Case) -> Call:
-    from benchmarks.fuzz.commands import FAULTS, WORDS
+    from benchmarks.fuzz.run_wrong_commands import FAULTS, WORDS
 
     text = case.random.choice((*FAULTS, *WORDS))
 

@@ -11,8 +11,8 @@ from torch import nn
 
 import sickbay
 from benchmarks.fuzz import odd_models, sound_files
-from benchmarks.fuzz.calls import Call, Make
-from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
+from benchmarks.fuzz.fuzz_input import Case
 from sickbay import remedies
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -105,7 +105,7 @@ def prescribe(case: Case) -> Call:
     return Call(f"{kind.__name__}.prescribe", made.prescribe, (finding(case), recipe(case)))
 
 
-def regimen(_: Case) -> Call:
+def odd_recipe(_: Case) -> Call:
     """Make a recipe with odd settings."""
     model = odd_models.sound()
     kwargs: dict[str, Any] = {
@@ -135,4 +135,4 @@ def regimen(_: Case) -> Call:
     return Call("Recipe", sickbay.Recipe, (), kwargs, use)
 
 
-TARGETS: dict[Make, float] = {problem: 16, remedy: 12, prescribe: 8, regimen: 6}
+TARGETS: dict[Make, float] = {problem: 16, remedy: 12, prescribe: 8, odd_recipe: 6}

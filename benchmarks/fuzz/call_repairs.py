@@ -10,8 +10,8 @@ from torch import nn
 
 import sickbay
 from benchmarks.fuzz import odd_models
-from benchmarks.fuzz.calls import Call, Make
-from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
+from benchmarks.fuzz.fuzz_input import Case
 from sickbay import surgery
 
 CHEAP = ["parameters_are_sane", "inputs_are_sane", "targets_are_sane", "runs_on_the_batch"]

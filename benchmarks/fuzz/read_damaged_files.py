@@ -14,10 +14,10 @@ import numpy as np
 
 import sickbay
 from benchmarks.fuzz import sound_files
-from benchmarks.fuzz.case import Case, Run
-from benchmarks.fuzz.commands import command
 from benchmarks.fuzz.damage_folder import Tree, changed, damage, in_bytes, write
-from benchmarks.fuzz.wrong_with_valid_checksums import seal
+from benchmarks.fuzz.damage_with_valid_checksums import seal
+from benchmarks.fuzz.fuzz_input import Case, Run
+from benchmarks.fuzz.run_wrong_commands import command
 from benchmarks.tuning import pool
 from sickbay.chart import Chart
 from sickbay.problems.profiles import choose

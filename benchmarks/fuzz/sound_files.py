@@ -20,7 +20,7 @@ from torch import nn
 import sickbay
 from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.damage_folder import Tree
-from benchmarks.fuzz.wrong_with_valid_checksums import OLD_TABLE
+from benchmarks.fuzz.damage_with_valid_checksums import OLD_TABLE
 from benchmarks.tuning import pool
 from sickbay.chart import ChartWriter
 from sickbay.findings import Event, Finding

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from benchmarks.detection.report import Sheet, page_head
 from benchmarks.fuzz.verdict import Happened, Verdict
+from benchmarks.report_page import Sheet, page_head
 
 LONG = 110
 MEANING: Mapping[str, str] = {

@@ -12,9 +12,9 @@ from tempfile import mkdtemp
 from time import monotonic
 from typing import Any
 
-from benchmarks.fuzz.case import SLOW
+from benchmarks.fuzz.fuzz_input import SLOW
+from benchmarks.fuzz.run_inputs import serve
 from benchmarks.fuzz.verdict import Verdict
-from benchmarks.fuzz.worker import serve
 
 CHUNK = 100
 PATIENCE = SLOW + 60  # seconds without a word after which a worker counts as hung

@@ -32,11 +32,17 @@ from typing import Any
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.injection.faulty_runs import CASES, QUICK, TEXT, Run, Said, Size, train
-from benchmarks.overhead.loops import SEED
+from benchmarks.command_line import (
+    check_file,
+    new_parser,
+    output_console,
+    progress_bar,
+    write_at_once,
+)
+from benchmarks.injection.faulty_runs import CASES, QUICK, TEXT, ReportedFinding, Run, Size, train
+from benchmarks.overhead.workloads import SEED
 from sickbay.problems.profiles import PROFILES
 
 Report = dict[str, Any]
@@ -69,11 +75,11 @@ def judge(run: Run, profile: str) -> Report:
         "other_findings": [brief(each) for each in others],
         "false_alarms_in_warmup": sum(each.finding.step < run.size.warmup for each in early),
         "false_alarms_later": sum(each.finding.step >= run.size.warmup for each in early),
-        "findings": [told(each) for each in run.said[profile]],
+        "findings": [finding_json(each) for each in run.said[profile]],
     }
 
 
-def hit(run: Run, profile: str, right: set[str], step: int) -> Said | None:
+def hit(run: Run, profile: str, right: set[str], step: int) -> ReportedFinding | None:
     """Return the first right finding from this step to the next time the fault acts."""
     end = min([each for each in run.acted if each > step], default=run.size.steps)
     right_ones = (
@@ -84,16 +90,16 @@ def hit(run: Run, profile: str, right: set[str], step: int) -> Said | None:
     return next(right_ones, None)
 
 
-def is_false(run: Run, said: Said) -> bool:
+def is_false(run: Run, said: ReportedFinding) -> bool:
     """Tell whether nothing was wrong yet."""
     return said.finding.step < min(run.acted, default=run.size.steps)
 
 
-def brief(said: Said) -> str:
+def brief(said: ReportedFinding) -> str:
     return f"{said.finding.problem}@{said.finding.step}"
 
 
-def told(said: Said) -> Report:
+def finding_json(said: ReportedFinding) -> Report:
     finding = said.finding
     return {
         "problem": finding.problem,
@@ -189,9 +195,7 @@ def cells(judged: Report) -> list[str]:
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[str], Callable[[], object]]]:
     """Show a bar of all steps on stderr, where it is not in the way of what is printed."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(file=sys.stderr)
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+    with progress_bar(Console(stderr=True)) as bar:
         task = bar.add_task("", total=total)
 
         def begin(name: str) -> Callable[[], object]:
@@ -214,11 +218,7 @@ def measure(given: argparse.Namespace, report: Report) -> None:
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.injection",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("injection", __doc__)
     parser.add_argument("--data", metavar="DIR", type=Path, help="folder of tinyshakespeare.txt")
     parser.add_argument("--quick", action="store_true", help="fewer steps, a smaller model")
     parser.add_argument("--only", metavar="NAME", choices=CASES, help=", ".join(CASES))
@@ -229,9 +229,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     given = parser.parse_args(args)
     if given.every is not None and given.every < 1:
         parser.error(f"--every must be at least 1, got {given.every}.")
-    file = given.json
-    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
-        parser.error(f"--json must be a file in a folder that exists, got '{file}'.")
+    check_file(parser, "json", given.json)
     path = TEXT if given.data is None else given.data / "tinyshakespeare.txt"
     if not path.is_file():
         parser.error(f"--data must be a folder with tinyshakespeare.txt, got '{given.data}'.")
@@ -241,7 +239,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = output_console()
     torch.set_num_threads(1)
     about: Report = {"python": platform.python_version(), "torch": torch.__version__, "seed": SEED}
     text = "tinyshakespeare" if given.data else "examples/text.txt"
@@ -255,9 +253,7 @@ def main(args: Sequence[str] | None = None) -> int:
         code = 130
     show(report, console)
     if given.json is not None:
-        half = given.json.with_name(f".{given.json.name}.part")
-        half.write_text(json.dumps(report, indent=2) + "\n")
-        half.replace(given.json)
+        write_at_once(given.json, json.dumps(report, indent=2) + "\n")
     return code
 
 

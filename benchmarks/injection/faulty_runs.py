@@ -17,7 +17,7 @@ from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 import sickbay
-from benchmarks.overhead.loops import GPT, SEED, Batch, even_out
+from benchmarks.overhead.workloads import GPT, SEED, Batch, initialise
 from sickbay.doctor.governor import Every
 from sickbay.findings import Finding
 from sickbay.history import History
@@ -86,7 +86,7 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class Said:
+class ReportedFinding:
     """A finding, and the step of the loop after which it was said."""
 
     finding: Finding
@@ -100,14 +100,14 @@ class Run:
     case: Case
     size: Size
     acted: list[int] = field(default_factory=list)
-    said: dict[str, list[Said]] = field(default_factory=dict)
+    said: dict[str, list[ReportedFinding]] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
     overhead: float = 0.0
     norms_read: float = 0.0  # share of the steps
 
 
-class SecondOpinion:
+class ComparedProfile:
     """Another profile, told the loss and the gradient norm of every step."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -137,7 +137,7 @@ def train(
     model, batches = WORKLOADS[case.workload](size, text)
     optimizer = AdamW(model.parameters(), RATE, betas=(0.9, 0.99), weight_decay=0.1)
     schedule = LambdaLR(optimizer, partial(warmup_and_cosine, size))
-    opinions = {name: SecondOpinion(problems) for name, problems in others}
+    opinions = {name: ComparedProfile(problems) for name, problems in others}
     run = Run(case, size, said={name: [] for name in ("default", *opinions)})
     start, fault = perf_counter(), case.at(size)
     with ExitStack() as stack:
@@ -147,12 +147,12 @@ def train(
         given = fault.over(batches) if fault else batches
         for step, (inputs, targets) in enumerate(given):
             loss, norm = learn(model, optimizer, inputs, targets)
-            run.said["default"] += [Said(each, step) for each in doctor.step(loss)]
+            run.said["default"] += [ReportedFinding(each, step) for each in doctor.step(loss)]
             schedule.step()
             run.losses.append(loss.item())
             for name, opinion in opinions.items():
                 heard = opinion.step(step, run.losses[-1], norm)
-                run.said[name] += [Said(each, step) for each in heard]
+                run.said[name] += [ReportedFinding(each, step) for each in heard]
             tick()
     run.acted = getattr(injection or given, "steps", [])
     run.seconds, run.overhead = perf_counter() - start, doctor.overhead
@@ -207,7 +207,7 @@ def cnn(size: Size, _text: str) -> tuple[nn.Module, list[Batch]]:
         layers += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU()]
         if inputs == outputs:
             layers.append(nn.MaxPool2d(2))
-    model = even_out(nn.Sequential(*layers, nn.Flatten(), nn.Linear(32 * 4 * 4, CLASSES)))
+    model = initialise(nn.Sequential(*layers, nn.Flatten(), nn.Linear(32 * 4 * 4, CLASSES)))
     return model, [batch() for _ in range(size.steps)]
 
 

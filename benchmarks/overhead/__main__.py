@@ -28,7 +28,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from statistics import median
 
 import torch
@@ -37,10 +36,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from benchmarks.command_line import write_at_once
+from benchmarks.overhead.command_options import arguments
 from benchmarks.overhead.long_run import CHUNK, measure_long, show_long
-from benchmarks.overhead.loops import QUICK, WORKLOADS, Plan
-from benchmarks.overhead.options import arguments
-from benchmarks.overhead.watchers import Report, Tick, measure
+from benchmarks.overhead.measure_in_turns import Report, Tick, measure
+from benchmarks.overhead.workloads import QUICK, WORKLOADS, Plan
 
 METHOD = {
     "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop, a fraction",
@@ -171,25 +171,18 @@ def main(args: Sequence[str] | None = None) -> int:
     else:
         show(report, console)
     if given.json is not None:
-        write(report, given.json)
+        write_at_once(given.json, json.dumps(report, indent=2) + "\n")
     return 0
 
 
 def measure_gpu(given: argparse.Namespace, console: Console) -> int:
-    from benchmarks.overhead import on_gpu  # it needs Triton
+    from benchmarks.overhead import measure_on_gpu  # it needs Triton
 
-    report = on_gpu.measure_all(given.quick, Console(stderr=True))
-    on_gpu.show(report, console)
+    report = measure_on_gpu.measure_all(given.quick, Console(stderr=True))
+    measure_on_gpu.show(report, console)
     if given.json is not None:
-        write(report, given.json)
+        write_at_once(given.json, json.dumps(report, indent=2) + "\n")
     return 0
-
-
-def write(report: Report, path: Path) -> None:
-    """Write the report; whoever reads the file meanwhile sees the old one or the whole new one."""
-    half = path.with_name(f".{path.name}.part")
-    half.write_text(json.dumps(report, indent=2) + "\n")
-    half.replace(path)
 
 
 if __name__ == "__main__":

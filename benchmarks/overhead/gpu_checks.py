@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.overhead.gpu_loops import Loop, Report, Size, shared, watching
+from benchmarks.overhead.long_run import resident_megabytes
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def check_growth(steps: int) -> Report:
         doctor.step(loss)
         if step + 1 in (steps // 10, steps):
             torch.cuda.synchronize()
-            marks[step + 1] = (torch.cuda.memory_allocated(), resident())
+            marks[step + 1] = (torch.cuda.memory_allocated(), resident_megabytes())
     doctor.close()
     (device, host), (device_end, host_end) = marks.values()
     return {
@@ -93,11 +93,6 @@ def check_growth(steps: int) -> Report:
         "host_mb": host_end - host,
         "seen": doctor.history.step + 1,
     }
-
-
-def resident() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 / 1e6
 
 
 def check_nan(size: Size) -> Report:

@@ -78,13 +78,13 @@ class Loop:
 
 def shared() -> Any:
     """Return the module of the models that is used by all who can."""
-    return importlib.import_module("benchmarks.overhead.loops")
+    return importlib.import_module("benchmarks.overhead.workloads")
 
 
 def fresh() -> Any:
     """Return the module of the models anew: torch.compile keeps graphs by the code of a class."""
-    path = Path(__file__).with_name("loops.py")
-    name = f"benchmarks.overhead.loops_{next(NAMES)}"
+    path = Path(__file__).with_name("workloads.py")
+    name = f"benchmarks.overhead.workloads_{next(NAMES)}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks.overhead.loops import WORKLOADS
-from benchmarks.overhead.watchers import OWN, PLAIN, Lane, Report, Tick
+from benchmarks.overhead.measure_in_turns import MeasuredLoop, Report, Tick
+from benchmarks.overhead.watchers import OWN, PLAIN
+from benchmarks.overhead.workloads import WORKLOADS
 
 CHUNK = 1000  # steps before the two loops take turns
 
@@ -24,15 +25,15 @@ def measure_long(steps: int, tick: Tick) -> Report:
     workload, memory = WORKLOADS["mlp"], []
     with ExitStack() as stack:
         watched, plain = (
-            Lane(name, workload, make)
+            MeasuredLoop(name, workload, make)
             for name, make in (("default", OWN["default"]), ("plain", PLAIN["plain"]))
         )
         stack.callback(watched.close)
         for done in range(0, steps, CHUNK):
             tick(f"{done:,} of {steps:,} steps")
-            for lane in (watched, plain):
-                lane.run(CHUNK, measured=done > 0)
-            memory.append(resident())
+            for loop in (watched, plain):
+                loop.run(CHUNK, measured=done > 0)
+            memory.append(resident_megabytes())
     if watched.status != "ok":
         return {"status": watched.status, "steps": steps}
     pairs = list(zip(watched.costs, plain.costs, strict=True))
@@ -65,7 +66,7 @@ def ends(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def resident() -> float:
+def resident_megabytes() -> float:
     """Return the memory this process holds, in MB (its peak, where that is all there is)."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

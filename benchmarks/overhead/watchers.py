@@ -6,31 +6,24 @@ tools are imported when they are first used, and what they print is muted.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import (
-    ExitStack,
     contextmanager,
-    nullcontext,
     redirect_stderr,
     redirect_stdout,
-    suppress,
 )
-from dataclasses import dataclass
 from importlib import import_module
-from statistics import median, quantiles
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import sickbay
-from benchmarks.overhead.loops import WORKLOADS, Loop, Plan, Workload
 
 
 class Watcher:
@@ -79,7 +72,7 @@ class Sickbay(Watcher):
 
     def resume(self) -> None:
         # Else the pause would count as one very long step, and the budget would pay for more.
-        self.doctor._last += perf_counter() - self._paused
+        self.doctor._governor._last += perf_counter() - self._paused
 
     def own_time(self) -> float:
         booked = self.doctor._governor.own_time + sum(self.doctor._clock._spent.values())
@@ -152,8 +145,6 @@ class Torchmortem(Watcher):
 
 
 Make = Callable[[nn.Module, Optimizer], Watcher]
-Report = dict[str, Any]
-Tick = Callable[[str], None]  # called before each piece of work with what it is
 
 # The second shows how well the measurement resolves.
 PLAIN: dict[str, Make] = {"plain": Watcher, "plain_again": Watcher}
@@ -185,115 +176,3 @@ def muted() -> Iterator[None]:
                 yield
         finally:
             logging.disable(before)
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds a step, over one block."""
-
-    cpu: float
-    own: float = 0.0
-
-
-class Lane:
-    """One variant: a loop, whoever watches it, and what its blocks cost."""
-
-    def __init__(self, name: str, workload: Workload, make: Make) -> None:
-        self.name, self.status, self.costs = name, "ok", list[Cost]()
-        self._quiet = muted if name in RIVALS else nullcontext
-        self.loop = Loop(workload)
-        self.watcher = Watcher(self.loop.model, self.loop.optimizer)
-        self._attempt(lambda: self._start(make))
-
-    def run(self, steps: int, measured: bool = True) -> None:
-        """Run one block."""
-        gc.collect()
-        self._attempt(lambda: self._run(steps, measured))
-
-    def close(self) -> None:
-        """Let the watcher go, whatever became of it."""
-        with suppress(Exception), self._quiet():
-            self.watcher.close()
-
-    def _start(self, make: Make) -> None:
-        self.watcher = make(self.loop.model, self.loop.optimizer)
-
-    def _run(self, steps: int, measured: bool) -> None:
-        watcher = self.watcher
-        watcher.resume()
-        own, wall, cpu = watcher.own_time(), perf_counter(), process_time()
-        self.loop.run(steps, watcher.step)
-        cpu, wall, own = process_time() - cpu, perf_counter() - wall, watcher.own_time() - own
-        watcher.pause()
-        if measured:  # own time is wall clock; time that others took from us is taken off
-            self.costs.append(Cost(cpu / steps, own / steps * cpu / wall))
-        if watcher.trouble():
-            self.status = f"failed: {watcher.trouble()}"
-
-    def _attempt(self, action: Callable[[], object]) -> None:
-        """Do something; if it fails, say so in the status and do nothing more."""
-        if self.status != "ok":
-            return
-        try:
-            with self._quiet():
-                action()
-        except ModuleNotFoundError:
-            self.status = "not installed"
-        except Exception as error:
-            if self.name in PLAIN:
-                raise
-            self.status = f"failed: {type(error).__name__}: {error}"
-
-
-def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Report:
-    """Run all variants of a workload in turns and return what they cost."""
-    workload = WORKLOADS[title]
-    warmup = workload.warmup // plan.haste
-    warmups = {name: warmup // 4 if name in RIVALS else warmup for name in makes}
-    steps = {
-        name: workload.steps * (plan.stretch if name in ("default", "treat") else 1)
-        for name in makes
-    }
-    with ExitStack() as stack:
-        lanes: list[Lane] = []
-        for name, make in makes.items():
-            tick(f"{title}: {name}, warm-up")
-            lanes.append(Lane(name, workload, make))
-            stack.callback(lanes[-1].close)
-            lanes[-1].run(warmups[name], measured=False)
-        for turn in range(plan.rounds):
-            first, way = turn % len(lanes), 1 if turn % 2 else -1
-            for lane in (lanes[first:] + lanes[:first])[::way]:
-                tick(f"{title}: {lane.name}")
-                lane.run(steps[lane.name])
-        plain = lanes[0]
-        report = {lane.name: describe(lane, plain.costs) for lane in lanes}
-    for name, entry in report.items():
-        entry.update(warmup_steps=warmups[name], block_steps=steps[name])
-    parameters = list(plain.loop.model.parameters())
-    return {
-        "parameters": sum(each.numel() for each in parameters),
-        "parameter_tensors": len(parameters),
-        "plain_step_seconds": median(cost.cpu for cost in plain.costs),
-        "variants": report,
-    }
-
-
-def describe(lane: Lane, plain: Sequence[Cost]) -> Report:
-    """Return the costs of a variant against those of the plain loop in the same rounds."""
-    if lane.status != "ok":
-        return {"status": lane.status}
-    pairs = list(zip(lane.costs, plain, strict=True))
-    ratios = spread([one.cpu / base.cpu for one, base in pairs])
-    report: Report = {"status": "ok", "cpu_ratio": ratios}
-    if lane.name in OWN:
-        report["own"] = {
-            "mean": sum(one.own for one in lane.costs) / sum(base.cpu for base in plain),
-            **spread([one.own / base.cpu for one, base in pairs]),
-        }
-    return {**report, **lane.watcher.facts()}
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    lower, middle, upper = quantiles(values, n=4, method="inclusive")
-    return {"median": middle, "lower_quartile": lower, "upper_quartile": upper}

@@ -19,22 +19,20 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from benchmarks.detection.report import Sheet
-from benchmarks.repair import count_odds, demos, tables
-from benchmarks.repair.repair_run import Record, treat
-from benchmarks.repair.sick_runs import EIGHT, Patient, patients
+from benchmarks.command_line import new_parser, output_console
+from benchmarks.detection.figures import AUTOTRAINER_EIGHT
+from benchmarks.repair import autotrainer_demos, count_odds, tables
+from benchmarks.repair.repair_cases import RepairCase, repair_cases
+from benchmarks.repair.repair_run import Record, run_case
+from benchmarks.report_page import Sheet
 from benchmarks.worker_pool import Failure, work
 from sickbay.repairs.fit import STRATEGIES, Strategy
 
-SHIPPED = Path("src/sickbay/remedies/count_odds.json")
+SHIPPED = Path("src/sickbay/remedies/odds.json")
 
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.repair",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("repair", __doc__)
     parser.add_argument("--data", metavar="DIR", type=Path, help="folder with the real data")
     parser.add_argument("--quick", action="store_true", help="a few runs of each problem")
     parser.add_argument("--only", metavar="TEXT", default="", help="runs whose name has this in it")
@@ -50,14 +48,14 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
-def select(given: argparse.Namespace) -> list[Patient]:
-    """Return the patients that were asked for."""
-    problems = EIGHT if given.no_healthy or given.odds else (*EIGHT, "")
+def select(given: argparse.Namespace) -> list[RepairCase]:
+    """Return the repair_cases that were asked for."""
+    problems = AUTOTRAINER_EIGHT if given.no_healthy or given.odds else (*AUTOTRAINER_EIGHT, "")
     half = {"count": "calibration", "judge": "reporting"}.get(given.odds, given.half)
     wanted = {"calibration": (0,), "reporting": (1,), "both": (0, 1)}[half]
     return [
         each
-        for each in patients(given.data, problems)
+        for each in repair_cases(given.data, problems)
         if each.seed % 2 in wanted
         and given.only in each.name
         and (each.quick or not given.quick)
@@ -80,19 +78,19 @@ def told(args: Sequence[str]) -> Iterator[str]:
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
-    out, aside = Console(width=None if sys.stdout.isatty() else 150), Console(stderr=True)
+    out, aside = output_console(), Console(stderr=True)
     chosen = select(given)
     strategies: tuple[Strategy, ...] = ("race", "autotrainer")
     if given.strategy != "both":
         strategies = (given.strategy,)
-    job = count_odds.each_remedy if given.odds else partial(treat, strategies=strategies)
+    job = count_odds.try_each_remedy if given.odds else partial(run_case, strategies=strategies)
     records: list[Record] = []
     shown: list[Record] = []
     failures: list[str] = []
     try:
-        for patient, result in work(job, chosen, "repairing", aside):
+        for case, result in work(job, chosen, "repairing", aside):
             if isinstance(result, Failure):
-                failures.append(f"{patient.name}: {result.why}")
+                failures.append(f"{case.name}: {result.why}")
             else:
                 records.append(result)
     except KeyboardInterrupt:
@@ -112,8 +110,12 @@ def main(args: Sequence[str] | None = None) -> int:
         sheets = count_odds.sheets(records)
     else:
         sheets = tables.sheets(records, strategies)
-        shown = [] if given.only else [demos.run(name, "race") for name in demos.DEMOS]
-        sheets += [demos.sheet(shown)] if shown else []
+        shown = (
+            []
+            if given.only
+            else [autotrainer_demos.run(name, "race") for name in autotrainer_demos.DEMOS]
+        )
+        sheets += [autotrainer_demos.sheet(shown)] if shown else []
     for sheet in sheets:
         sheet.show(out)
     if given.markdown:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from statistics import mean
 from typing import Any
 
-from benchmarks.detection.report import Sheet
-from benchmarks.repair.repair_run import NEAR, Record, alone, data_of, number
-from benchmarks.repair.sick_runs import PUBLISHED, Patient, Ready, ready
+from benchmarks.repair.repair_cases import PUBLISHED, PreparedRun, RepairCase, prepare_run
+from benchmarks.repair.repair_run import NEAR, Record, data_of, number, train_unrepaired
+from benchmarks.report_page import Sheet
 from sickbay.errors import Declined
 from sickbay.problems.profiles import PROFILES
 from sickbay.recipe import Recipe
@@ -23,23 +23,25 @@ Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
 LIMIT = 0.15
 
 
-def each_remedy(patient: Patient) -> Record:
+def try_each_remedy(case: RepairCase) -> Record:
     """Try every remedy for what is found, each by itself, for a whole training."""
-    made = ready(patient.plan, patient.seed, patient.folder)
-    data = data_of(made, patient)
+    made = prepare_run(case.plan, case.seed, case.folder)
+    data = data_of(made, case)
     known = with_data(made.recipe, data)
     epochs = made.recipe.epochs or 1
     terms = RunSettings(
-        problems=PROFILES["default"], treatable=CHOICES.keys(), epochs=epochs, seed=patient.seed
+        problems=PROFILES["default"], treatable=CHOICES.keys(), epochs=epochs, seed=case.seed
     )
     plain = TrainingLoop(known, data, terms)
     report = plain.advance(epochs)
     plain.close()
-    record: Record = {"name": patient.name, "problem": patient.problem, "seed": patient.seed}
+    record: Record = {"name": case.name, "problem": case.problem, "seed": case.seed}
     record |= {"found": "", "tried": {}}
     if report.finding is None:
         return record
-    twin = alone(ready(patient.twin, patient.seed, patient.folder), patient) if patient.twin else {}
+    twin = (
+        train_unrepaired(prepare_run(case.twin, case.seed, case.folder), case) if case.twin else {}
+    )
     record |= {"found": report.finding.problem, "twin": twin.get("score")}
     known = replace(known, setup=report.setup)
     for remedy in CHOICES.get(report.finding.problem, ()):
@@ -55,7 +57,7 @@ def each_remedy(patient: Patient) -> Record:
 
 
 def one(
-    recipe: Recipe, data: Data, terms: RunSettings, made: Ready, start: Any, twin: Record
+    recipe: Recipe, data: Data, terms: RunSettings, made: PreparedRun, start: Any, twin: Record
 ) -> Record:
     """Train with one remedy; return the score, and whether it has worked."""
     training = TrainingLoop(recipe, data, terms, start)

@@ -1,4 +1,4 @@
-"""What becomes of one patient: left alone, its healthy twin, and repaired."""
+"""What becomes of one case: left alone, its healthy twin, and repaired."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.detection.judge_runs import ACCEPTED
-from benchmarks.repair.sick_runs import Patient, Ready, ready
+from benchmarks.repair.repair_cases import PreparedRun, RepairCase, prepare_run
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import Strategy, repair
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
@@ -16,31 +16,29 @@ NEAR = 0.02  # of the healthy twin's score
 Record = dict[str, Any]
 
 
-def treat(patient: Patient, strategies: tuple[Strategy, ...]) -> Record:
-    """Return what came of a patient by each strategy."""
-    made = ready(patient.plan, patient.seed, patient.folder)
-    plain = alone(made, patient)
+def run_case(case: RepairCase, strategies: tuple[Strategy, ...]) -> Record:
+    """Return what came of a case by each strategy."""
+    made = prepare_run(case.plan, case.seed, case.folder)
+    plain = train_unrepaired(made, case)
     record: Record = {
-        "name": patient.name,
-        "problem": patient.problem,
-        "seed": patient.seed,
+        "name": case.name,
+        "problem": case.problem,
+        "seed": case.seed,
         "epochs": made.recipe.epochs,
         "plain": plain,
         "twin": None,
     }
-    if patient.twin is not None:
-        record["twin"] = alone(ready(patient.twin, patient.seed, patient.folder), patient)
-    for strategy in strategies if patient.problem else strategies[:1]:
-        record[strategy] = by(strategy, made, patient, record)
+    if case.twin is not None:
+        record["twin"] = train_unrepaired(prepare_run(case.twin, case.seed, case.folder), case)
+    for strategy in strategies if case.problem else strategies[:1]:
+        record[strategy] = by(strategy, made, case, record)
     return record
 
 
-def alone(made: Ready, patient: Patient) -> Record:
+def train_unrepaired(made: PreparedRun, case: RepairCase) -> Record:
     """Train without looking; return the score and the seconds."""
-    data = data_of(made, patient)
-    terms = RunSettings(
-        problems=(), treatable=(), epochs=made.recipe.epochs or 1, seed=patient.seed
-    )
+    data = data_of(made, case)
+    terms = RunSettings(problems=(), treatable=(), epochs=made.recipe.epochs or 1, seed=case.seed)
     start = perf_counter()
     training = TrainingLoop(made.recipe, data, terms)
     report = training.advance(terms.epochs)
@@ -53,7 +51,7 @@ def alone(made: Ready, patient: Patient) -> Record:
     }
 
 
-def by(strategy: Strategy, made: Ready, patient: Patient, record: Record) -> Record:
+def by(strategy: Strategy, made: PreparedRun, case: RepairCase, record: Record) -> Record:
     """Repair by a strategy; return what came of it."""
     start = perf_counter()
     outcome = repair(
@@ -61,13 +59,13 @@ def by(strategy: Strategy, made: Ready, patient: Patient, record: Record) -> Rec
         made.data,
         validation=made.validation,
         strategy=strategy,
-        seed=patient.seed,
+        seed=case.seed,
         progress=False,
     )
     after = number(made.score(outcome.model, outcome.recipe))
     names = [each.problem for each in outcome.findings]
     first = outcome.attempts[0].result
-    right = {patient.problem, *ACCEPTED.get(patient.problem, ())}
+    right = {case.problem, *ACCEPTED.get(case.problem, ())}
     twin = record["twin"]["score"] if record["twin"] else record["plain"]["score"]
     won = [each for each in outcome.attempts if each.remedy and each.result == "healthy"]
     return {
@@ -87,8 +85,8 @@ def by(strategy: Strategy, made: Ready, patient: Patient, record: Record) -> Rec
     }
 
 
-def data_of(made: Ready, patient: Patient) -> Data:
-    return Data.of(made.data, made.validation, batch_size=made.recipe.batch_size, seed=patient.seed)
+def data_of(made: PreparedRun, case: RepairCase) -> Data:
+    return Data.of(made.data, made.validation, batch_size=made.recipe.batch_size, seed=case.seed)
 
 
 def number(score: float) -> float:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.detection.report import Sheet, key_figures, page_head
+from benchmarks.detection.figures import AUTOTRAINER_EIGHT
+from benchmarks.repair.repair_cases import PUBLISHED
 from benchmarks.repair.repair_run import Record
-from benchmarks.repair.sick_runs import EIGHT, PUBLISHED
+from benchmarks.report_page import Sheet, key_figures, page_head
 
 SICK = 0.6  # a plain score below it is what the mean gain is about
 WORSE = 0.01
@@ -50,7 +51,7 @@ def by_problem(sick: Sequence[Record], strategy: str) -> Sheet:
         "twin", "extra epochs", "most", "seconds, times",
     )  # fmt: skip
     rows = []
-    for problem in (*EIGHT, ""):
+    for problem in (*AUTOTRAINER_EIGHT, ""):
         some = [each for each in sick if each["problem"] == problem or not problem]
         found = [each for each in some if each[strategy]["detected"]]
         if not found:
@@ -117,7 +118,7 @@ def figures(records: Sequence[Record], strategy: str) -> dict[str, float]:
     if sick:
         by = {
             problem: [each[strategy]["repaired"] for each in sick if each["problem"] == problem]
-            for problem in EIGHT
+            for problem in AUTOTRAINER_EIGHT
         }
         low = [each for each in sick if each["plain"]["score"] < SICK]
         extra = [each[strategy]["extra"] for each in sick]

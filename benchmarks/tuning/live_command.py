@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from rich.console import Console
 
-from benchmarks.detection.report import Sheet, machine, page_head, percent, plain
+from benchmarks.report_page import Sheet, machine, page_head, percent, plain
 from benchmarks.tuning.live_search import EPOCHS, QUICK, LiveSearch, LiveTrial, foretold, search
 from benchmarks.tuning.measures import time_saving_for_baseline_accuracy, top10_hit_ratio
 from benchmarks.tuning.record_pool import Plan

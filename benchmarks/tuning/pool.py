@@ -17,7 +17,7 @@ from sickbay.errors import UsageError
 from sickbay.json_dataclasses import dataclass_from_json, json_list, json_object, to_json
 from sickbay.reports import terminal
 from sickbay.safe_files import parse_json, read_error
-from sickbay.tuning.load_search import LoadedTrials, make_search
+from sickbay.tuning.load_search import make_search
 from sickbay.tuning.recorded_search import Epoch, RecordedSearch, RecordedTrial
 from sickbay.vitals import COLUMN, STATISTICS, Kind, Setup, Table
 
@@ -193,5 +193,5 @@ def read_pool(
     if study is not None:
         raise UsageError(f"--study needs an Optuna storage, got {study!r} with {str(source)!r}.")
     pool = load(Path(source))
-    loaded = LoadedTrials(pool.trials, pool.about, pool.damaged)
-    return make_search(str(source), loaded, metric, direction, terminal.print_notice)
+    found = pool.trials, pool.about, pool.damaged
+    return make_search(str(source), *found, metric, direction, terminal.print_notice)

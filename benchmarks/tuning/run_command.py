@@ -13,7 +13,7 @@ from typing import Any
 import optuna
 from rich.console import Console
 
-from benchmarks.detection.report import machine, plain
+from benchmarks.report_page import machine, plain
 from benchmarks.tuning import best_so_far_plot, tables
 from benchmarks.tuning.command_options import RULES
 from benchmarks.tuning.figures import figures

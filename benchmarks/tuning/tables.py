@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.detection.report import Sheet, key_figures, page_head
+from benchmarks.report_page import Sheet, key_figures, page_head
 from benchmarks.tuning.figures import WORDS, Cell, Figure, over
 from benchmarks.tuning.pool_part import Part
 from benchmarks.tuning.run_searches import OTHER, Search

@@ -104,6 +104,11 @@ def read_error(path: Path | str, why: object) -> UsageError:
     return UsageError(f"{str(path)!r} cannot be read: {why}.")
 
 
-def write_error(path: Path | str, error: OSError) -> UsageError:
-    """Return the error for a file that cannot be written."""
-    return UsageError(f"{str(path)!r} cannot be written: {error.strerror or error}.")
+@contextmanager
+def usage_error_if_unwritable(path: Path) -> Iterator[None]:
+    """Turn the error for a file that cannot be written into a `UsageError` that names it."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise UsageError(f"{str(path)!r} cannot be written: {why}.") from None

@@ -16,9 +16,9 @@ from torch.utils.data import DataLoader
 
 from benchmarks.checkup import tables
 from benchmarks.checkup.__main__ import arguments, main
-from benchmarks.checkup.catalogue import ALL, FAULTS, SOUND
-from benchmarks.checkup.plant import HALVES, Given, Net, Plant, Plants
-from benchmarks.checkup.run import Record, chosen_for, counted, examine, statement
+from benchmarks.checkup.all_cases import ALL, FAULTS, SOUND
+from benchmarks.checkup.case import HALVES, Case, CaseList, Inputs, Net
+from benchmarks.checkup.examine_model import Record, chosen_for, counted, examine, statement
 from sickbay.checkups.statements import EVERY
 
 FAULT = "gradient_reaches_every_parameter/mlp, detached between two layers"
@@ -29,8 +29,8 @@ LOSS_RAISES = (
 RARE = ("works_when_compiled",)  # what compiling gets wrong changes with every torch
 
 
-def of(plants: tuple[Plant, ...], half: str) -> list[Plant]:
-    return [each for each in plants if each.half == half]
+def of(cases: tuple[Case, ...], half: str) -> list[Case]:
+    return [each for each in cases if each.half == half]
 
 
 def test_there_are_enough_in_each_half() -> None:
@@ -54,10 +54,10 @@ def test_every_test_has_faults_in_each_half() -> None:
 
 def test_halves_are_of_the_list() -> None:
     for half in HALVES:
-        plants = Plants(half)
-        plants.add("x", "a", lambda: Given(nn.Linear(1, 1)))
-        plants.sound("b")(lambda: Given(nn.Linear(1, 1)))
-        assert [each.half for each in plants.all] == [half, half]
+        cases = CaseList(half)
+        cases.add("x", "a", lambda: Inputs(nn.Linear(1, 1)))
+        cases.sound("b")(lambda: Inputs(nn.Linear(1, 1)))
+        assert [each.half for each in cases.all] == [half, half]
 
 
 def test_folders_tell_the_halves() -> None:
@@ -83,7 +83,7 @@ def parts(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     return tuple(map(as_tensor, first)), {}, as_tensor(targets)
 
 
-def loss_of(given: Given) -> Tensor:
+def loss_of(given: Inputs) -> Tensor:
     """Return the loss of a pass, or a number of the outputs where there is none."""
     inputs, named, targets = parts(given.batch)
     outputs = given.model(*inputs, **named)
@@ -98,10 +98,10 @@ def loss_of(given: Given) -> Tensor:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("plant", of(SOUND, "reporting"), ids=lambda plant: plant.name)
-def test_a_held_out_sound_model_runs(plant: Plant) -> None:
+@pytest.mark.parametrize("case", of(SOUND, "reporting"), ids=lambda case: case.name)
+def test_a_held_out_sound_model_runs(case: Case) -> None:
     torch.manual_seed(0)
-    given = plant.make()
+    given = case.make()
     loss = loss_of(given)
     torch.autograd.backward(loss)
     assert loss.isfinite()
@@ -111,17 +111,17 @@ def test_a_held_out_sound_model_runs(plant: Plant) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("plant", of(FAULTS, "reporting"), ids=lambda plant: plant.name)
-def test_a_held_out_fault_runs_unless_that_is_the_fault(plant: Plant) -> None:
+@pytest.mark.parametrize("case", of(FAULTS, "reporting"), ids=lambda case: case.name)
+def test_a_held_out_fault_runs_unless_that_is_the_fault(case: Case) -> None:
     torch.manual_seed(0)
-    given = plant.make()
-    if plant.test == "memory_is_bounded":
+    given = case.make()
+    if case.test == "memory_is_bounded":
         inputs, targets = given.batch
         given = replace(given, batch=(inputs[:2], targets[:2]))
-    if plant.test == "runs_on_the_batch":
+    if case.test == "runs_on_the_batch":
         with pytest.raises((RuntimeError, TypeError, IndexError)):
             torch.autograd.backward(loss_of(given))
-    elif plant.name in LOSS_RAISES:
+    elif case.name in LOSS_RAISES:
         with pytest.raises((RuntimeError, IndexError)):
             loss_of(given)
     else:
@@ -162,7 +162,7 @@ def test_it_is_the_same_each_time() -> None:
 
 def test_passes_are_of_the_model_itself_and_by_samples() -> None:
     inner = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
-    given = Given(nn.Sequential(inner, nn.Linear(3, 2)), torch.ones(8, 3))
+    given = Inputs(nn.Sequential(inner, nn.Linear(3, 2)), torch.ones(8, 3))
     with counted(given) as passes:
         given.model(given.batch)
         given.model(given.batch[:2])
@@ -172,7 +172,7 @@ def test_passes_are_of_the_model_itself_and_by_samples() -> None:
 
 
 def test_a_pass_that_raises_is_counted() -> None:
-    given = Given(Net(lambda net, x: net.last(x), last=nn.Linear(3, 2)), torch.ones(8, 3))
+    given = Inputs(Net(lambda net, x: net.last(x), last=nn.Linear(3, 2)), torch.ones(8, 3))
     with counted(given) as passes:
         with pytest.raises(RuntimeError):
             given.model(torch.ones(8, 4))

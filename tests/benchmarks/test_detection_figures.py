@@ -10,15 +10,15 @@ import pytest
 from rich.console import Console
 
 from benchmarks.detection import report
-from benchmarks.detection.figures import AT_ONCE, EIGHT, check, figures, must_hold
+from benchmarks.detection.figures import AT_ONCE, AUTOTRAINER_EIGHT, check, figures, must_hold
 from benchmarks.detection.judge_runs import ACCEPTED, PAPERS, accepted, judge
-from benchmarks.detection.live_doctor import compare, scored
+from benchmarks.detection.train_live import compare, scored
 from sickbay.doctor.causes import PATIENCE
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import NonFinite, Problem
 from sickbay.problems.by_name import EVERY
-from tests.benchmarks.made_up import High, Low, chart, run, say
+from tests.benchmarks.made_up_runs import High, Low, chart, run, say
 
 
 class Broken(Problem):
@@ -83,7 +83,7 @@ def test_every_name_in_the_tables_is_that_of_a_problem() -> None:
     names = {name for each in ACCEPTED.values() for name in each} | set(ACCEPTED)
     for labels in PAPERS.values():
         names |= {name for words in labels.values() for name in words.split()} | set(labels)
-    assert names | {*EIGHT, *AT_ONCE} <= set(EVERY)
+    assert names | {*AUTOTRAINER_EIGHT, *AT_ONCE} <= set(EVERY)
 
 
 RUNS = [

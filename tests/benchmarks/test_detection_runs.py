@@ -10,15 +10,15 @@ from rich.console import Console
 
 from benchmarks import worker_pool
 from benchmarks.detection.case import Case
+from benchmarks.detection.command_options import arguments, select
 from benchmarks.detection.judge_runs import Run
-from benchmarks.detection.options import arguments, select
 from benchmarks.detection.record_runs import RESULT, Dense, result_of
-from benchmarks.detection.threshold_sweep import Attentive, Trial, moved, row, values
+from benchmarks.detection.threshold_sweep import TrackingCauses, Trial, moved, row, values
 from sickbay.errors import UsageError
 from sickbay.probe.guard import Guard
 from sickbay.problems import DyingRelu
 from sickbay.problems.profiles import PROFILES
-from tests.benchmarks.made_up import High, Low, chart, run
+from tests.benchmarks.made_up_runs import High, Low, chart, run
 
 
 def case(name: str, seed: int, quick: bool = False) -> Case:
@@ -111,19 +111,19 @@ def test_values_around_a_default_are_in_order_and_have_it(default: float) -> Non
 def test_a_moved_problem_is_heard_unless_another_explains_it(tmp_path: Path) -> None:
     recorded = chart(tmp_path / "run", [1.0, 3.0, 9.0], 0.0)
     guard = Guard(lambda *_: None)
-    ward = Attentive([High(), Low()], guard)
+    causes = TrackingCauses([High(), Low()], guard)
     trials = {limit: Trial(High(limit=limit)) for limit in (2.0, 5.0, 20.0)}
     explained, alone = Trial(Low()), Trial(Low())
     for history in recorded.replay():
-        ward.judge(history)
+        causes.judge(history)
         for trial in (*trials.values(), explained):
-            trial.ask(history, ward)
+            trial.ask(history, causes)
     assert [trial.said for trial in trials.values()] == [1, 2, None]
     assert (explained.found, explained.said) == (True, None)
-    ward = Attentive([Low()], guard)
+    causes = TrackingCauses([Low()], guard)
     for history in recorded.replay():
-        ward.judge(history)
-        alone.ask(history, ward)
+        causes.judge(history)
+        alone.ask(history, causes)
     assert alone.said == 2
 
 

@@ -11,12 +11,12 @@ from time import sleep
 import pytest
 
 from benchmarks.fuzz import sound_files, tables, worker_processes
-from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.damage_folder import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
-from benchmarks.fuzz.limits import seconds
+from benchmarks.fuzz.damage_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
+from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.run_inputs import PARTS, Runner
+from benchmarks.fuzz.time_and_memory_limits import seconds
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
-from benchmarks.fuzz.worker import PARTS, Runner
-from benchmarks.fuzz.wrong_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
 from sickbay.arguments import check_int
 from sickbay.errors import UsageError
 from sickbay.vitals import Table
@@ -197,7 +197,7 @@ def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> N
     about = {"command": "c", "inputs": 3, "seed": 0, "failures": 2, "seconds": 1}
     made = {"sickbay": "0", "torch": "0", "python": "0"}
     page = tables.page(tables.sheets(done), {**about, "made": made})
-    assert "3 inputs of seed 0, 2 failures" in page
+    assert "- 3 inputs of seed 0 in 1 minutes: 2 failures." in page
     assert "chart.py:1 read" in page
 
 

@@ -1,4 +1,4 @@
-"""The repair benchmark: its patients, its figures, and one run from end to end."""
+"""The repair benchmark: its repair_cases, its figures, and one run from end to end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.detection.figures import AUTOTRAINER_EIGHT
 from benchmarks.repair import count_odds, tables
-from benchmarks.repair.__main__ import arguments, main, select
-from benchmarks.repair.repair_run import treat
-from benchmarks.repair.sick_runs import EIGHT, patients, ready
+from benchmarks.repair.__main__ import SHIPPED, arguments, main, select
+from benchmarks.repair.repair_cases import prepare_run, repair_cases
+from benchmarks.repair.repair_run import run_case
+from sickbay.remedies import odds
 
 
 def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
@@ -71,8 +73,8 @@ def test_odds_are_judged_on_runs_they_were_not_counted_on() -> None:
 
 
 def test_there_are_enough_patients() -> None:
-    found = patients(None, EIGHT)
-    for problem in EIGHT:
+    found = repair_cases(None, AUTOTRAINER_EIGHT)
+    for problem in AUTOTRAINER_EIGHT:
         assert len([each for each in found if each.problem == problem]) >= 20
 
 
@@ -83,11 +85,17 @@ def test_the_halves_and_names_that_were_asked_for() -> None:
 
 
 def one(name: str) -> Any:
-    return next(each for each in patients(None, EIGHT) if each.name.startswith(name))
+    return next(
+        each for each in repair_cases(None, AUTOTRAINER_EIGHT) if each.name.startswith(name)
+    )
+
+
+def test_the_counted_odds_are_written_to_the_file_that_the_package_ships() -> None:
+    assert SHIPPED.resolve() == odds.SHIPPED
 
 
 def test_a_patient_is_treated() -> None:
-    told = treat(one("improper_output/circles"), ("race",))
+    told = run_case(one("improper_output/circles"), ("race",))
     assert told["race"]["detected"]
     assert told["race"]["repaired"]
     assert told["race"]["score"] > told["plain"]["score"] + 0.2
@@ -95,14 +103,14 @@ def test_a_patient_is_treated() -> None:
 
 
 def test_each_remedy_is_tried_by_itself() -> None:
-    told = count_odds.each_remedy(one("improper_loss/circles"))
+    told = count_odds.try_each_remedy(one("improper_loss/circles"))
     assert told["found"] == "improper_loss"
     assert told["tried"]["change_loss"]["worked"]
 
 
 def test_the_same_plan_gives_the_same_model() -> None:
-    patient = one("dying_relu/circles")
-    first, second = (ready(patient.plan, patient.seed, None) for _ in range(2))
+    case = one("dying_relu/circles")
+    first, second = (prepare_run(case.plan, case.seed, None) for _ in range(2))
     assert str(first.recipe.model) == str(second.recipe.model)
     assert first.score(first.recipe.model, first.recipe) == pytest.approx(
         second.score(second.recipe.model, second.recipe)

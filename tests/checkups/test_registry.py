@@ -1,9 +1,6 @@
-"""Statements are found by their folder or by entry points, run in order, and stay short."""
+"""Statements are found by their folder or by entry points, and run in order."""
 
-import ast
 import inspect
-import io
-import tokenize
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -17,7 +14,6 @@ from tests.checkups.small_network import data, network
 
 FOLDER = Path(statements.__file__).parent
 HERE = Path(__file__).parent / "statements"
-MOST_LINES = 60
 ORDER = (
     "runs_on_the_batch", "inputs_are_sane", "targets_are_sane", "classes_are_balanced",
     "validation_is_apart", "parameters_are_sane", "every_parameter_is_used",
@@ -54,31 +50,6 @@ def test_every_statement_has_its_file_and_its_test(kind: type[Statement]) -> Non
     assert (HERE / group / f"test_{name}.py").exists()
     assert getattr(statements, kind.__name__) is kind
     assert kind.__name__ in dir(statements)
-
-
-@pytest.mark.parametrize("kind", EVERY)
-def test_every_statement_is_short_or_its_file_says_why_not(kind: type[Statement]) -> None:
-    text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    [node] = [each for each in tree.body if getattr(each, "name", "") == kind.__name__]
-    lines = code_lines(text, tree)
-    assert len(lines & {*range(node.lineno, (node.end_lineno or 0) + 1)}) <= MOST_LINES
-    assert len(lines) <= MOST_LINES or (ast.get_docstring(tree) or "").startswith("Longer than 60")
-
-
-def code_lines(text: str, tree: ast.Module) -> set[int]:
-    """Return the lines that hold code, neither docstrings nor comments."""
-    layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    used = [each for each in tokens if each.type not in (*layout, tokenize.ENDMARKER)]
-    lines = {line for each in used for line in range(each.start[0], each.end[0] + 1)}
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            each
-        ):
-            first = each.body[0]
-            lines -= {*range(first.lineno, (first.end_lineno or 0) + 1)}
-    return lines
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -116,7 +116,7 @@ def test_a_long_pause_does_not_cause_a_burst(at: int) -> None:
     assert reads(600.0) <= reads(0.001) + 2
 
 
-def test_a_long_pause_does_not_make_the_books_cheap() -> None:
+def test_a_long_pause_does_not_make_bookkeeping_cheap() -> None:
     governor = Governor("auto", 0.01, ["gradient"])
     for _ in range(50):
         governor.lap(0.001, {"bookkeeping": 2e-5})
@@ -158,7 +158,7 @@ def test_looking_at_every_gradient_is_paid_for_by_reading_less() -> None:
     assert max(alone, both) < 0.01
 
 
-def test_books_wait_longer_where_every_gradient_is_looked_at() -> None:
+def test_bookkeeping_waits_longer_where_every_gradient_is_looked_at() -> None:
     def passing(looking: float) -> int:
         governor = Governor("auto", 0.01, ["gradient"])
         for _ in range(50):
@@ -204,14 +204,14 @@ def test_closer_looks_keep_to_the_budget() -> None:
     assert governor.own_time <= most(governor, 0.01, prices) + DEBT * sum(prices.values())
 
 
-def test_a_kind_is_read_when_its_purse_holds_the_price() -> None:
+def test_a_kind_is_read_when_its_account_holds_the_price() -> None:
     governor = Governor("auto", 0.01, ALL)
     governor.lap(1.0, {"activation": 5.0})
     governor.lap(1e-6, {"gradient": 0.05, "weight": 2e-4, "activation": 2e-4})
     assert governor.due(99) == {"activation"}
 
 
-def test_no_purse_pays_for_another() -> None:
+def test_no_account_pays_for_another() -> None:
     governor = Governor("auto", 0.01, ALL)
     governor.lap(1.0, {})
     governor.lap(1.0, {"gradient": 0.01, "activation": 2e-3})
@@ -226,7 +226,7 @@ def test_no_purse_pays_for_another() -> None:
         pytest.param(1e6, MOST, id="at-the-most"),
     ],
 )
-def test_dear_books_are_kept_less_often(books: float, expected: int) -> None:
+def test_expensive_bookkeeping_is_done_less_often(books: float, expected: int) -> None:
     governor, fixed = Governor("auto", 0.01, ALL), Governor(5, 0.01, ALL)
     assert governor.uneventful() == 0
     for each in (governor, fixed):
@@ -244,7 +244,7 @@ def test_dear_books_are_kept_less_often(books: float, expected: int) -> None:
         pytest.param(2.0, MOST, id="more-than-the-aim"),
     ],
 )
-def test_what_passing_costs_is_not_left_for_the_books(passing: float, expected: int) -> None:
+def test_what_passing_costs_is_not_left_for_bookkeeping(passing: float, expected: int) -> None:
     governor = Governor("auto", 0.01, ALL)
     for _ in range(3):
         costs = {"bookkeeping": 3.6 * BOOKS * AIM * 1e-4, "passing": 9 * passing * AIM * 1e-4}

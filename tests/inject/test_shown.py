@@ -9,7 +9,7 @@ import pytest
 
 from sickbay import inject
 from sickbay.cli import main
-from sickbay.demo.watch_fault import watch_fault
+from sickbay.demo.command import watch_fault
 from sickbay.inject.fault_text import FAULTS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -41,8 +41,8 @@ def test_the_example_finds_the_fault_at_its_step() -> None:
 
 def test_the_demo_s_other_network_is_healthy_until_the_fault_comes() -> None:
     last = 8 * 25 - 1  # the last step
-    result = watch_fault(25, inject.parse(f"nan_gradient@{last}"))
-    assert [(each.problem, each.step) for each in result.findings] == [("non_finite", last)]
+    _, doctor = watch_fault(25, inject.parse(f"nan_gradient@{last}"))
+    assert [(each.problem, each.step) for each in doctor.findings] == [("non_finite", last)]
 
 
 def test_the_demo_takes_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +72,7 @@ def test_a_fault_that_the_demo_cannot_use_gets_one_sentence(
 
 def test_the_demo_shuffles_labels_too() -> None:
     plain, shuffled = (
-        watch_fault(12, inject.parse(spec)).accuracy
+        watch_fault(12, inject.parse(spec))[0]
         for spec in ("scale_gradients*1@0", "shuffle_labels@0")
     )
     assert plain > 0.9 > 0.8 > shuffled

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,16 @@ class Mortal(nn.Sequential):
             self.seen += 1
             if self.seen > 8 * (self.epoch - 1):  # 512 samples in batches of 64
                 os._exit(3) if self.by is None else os.kill(os.getpid(), self.by)
+        made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return made
+
+
+class Leaving(nn.Sequential):
+    """A model that leaves the program in training."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            sys.exit(4)
         made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return made
 

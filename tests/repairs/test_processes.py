@@ -23,6 +23,7 @@ import sickbay
 from sickbay.repairs.run import Run, Update
 from tests.repairs.failing_models import (
     Circles,
+    Leaving,
     Mortal,
     Poison,
     Secretive,
@@ -67,6 +68,14 @@ def test_a_process_that_dies_fails_only_its_run() -> None:
     begun, best = healthy().state_dict(), runs[0].best  # of the epoch before it died
     assert not torch.equal(best["0.weight"], begun["0.weight"])
     assert torch.equal(best["0.weight"], runs[1].best["0.weight"])
+
+
+def test_a_process_that_is_asked_to_leave_fails_its_run() -> None:
+    with training([Mortal(*healthy(), by=signal.SIGTERM), Leaving(*healthy())]) as (runs, _):
+        assert [run.progress.failed for run in runs] == [
+            "its worker process exited by itself (exit code 1).",
+            "its worker process exited by itself (exit code 4).",
+        ]
 
 
 def test_weights_that_cannot_be_sent_back_fail_the_run() -> None:

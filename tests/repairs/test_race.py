@@ -162,6 +162,14 @@ def test_between_close_candidates_the_odds_decide(racing: Any, second: float, wi
     assert done.heats == [("b a", 1), (winner, 24)]
 
 
+def test_between_perfect_scores_the_odds_decide_as_well(racing: Any) -> None:
+    scripts = {
+        name: learns(1.0, scores=[{"val_accuracy": 1.0, "val_loss": loss}])
+        for name, loss in {"a": 0.1, "b": 0.5}.items()
+    }
+    assert racing(scripts, {"a": 0.3, "b": 0.4}).heats[-1][0] == "b"
+
+
 def test_between_equal_scores_the_lower_loss_wins(racing: Any) -> None:
     losses = {"a": [0.9, 0.4], "b": [0.3, 0.5], "c": [0.6, 0.7]}
     scripts = {

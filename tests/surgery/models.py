@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from benchmarks.overhead.loops import GPT
+from benchmarks.overhead.workloads import GPT
+from sickbay.surgery.edit_activations import ActivationEditor
 
 
 class Plain(nn.Module):
@@ -284,3 +285,8 @@ def same(model: nn.Module, twin: nn.Module, example: tuple[Any, ...]) -> bool:
         )
         for training in (False, True)
     )
+
+
+def hidden_activations(model: nn.Module, example: tuple[Any, ...]) -> dict[str, str]:
+    """Return the class or function of each hidden activation, by name."""
+    return {each.name: each.kind for each, _ in ActivationEditor(model, example).hidden()}

@@ -20,8 +20,6 @@ def model() -> nn.Module:
 
 
 CASES: list[tuple[Any, str]] = [
-    (lambda: surgery.hidden_activations(3, (X,)), "model must be a torch.nn.Module, got int."),  # type: ignore[arg-type]
-    (lambda: surgery.hidden_activations(model(), X), "example must be a tuple of the model's"),  # type: ignore[arg-type]
     (lambda: surgery.replace_activations(model(), (X,), X), "There is no activation 'tensor("),  # type: ignore[arg-type]
     (
         lambda: surgery.replace_activations(model(), (X,), "relu", layers=3),  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from benchmarks.overhead.loops import GPT
+from benchmarks.overhead.workloads import GPT
 from sickbay import surgery
 from sickbay.errors import Declined, UsageError
 from tests.surgery.models import (
@@ -17,6 +17,7 @@ from tests.surgery.models import (
     Shared,
     Twofold,
     Unet,
+    hidden_activations,
     images,
     mlp,
     outputs,
@@ -79,7 +80,7 @@ def test_softmax_over_the_channels_of_images() -> None:
 def test_a_module_that_is_hidden_too_is_split() -> None:
     example = vectors()
     result = surgery.replace_output(Shared(at_the_end=True), example, "linear")
-    assert surgery.hidden_activations(result, example) == {"act": "ReLU"}
+    assert hidden_activations(result, example) == {"act": "ReLU"}
     assert surgery.output_activation(result, example) == "linear"
 
 

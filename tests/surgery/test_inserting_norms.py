@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from benchmarks.overhead.loops import GPT
+from benchmarks.overhead.workloads import GPT
 from sickbay import surgery
 from sickbay.errors import Declined
 from tests.surgery.models import (

@@ -32,7 +32,6 @@ OPERATIONS: dict[str, Callable[[nn.Module, Any], Any]] = {
     "standardise_inputs": lambda model, _: surgery.standardise_inputs(
         model, torch.zeros(1), torch.ones(1)
     ),
-    "hidden_activations": surgery.hidden_activations,
     "output_activation": surgery.output_activation,
 }
 # What cannot be done, and all that cannot: anything else must work.
@@ -120,9 +119,8 @@ def test_the_public_names() -> None:
     public = {name for name in vars(surgery) if not name.startswith("_")}
     modules = {name for name in public if type(getattr(surgery, name)).__name__ == "module"}
     assert public - modules == {
-        "add_dropout", "hidden_activations", "initialise", "insert_normalisation",
-        "output_activation", "replace_activations", "replace_output", "resize_output",
-        "standardise_inputs",
+        "add_dropout", "initialise", "insert_normalisation", "output_activation",
+        "replace_activations", "replace_output", "resize_output", "standardise_inputs",
     }  # fmt: skip
     assert issubclass(Declined, SickbayError)
     assert not issubclass(Declined, UsageError)
@@ -138,7 +136,7 @@ class TestDeclined:
         model = mlp()
         object.__setattr__(model[2], "__class__", type("Fake", (torch.jit.ScriptModule,), {}))  # type: ignore[index]
         with pytest.raises(Declined, match="scripted"):
-            surgery.hidden_activations(model, vectors())
+            surgery.output_activation(model, vectors())
 
     def test_a_lazy_model(self) -> None:
         model = nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.Linear(4, 2))
@@ -157,7 +155,7 @@ class TestDeclined:
                 return super().forward(x)
 
         with pytest.raises(Declined, match="cannot be run on the example"):
-            surgery.hidden_activations(Keywords(6, 3), vectors())
+            surgery.output_activation(Keywords(6, 3), vectors())
 
     def test_a_model_that_cannot_be_copied(self) -> None:
         model = mlp()

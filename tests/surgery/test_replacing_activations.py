@@ -21,6 +21,7 @@ from tests.surgery.models import (
     Twofold,
     Unet,
     cnn,
+    hidden_activations,
     images,
     mlp,
     outputs,
@@ -94,7 +95,7 @@ def test_outputs_of_a_tuple_stay() -> None:
         return a, b
 
     result = surgery.replace_activations(Twofold(pair), vectors(), "relu")
-    assert surgery.hidden_activations(result, vectors()) == {"activation": "ReLU"}
+    assert hidden_activations(result, vectors()) == {"activation": "ReLU"}
     result = surgery.replace_activations(
         Twofold(lambda a, b: {"prediction": a, "mean": b}), vectors(), "relu"
     )
@@ -107,7 +108,7 @@ def test_names_and_state_are_kept() -> None:
     assert list(result.state_dict()) == list(model.state_dict())
     assert isinstance(result, Plain)
     assert type(result).__name__ == "Plain"
-    assert surgery.hidden_activations(model, vectors()) == {
+    assert hidden_activations(model, vectors()) == {
         "sigmoid": "sigmoid",
         "sigmoid_2": "sigmoid",
     }
@@ -131,15 +132,15 @@ def test_a_shared_module_changes_everywhere() -> None:
 def test_a_module_shared_with_the_output_is_split() -> None:
     example = vectors()
     result = surgery.replace_activations(Shared(at_the_end=True), example, "tanh")
-    kinds = surgery.hidden_activations(result, example)
+    kinds = hidden_activations(result, example)
     assert kinds == {"activation": "Tanh", "activation_2": "Tanh"}
     assert surgery.output_activation(result, example) == "relu"
     assert float(result(*example).detach().min()) >= 0
 
 
 def test_gates_stay() -> None:
-    assert surgery.hidden_activations(Gated(), vectors()) == {"sigmoid": "sigmoid"}
-    assert surgery.hidden_activations(cnn(), images()) == {
+    assert hidden_activations(Gated(), vectors()) == {"sigmoid": "sigmoid"}
+    assert hidden_activations(cnn(), images()) == {
         "1": "ReLU",
         "2.relu": "ReLU",
         "3.relu": "relu",
@@ -154,7 +155,7 @@ def test_a_gate_on_the_input_stays() -> None:
             return torch.sigmoid(super().forward(x)) * x
 
     model = nn.Sequential(Weighted(6, 6), nn.Linear(6, 3))
-    assert surgery.hidden_activations(model, vectors()) == {}
+    assert hidden_activations(model, vectors()) == {}
 
 
 def test_gates_of_a_hand_written_cell_stay() -> None:
@@ -169,20 +170,20 @@ def test_gates_of_a_hand_written_cell_stay() -> None:
             out: Tensor = self.last(torch.sigmoid(o) * torch.tanh(state))
             return out
 
-    assert surgery.hidden_activations(Cell(), vectors()) == {}
+    assert hidden_activations(Cell(), vectors()) == {}
     with pytest.raises(Declined, match="no hidden activation"):
         surgery.replace_activations(Cell(), vectors(), "relu")
 
 
 def test_a_hand_written_swish_stays_but_a_squared_relu_does_not() -> None:
     swish = Plain(lambda x: x * torch.sigmoid(x))
-    assert surgery.hidden_activations(swish, vectors()) == {}
+    assert hidden_activations(swish, vectors()) == {}
 
     def squared(x: Tensor) -> Tensor:
         positive = F.relu(x)
         return positive * positive
 
-    assert len(surgery.hidden_activations(Plain(squared), vectors())) == 2
+    assert len(hidden_activations(Plain(squared), vectors())) == 2
 
 
 def test_recurrent_layers() -> None:
@@ -195,7 +196,7 @@ def test_recurrent_layers() -> None:
         surgery.replace_activations(model, example, "selu")
     cell = surgery.replace_activations(nn.RNNCell(6, 4), vectors(), "relu")
     assert same(cell, nn.RNNCell(6, 4, nonlinearity="relu"), vectors())
-    assert surgery.hidden_activations(Lstm(), tokens()) == {"act": "Tanh"}
+    assert hidden_activations(Lstm(), tokens()) == {"act": "Tanh"}
 
 
 @pytest.mark.parametrize("mask", [False, True])
@@ -214,7 +215,7 @@ def test_transformer_layers(old: Any, new: str, mask: bool) -> None:
     with torch.no_grad():  # torch's fast path
         assert torch.allclose(outputs(result, example), outputs(twin, example), atol=1e-5)
     names = [f"body.layers.{index}.activation" for index in range(2)]
-    assert list(surgery.hidden_activations(result, example)) == names
+    assert list(hidden_activations(result, example)) == names
 
 
 def test_decoder_layers() -> None:
@@ -231,10 +232,10 @@ def test_decoder_layers() -> None:
 
 
 def test_skips_over_and_functions_of_three_kinds() -> None:
-    names = surgery.hidden_activations(Unet(), images())
+    names = hidden_activations(Unet(), images())
     assert names == {"relu": "relu", "relu_2": "relu", "relu_3": "relu"}
     result = surgery.replace_activations(Unet(), images(), "elu")
-    assert set(surgery.hidden_activations(result, images()).values()) == {"ELU"}
+    assert set(hidden_activations(result, images()).values()) == {"ELU"}
 
 
 def test_only_some_layers() -> None:
@@ -242,7 +243,7 @@ def test_only_some_layers() -> None:
 
     def changed(model: nn.Module, *layers: str) -> list[str]:
         result = surgery.replace_activations(model, example, "relu", layers=layers)
-        return list(surgery.hidden_activations(result, example).values())
+        return list(hidden_activations(result, example).values())
 
     assert changed(mlp(), "1") == ["ReLU", "Sigmoid"]
     assert changed(mlp(), "2") == ["Sigmoid", "ReLU"]

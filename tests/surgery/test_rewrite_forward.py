@@ -17,6 +17,7 @@ from tests.surgery.models import (
     InPlace,
     Optional,
     Plain,
+    hidden_activations,
     mlp,
     outputs,
     same,
@@ -30,7 +31,7 @@ def test_on_code_that_was_rewritten_before() -> None:
     result = surgery.insert_normalisation(model, example)
     result = surgery.add_dropout(result, example, 0.05)
     result = surgery.replace_activations(result, example, "tanh")
-    assert set(surgery.hidden_activations(result, example).values()) == {"Tanh"}
+    assert set(hidden_activations(result, example).values()) == {"Tanh"}
     kinds = [type(module).__name__ for module in result.modules()]
     assert kinds.count("BatchNorm1d") == 2
     assert [each for each in result.state_dict() if "norm" not in each] == list(model.state_dict())

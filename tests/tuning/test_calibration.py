@@ -8,7 +8,7 @@ from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import curves_after, judge_search
-from sickbay.tuning.setting_effects import Effect, SettingEffects, Tally, judge_alone
+from sickbay.tuning.setting_effects import SettingEffects, Tally, pick
 from tests.tuning.made_up import (
     Always,
     FewOthers,
@@ -178,15 +178,13 @@ def test_of_several_effects_the_earliest_counts() -> None:
     late, early = HighLoss(epochs=3), Rising()
     effects.learn([late, early])
     effect = effects.estimate([late, early])
-    assert effect.epoch[:2].tolist() == [2, 2]
-    assert effect.problem.tolist() == ["rising", "rising", ""]
-    assert effect.saved.tolist() == [2, 2, 0]
-    assert effects.estimate([late]).epoch[:2].tolist() == [3, 3]
-    assert not effects.estimate([]).saved.any()
-    pieced = Effect.by_part(
-        [effects.estimate([late]), effect], [np.arange(3) == 0, np.arange(3) > 0]
-    )
-    assert pieced.epoch[:2].tolist() == [3, 2]
+    assert effect["epoch"][:2].tolist() == [2, 2]
+    assert effect["problem"].tolist() == ["rising", "rising", ""]
+    assert effect["saved"].tolist() == [2, 2, 0]
+    assert effects.estimate([late])["epoch"][:2].tolist() == [3, 3]
+    assert not effects.estimate([])["saved"].any()
+    pieced = pick([effects.estimate([late]), effect], np.array([0, 1, 1]))
+    assert pieced["epoch"][:2].tolist() == [3, 2]
 
 
 def test_settings_are_tried_beside_the_same_others() -> None:
@@ -194,11 +192,12 @@ def test_settings_are_tried_beside_the_same_others() -> None:
     problems: list[Problem] = [HighLoss(), HighLoss(limit=4), WorseThanAll()]
     ended = judge_search(made, [[each] for each in problems])
     whole = curves_after(made, ())
-    tried = judge_alone(made, problems, whole)
+    tried = judge_search(made, [[each] for each in problems], beside=whole)
     assert tried[:2] == ended[:2]
     assert [each.trial for each in tried[2]] == ["bad 0"]
     # Beside what is left by ending them, nothing is worse than two others that got as far.
-    assert judge_alone(made, [WorseThanAll()], [LearningCurve([], [])] * 30) == [()]
+    unlearnt = [LearningCurve([], [])] * 30
+    assert judge_search(made, [[WorseThanAll()]], beside=unlearnt) == [()]
 
 
 def test_what_is_left_of_the_others() -> None:

@@ -214,7 +214,7 @@ def test_a_plot_of_a_kind_that_there_is_not(
 def test_without_matplotlib(
     charts: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sickbay.reports.replay_plots.find_spec", lambda _: None)
+    monkeypatch.setattr("sickbay.reports.plots.find_spec", lambda _: None)
     assert main(["replay", charts, "--plot", "x.png"]) == 2
     assert "--plot needs the package matplotlib: pip install matplotlib" in capsys.readouterr().err
 

@@ -10,19 +10,32 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import torch
+from torch import nn
 
 from sickbay import inject
 from sickbay.arguments import check_path
-from sickbay.console import Console
-from sickbay.demo.flawed_models import FLAWED_MODELS
-from sickbay.demo.watch_fault import watch_fault
+from sickbay.console import (
+    BarColumn,
+    Console,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from sickbay.demo.flawed_models import FLAWED_MODELS, circles, layers
+from sickbay.doctor import Doctor, watch
 from sickbay.errors import UsageError
+from sickbay.findings import Finding
 from sickbay.printable import one_line, printable
+from sickbay.problems.by_name import EVERY
 from sickbay.repairs import Outcome, repair
 from sickbay.repairs.data import Data
 from sickbay.repairs.outcome import plain
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
-from sickbay.safe_files import write_error
+from sickbay.reports import terminal
+from sickbay.safe_files import usage_error_if_unwritable
+
+BATCH = 128
 
 
 def run(options: Namespace) -> None:
@@ -61,6 +74,47 @@ def repair_flawed_model(
     return before, outcome
 
 
+def watch_fault(
+    epochs: int,
+    fault: inject.Fault,
+    chart: str | os.PathLike[str] | None = None,
+    console: Console | None = None,
+) -> tuple[float, Doctor]:
+    """Train a healthy network with a fault, and print findings as they come.
+
+    Return its accuracy and its doctor.
+    """
+    torch.set_num_threads(1)  # fastest for such small matrices
+    points, labels = circles()
+    model = layers(2, 64, 64, 64, 1, gain=6**0.5)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    batches = list(zip(torch.split(points, BATCH), torch.split(labels, BATCH), strict=True))
+    steps = epochs * len(batches)
+    if min(fault.at) >= steps:
+        raise UsageError(f"The fault must come before step {steps}, the end, got '{fault}'.")
+    injection, faulty = fault.into(model, optimizer), fault.over(batches)
+
+    def show(finding: Finding) -> None:
+        terminal.print_finding(finding, EVERY[finding.problem].advice, progress.console)
+
+    columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
+    with Progress(*columns, TimeElapsedColumn(), console=console or Console()) as progress:
+        # At every step: a fault may last no longer than one.
+        doctor = watch(model, optimizer, every=1, epochs=epochs, chart=chart, on_finding=show)
+        with doctor, injection:
+            for _ in progress.track(range(epochs), description="training"):
+                for inputs, targets in faulty:
+                    optimizer.zero_grad()
+                    loss = nn.functional.binary_cross_entropy_with_logits(model(inputs), targets)
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    optimizer.step()
+                    doctor.step(loss)
+                with torch.no_grad():
+                    accuracy = float(((model(points) > 0) == (labels > 0)).float().mean())
+                doctor.epoch(accuracy=accuracy)
+    return accuracy, doctor
+
+
 def _repair(options: Namespace) -> None:
     console = Console(quiet=options.json)
     flaw = FLAWED_MODELS[options.problem].flaw
@@ -97,17 +151,17 @@ def _watch(options: Namespace) -> None:
         f"Watching a healthy network learn to tell two circles apart for {options.epochs} epochs, "
         f"with the fault {fault}.",
     )
-    result = watch_fault(options.epochs, fault, options.chart, console)
+    accuracy, doctor = watch_fault(options.epochs, fault, options.chart, console)
     if options.json:
-        values = {"accuracy": result.accuracy, "findings": list(map(asdict, result.findings))}
+        values = {"accuracy": accuracy, "findings": list(map(asdict, doctor.findings))}
         print(json.dumps(plain(values), indent=2))
         return
-    names = ", ".join(dict.fromkeys(each.problem for each in result.findings)) or "nothing"
-    console.print(f"Accuracy: {result.accuracy:.2f}; guessing gives 0.50. Found: {names}.")
-    if result.findings:
-        console.print(f"Learn more: sickbay explain {result.findings[0].problem}")
-    if result.chart:
-        _print_plain(console, f"The run is recorded in {result.chart}")
+    names = ", ".join(dict.fromkeys(each.problem for each in doctor.findings)) or "nothing"
+    console.print(f"Accuracy: {accuracy:.2f}; guessing gives 0.50. Found: {names}.")
+    if doctor.findings:
+        console.print(f"Learn more: sickbay explain {doctor.findings[0].problem}")
+    if doctor.chart:
+        _print_plain(console, f"The run is recorded in {doctor.chart}")
 
 
 def _print_plain(console: Console, text: str) -> None:
@@ -117,10 +171,8 @@ def _print_plain(console: Console, text: str) -> None:
 
 def _make_folder(path: Path) -> None:
     """Make a folder to write to, before the work begins."""
-    try:
+    with usage_error_if_unwritable(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from None
     if not os.access(path, os.W_OK):
         raise UsageError(f"--chart must be a folder that can be written to, got {str(path)!r}.")
 

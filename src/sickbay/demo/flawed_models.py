@@ -14,7 +14,7 @@ from torch import Tensor, nn, optim
 
 from sickbay.recipe import Recipe
 
-SAMPLES, BATCH, WIDTH = 1024, 64, 32
+BATCH, WIDTH = 64, 32
 Samples = tuple[Tensor, Tensor]
 
 
@@ -63,7 +63,7 @@ def _recipe(
     """Return a recipe, training and validation data; the defaults are sound."""
     optimizer = kind(model.parameters(), lr=lr)
     recipe = Recipe(model, loss or nn.BCEWithLogitsLoss(), optimizer, batch_size=BATCH)
-    train, validation = (circles(SAMPLES, seed=seed) for seed in (0, 1))
+    train, validation = (circles(seed=seed) for seed in (0, 1))
     return recipe, (scale * train[0], train[1]), (scale * validation[0], validation[1])
 
 

@@ -27,7 +27,7 @@ class Verdict:
 
 
 class Judging(Protocol):
-    """Judges a run: `Causes` for `sickbay.watch`, `TrialJudge` for the trials of a search."""
+    """Judges a run: `Causes` for `sickbay.watch`, `BackgroundJudge` for the trials of a search."""
 
     @property
     def standing(self) -> Sequence[str]:

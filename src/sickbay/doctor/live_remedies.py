@@ -53,9 +53,7 @@ class LiveRemedies:
     def choose(self, finding: Finding, lasting: bool = False) -> tuple[Remedy, Recipe] | None:
         """Return the best remedy for a finding and the recipe it leads to, or None.
 
-        Args:
-            finding: What to treat.
-            lasting: Whether the weights are damaged, which smaller steps do not repair.
+        `lasting` means that the weights are damaged, which smaller steps do not repair.
         """
         problem = finding.problem
         if not self._may_treat(problem):

@@ -117,8 +117,10 @@ def dead_layer(model: nn.Module, optimizer: Optimizer, *, layer: str, at: int) -
     def kill() -> None:
         for name, level in (("weight", 0.0), ("bias", DEAD)):
             if name in chosen:
-                chosen[name].fill_(level)
-                _clear_momentum(optimizer, chosen[name])
+                parameter = chosen[name].fill_(level)
+                for state in optimizer.state.get(parameter, {}).values():
+                    if isinstance(state, Tensor) and state.shape == parameter.shape:
+                        state.zero_()  # its momentum
 
     return _on_weights(model, optimizer, When.at_steps(at), kill)
 
@@ -245,10 +247,3 @@ def _always_used(model: nn.Module, layer: str | None = None) -> nn.Parameter:
         for parameter in module.parameters(recurse=False)
     }
     return min(_trainable(inside), key=embeddings.__contains__)
-
-
-def _clear_momentum(optimizer: Optimizer, parameter: nn.Parameter) -> None:
-    """Make the optimizer forget the past gradients of a parameter."""
-    for state in optimizer.state.get(parameter, {}).values():
-        if isinstance(state, Tensor) and state.shape == parameter.shape:
-            state.zero_()

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable
 from time import perf_counter
-from types import TracebackType
 
 
 class Clock:
@@ -58,10 +57,5 @@ class Timing:
     def __enter__(self) -> None:
         self._start = self._clock.timer()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._clock.add(self._what, self._clock.timer() - self._start)

@@ -1,10 +1,9 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import nan
 
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.problem_groups import GRADIENTS, RATES, STANDSTILL
 from sickbay.vitals import Numbers, Table

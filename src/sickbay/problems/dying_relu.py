@@ -1,9 +1,8 @@
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem
 from sickbay.vitals import Table
 

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import AFTERMATH
 from sickbay.problems.shared.weight_updates import all_updates, relative_gradients
 from sickbay.vitals import rms

@@ -1,7 +1,6 @@
-from dataclasses import dataclass
 from math import inf
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
 

@@ -1,7 +1,8 @@
-from dataclasses import dataclass
+"""Longer than 60 lines: a rate can be too high from the start, since it was raised, or once."""
+
 from math import nan
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem

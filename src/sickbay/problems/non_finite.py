@@ -1,10 +1,9 @@
-from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sickbay.problems.shared.base import Finding, History, Problem
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.vitals import KINDS, Table
 

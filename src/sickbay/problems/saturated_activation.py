@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
 from sickbay.vitals import Numbers, Table

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.vitals import Kind
 

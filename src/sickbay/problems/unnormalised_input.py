@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.vitals import rms

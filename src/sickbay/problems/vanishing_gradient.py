@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, first_and_last
 from sickbay.problems.shared.problem_groups import RATES, STANDSTILL, UNITS
 from sickbay.vitals import Table

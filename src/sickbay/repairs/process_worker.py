@@ -60,13 +60,15 @@ class ProcessWorker(Worker):
     def result(self, future: Future[Any], before: Progress) -> Update:
         try:
             update: Update = pickle.loads(future.result())
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Update(replace(before, failed=self._failure(error)), over=True)
         return update
 
-    def _failure(self, error: Exception) -> str:
+    def _failure(self, error: Exception | SystemExit) -> str:
         if self._process is None:
             return f"it cannot be sent to a worker process: {error_message(error)}"
+        if isinstance(error, SystemExit):
+            return f"its worker process exited by itself (exit code {error.code})."
         if not isinstance(error, BrokenExecutor):
             return error_message(error)
         self._process.join(PATIENCE)
@@ -102,7 +104,7 @@ _loop: RemoteLoop  # of this worker process
 def _prepare(make_loop: Callable[[], TrainingLoop], threads: int, method: str | None) -> None:
     multiprocessing.set_start_method(method, force=True)  # for DataLoaders, as in the main process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends it
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends its own children as well
+    signal.signal(signal.SIGTERM, _exit)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     global _loop
@@ -116,6 +118,12 @@ def _train_epoch(stop_at_findings: bool) -> bytes:
 
 def _close() -> None:
     _loop.close()
+
+
+def _exit(*_: object) -> None:
+    for child in multiprocessing.active_children():  # of a DataLoader
+        child.terminate()
+    os._exit(1)
 
 
 def _exit_with_parent() -> None:

@@ -103,7 +103,7 @@ def in_order(field: Sequence[Run]) -> list[Run]:
     missing = {run: 1.0 - run.progress.score for run in field}
     limit = CLOSE * min(missing.values())
     close = [run for run in field if missing[run] <= limit]
-    others = [run for run in field if missing[run] > limit]
+    others = [run for run in field if run not in close]
     close.sort(key=lambda run: (odds_of(run), *standing(run)), reverse=True)
     return close + sorted(others, key=standing, reverse=True)
 

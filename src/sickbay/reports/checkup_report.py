@@ -54,7 +54,7 @@ class Result:
 
     def plot(self, path: str | PathLike[str]) -> None:
         """Draw the curves of a learning rate range test; needs matplotlib."""
-        from sickbay.reports.range_plot import plot_range
+        from sickbay.reports.plots import plot_range
 
         plot_range(self, path)
 
@@ -108,7 +108,9 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict that JSON can hold."""
         counts = {name: len(self._with(name)) for name in ("passed", "failed", "skipped")}
-        results = [_as_json(result) for result in self.results]
+        results = [{**asdict(each), "evidence": to_json(each.evidence)} for each in self.results]
+        for result in results:
+            del result["curves"]
         where = {"model": self.model, "file": self.file, "line": self.line}
         return {**where, **counts, "untested": list(self.untested), "results": results}
 
@@ -126,10 +128,3 @@ class Report:
 
     def _with(self, outcome: str) -> list[Result]:
         return [result for result in self.results if result.outcome == outcome]
-
-
-def _as_json(result: Result) -> dict[str, Any]:
-    """Return a result as a dict, without its curves."""
-    fields = {**asdict(result), "evidence": to_json(result.evidence)}
-    del fields["curves"]
-    return fields

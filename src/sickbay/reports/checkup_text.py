@@ -26,9 +26,17 @@ def show(report: Report, console: Console) -> None:
         console.print(_headline(result), soft_wrap=True)
         for line in _details(result):
             console.print(Text(line, style="dim"), soft_wrap=True)
-    for line in [*_inapplicable(report), *(f"· {one_line(note)}" for note in report.untested)]:
+    skipped: dict[str, list[str]] = {}  # titles by reason
+    for result in report.skipped:
+        skipped.setdefault(one_line(result.message), []).append(repr(result.title))
+    lines = [f"- skipped {', '.join(titles)}: {reason}" for reason, titles in skipped.items()]
+    for line in [*lines, *(f"· {one_line(note)}" for note in report.untested)]:
         console.print(Text(line, style="dim"), soft_wrap=True)
-    console.print(_summary(report))
+    seconds = sum(result.seconds for result in report.results)
+    counts = f"{len(report.failed)} failed, {len(report.passed)} passed"
+    counts += f", {len(report.skipped)} skipped" if report.skipped else ""
+    style = "bold red" if report.failed else "bold green"
+    console.print(Text(f"{one_line(report.model)}: {counts} ({seconds:.1f} s)", style))
 
 
 def _headline(result: Result) -> Text:
@@ -50,20 +58,3 @@ def _details(result: Result) -> list[str]:
         more = len(result.layers) - NAMED_LAYERS
         lines.append(f"  in   {names}" + (f" and {more} more" if more > 0 else ""))
     return [*lines, f"  try  {result.remedy}"] if result.remedy else lines
-
-
-def _inapplicable(report: Report) -> list[str]:
-    """Return one line for each reason why tests were skipped."""
-    titles: dict[str, list[str]] = {}
-    for result in report.skipped:
-        titles.setdefault(one_line(result.message), []).append(repr(result.title))
-    return [f"- skipped {', '.join(names)}: {reason}" for reason, names in titles.items()]
-
-
-def _summary(report: Report) -> Text:
-    seconds = sum(result.seconds for result in report.results)
-    counts = f"{len(report.failed)} failed, {len(report.passed)} passed"
-    skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
-    line = Text(f"{one_line(report.model)}: {counts}{skipped} ({seconds:.1f} s)")
-    line.stylize("bold red" if report.failed else "bold green")
-    return line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -48,7 +47,9 @@ def _rule(result: Result) -> dict[str, Any]:
 
 def _failure(result: Result, index: int, report: Report) -> dict[str, Any]:
     advice = f" Try: {result.remedy}." if result.remedy else ""
-    location: dict[str, Any] = {"logicalLocations": _names(report.model, result.layers)}
+    names = [f"{report.model}.{layer}" for layer in result.layers] or [report.model]
+    logical = [{"fullyQualifiedName": name, "kind": "member"} for name in names]
+    location: dict[str, Any] = {"logicalLocations": logical}
     if report.file:
         location["physicalLocation"] = {
             "artifactLocation": {"uri": quote(report.file)},
@@ -61,8 +62,3 @@ def _failure(result: Result, index: int, report: Report) -> dict[str, Any]:
         "message": {"text": f"{result.title}: {result.message}.{advice}"},
         "locations": [location],
     }
-
-
-def _names(model: str, layers: Sequence[str]) -> list[dict[str, str]]:
-    names = [f"{model}.{layer}" for layer in layers] or [model]
-    return [{"fullyQualifiedName": name, "kind": "member"} for name in names]

@@ -4,8 +4,7 @@ Every function leaves the user's model alone. It returns a changed copy that was
 raises `Declined` with the reason. `example` is a tuple of arguments for one call of the model.
 
 How activations are changed: record_forward (run the model once) -> find_activations ->
-edit_activations, which replaces modules, or traces the code (edit_graph) and writes it anew
-(rewrite_forward).
+edit_activations, which replaces modules, or traces the code and writes it anew (edit_graph).
 
 >>> import torch
 >>> from sickbay import surgery
@@ -24,6 +23,5 @@ from sickbay.surgery.changing_output import replace_output as replace_output
 from sickbay.surgery.changing_output import resize_output as resize_output
 from sickbay.surgery.initialising_weights import initialise as initialise
 from sickbay.surgery.inserting_norms import insert_normalisation as insert_normalisation
-from sickbay.surgery.replacing_activations import hidden_activations as hidden_activations
 from sickbay.surgery.replacing_activations import replace_activations as replace_activations
 from sickbay.surgery.standardising_inputs import standardise_inputs as standardise_inputs

@@ -40,8 +40,14 @@ def add_dropout(model: nn.Module, example: tuple[Any, ...], p: float) -> nn.Modu
         raised = [editor.raise_dropout(callers, p, MOST), *(_raise(layer, p) for layer in layers)]
         if not any(raised):
             raise Declined(f"The dropout is {MOST} or more already.")
-    else:
-        _insert(editor, p)
+        return editor.checked()
+    changes = {
+        call.index: Change(after=NewModule(KINDS[channel_dims(editor.forward, call)], (p,)))
+        for call in editor.editable_calls()
+    }
+    if not changes:
+        raise Declined("There is no hidden activation that dropout could follow.")
+    editor.apply(changes)
     return editor.checked()
 
 
@@ -71,15 +77,3 @@ def _raise(layer: nn.Module, p: float) -> bool:
     now = float(getattr(layer, name))
     setattr(layer, name, max(now, min(now + p, MOST)))
     return now < MOST
-
-
-def _insert(editor: ActivationEditor, p: float) -> None:
-    changes = {
-        call.index: Change(after=NewModule(KINDS[channel_dims(editor.forward, call)], (p,)))
-        for activation, calls in editor.hidden()
-        if activation.held_as != "recurrent"
-        for call in calls
-    }
-    if not changes:
-        raise Declined("There is no hidden activation that dropout could follow.")
-    editor.apply(changes)

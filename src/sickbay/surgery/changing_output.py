@@ -65,13 +65,17 @@ def replace_output(model: nn.Module, example: tuple[Any, ...], to: str) -> nn.Mo
     last = _last_operation(editor.forward)
     if _name(last) == to:
         raise Declined(f"The output is {to} already.")
-    if last.position < 0:
-        dims = len(editor.forward.output.shape)
-        return checked(_append(editor.model, _activation(to, dims)), model, example)
-    assert last.input is not None
-    change = Change(instead=_activation(to, len(last.input.shape)))
-    editor.apply({last.index: change})
-    return editor.checked()
+    if last.position >= 0:
+        assert last.input is not None
+        editor.apply({last.index: Change(instead=_activation(to, len(last.input.shape)))})
+        return editor.checked()
+    changed = editor.model
+    activation = _activation(to, len(editor.forward.output.shape)).build(changed.training)
+    if type(changed) is nn.Sequential:
+        changed.append(activation)
+    else:
+        changed = WithActivation(changed, activation).train(changed.training)
+    return checked(changed, model, example)
 
 
 def resize_output(
@@ -140,13 +144,6 @@ def _last_operation(forward: ForwardPass) -> Operation:
 
 def _activation(to: str, dims: int) -> NewModule:
     return NewModule(TO[to], (1 if dims == 4 else -1,) if "softmax" in to else ())
-
-
-def _append(model: nn.Module, new: NewModule) -> nn.Module:
-    activation = new.build(model.training)
-    if type(model) is nn.Sequential:
-        return model.append(activation)
-    return WithActivation(model, activation).train(model.training)
 
 
 def _last_linear(forward: ForwardPass) -> str:

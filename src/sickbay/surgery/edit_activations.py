@@ -20,23 +20,24 @@ from sickbay.surgery.edit_graph import (
     describe,
     edit_activation,
     raise_dropout,
+    rewrite_forward,
     trace,
 )
 from sickbay.surgery.find_activations import Activation, find_activations, hidden_calls
 from sickbay.surgery.record_forward import Operation, record_forward
-from sickbay.surgery.rewrite_forward import rewrite_forward
 
 Graphs = tuple[fx.Graph, fx.Graph]  # in training, in evaluation
 
-FUNCTIONS: dict[type[nn.Module], Any] = {
-    nn.SELU: F.selu,
-    nn.ReLU: F.relu,
-    nn.LeakyReLU: F.leaky_relu,
-    nn.ELU: F.elu,
-    nn.Tanh: torch.tanh,
-    nn.GELU: F.gelu,
-    nn.SiLU: F.silu,
+MODULES: dict[str, type[nn.Module]] = {
+    "selu": nn.SELU,
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "elu": nn.ELU,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
 }
+FUNCTIONS = {kind: getattr(F, name) for name, kind in MODULES.items()}
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,11 @@ class ActivationEditor:
         """Return the hidden activations with their calls."""
         found = find_activations(self.forward)
         return [(each, calls) for each in found if (calls := hidden_calls(self.forward, each))]
+
+    def editable_calls(self) -> list[Operation]:
+        """Return the calls of hidden activations, except those inside recurrent layers."""
+        hidden = self.hidden()
+        return [call for each, calls in hidden if each.held_as != "recurrent" for call in calls]
 
     def checked(self) -> nn.Module:
         """Return the changed copy if it still works; decline otherwise."""

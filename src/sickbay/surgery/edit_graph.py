@@ -1,20 +1,28 @@
-"""The code of one module as a graph: tracing it, and editing its activations and dropout.
+"""The code of one module as a graph: tracing it, editing its activations, and writing it back.
 
 The graph holds what the module's own `forward` does. Its children are single steps.
+
+The module gets a subclass of its own class, as in `torch.nn.utils.parametrize`. So it keeps its
+name, methods, parameters and hooks, and is copied and pickled as before.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
+import importlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from torch import fx, nn
 
 from sickbay.errors import Declined
 from sickbay.surgery import torch_operations as ops
-from sickbay.surgery.rewrite_forward import traced_name
+
+NAMES = "_forward_training", "_forward_evaluation"
 
 
 def trace(
@@ -28,10 +36,13 @@ def trace(
     module = copy.deepcopy(model.get_submodule(path))
     module.training = training
     before = _state(module)
+    name = "forward"
+    if hasattr(type(module), "_written_from"):
+        name = NAMES[0] if training else NAMES[1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            graph = _Tracer(constants, traced_name(module, training)).trace(module)
+            graph = _Tracer(constants, name).trace(module)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise Declined(f"{describe(model, path)} cannot be traced: {reason}") from error
@@ -116,6 +127,12 @@ def raise_dropout(node: fx.Node, p: float, most: float) -> bool:
     return raised > now
 
 
+def rewrite_forward(module: nn.Module, training: fx.Graph, evaluation: fx.Graph) -> None:
+    """Make a module run one graph in training and another in evaluation."""
+    base = getattr(type(module), "_written_from", type(module))
+    module.__class__ = _subclass(base, Code.of(training), Code.of(evaluation))
+
+
 def must_be(given: Any, value: bool | None) -> None:
     """Raise an error if an argument is not what the code was traced with."""
     if given is not value:
@@ -166,3 +183,61 @@ def _redirect(old: fx.Node, after: fx.Node, new: fx.Node) -> None:
     for user in list(old.users):
         if order[user] > order[after] and user is not new:
             user.replace_input_with(old, new)
+
+
+@dataclass(frozen=True)
+class Code:
+    """The text of a function, and the values of its global names."""
+
+    text: str
+    values: tuple[tuple[str, Any], ...]
+    modules: tuple[tuple[str, str], ...]  # by their names: a module of Python cannot be pickled
+
+    @classmethod
+    def of(cls, graph: fx.Graph) -> Code:
+        written = graph.python_code("self")
+        modules = {
+            key: value.__name__
+            for key, value in written.globals.items()
+            if isinstance(value, ModuleType)
+        }
+        values = ((key, value) for key, value in written.globals.items() if key not in modules)
+        return cls(written.src, tuple(values), tuple(modules.items()))
+
+    def function(self) -> Callable[..., Any]:
+        names = dict(self.values)
+        names |= {key: importlib.import_module(name) for key, name in self.modules}
+        exec(compile(self.text, "<sickbay.surgery>", "exec"), names)
+        function: Callable[..., Any] = names["forward"]
+        return function
+
+
+def _subclass(base: type[nn.Module], training: Code, evaluation: Code) -> type[nn.Module]:
+    train, evaluate = training.function(), evaluation.function()
+
+    @functools.wraps(base.forward)
+    def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return (train if self.training else evaluate)(self, *args, **kwargs)
+
+    body = {
+        "forward": forward if training.text != evaluation.text else evaluate,
+        NAMES[0]: train,
+        NAMES[1]: evaluate,
+        "__module__": base.__module__,
+        "__qualname__": base.__qualname__,
+        "__doc__": base.__doc__,
+        "__reduce_ex__": _reduce,
+        "_written_from": base,
+        "_written": (training, evaluation),
+    }
+    return type(base.__name__, (base,), body)
+
+
+def _reduce(self: Any, _protocol: Any) -> tuple[Any, ...]:
+    kind = type(self)
+    return _rebuild, (kind._written_from, *kind._written), self.__getstate__()
+
+
+def _rebuild(base: type[nn.Module], training: Code, evaluation: Code) -> nn.Module:
+    kind = _subclass(base, training, evaluation)
+    return kind.__new__(kind)

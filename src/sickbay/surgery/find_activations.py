@@ -32,9 +32,7 @@ def find_activations(forward: ForwardPass) -> list[Activation]:
         if each.position >= 0:
             key = (each.path, -1) if each.is_module else (each.caller, each.position)
             groups.setdefault(key, []).append(each)
-        elif (
-            issubclass(forward.classes[each.path], ops.PLAIN_RECURRENT) and each.name[:4] == "rnn_"
-        ):
+        elif issubclass(forward.classes[each.path], ops.PLAIN_RECURRENT) and "rnn_" in each.name:
             groups.setdefault((each.path, -1), []).append(each)
     found: dict[str, Activation] = {}
     for calls in groups.values():
@@ -87,16 +85,11 @@ def is_normalised(forward: ForwardPass, activation: Operation) -> bool:
     earlier = next(forward.before(activation), None)
     while earlier is not None and earlier.name in ops.MOVING | {"dropout"}:
         earlier = next(forward.before(earlier), None)
-    if earlier is None:
-        return False
-    if earlier.name in ops.NORMS:
-        return True
-    return earlier.path != activation.caller and _divides_by_statistic(forward, earlier.path)
-
-
-def _divides_by_statistic(forward: ForwardPass, path: str) -> bool:
-    names = {each.name for each in forward.operations if each.path == path}
-    return bool(names & ops.DIVIDING and names & ops.REDUCING) and not names & ops.LAYERS
+    if earlier is None or earlier.name in ops.NORMS:
+        return earlier is not None
+    names = {each.name for each in forward.operations if each.path == earlier.path}
+    divides = bool(names & ops.DIVIDING and names & ops.REDUCING) and not names & ops.LAYERS
+    return divides and earlier.path != activation.caller
 
 
 def _activation(

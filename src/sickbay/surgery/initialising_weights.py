@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -20,9 +19,8 @@ SCHEMES = {
     for rule in ("he", "lecun", "glorot")
     for law in ("uniform", "normal")
 }
-RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 NORMS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
-KERNELS = (nn.Linear, _ConvNd, nn.Bilinear, nn.MultiheadAttention, *RECURRENT)
+KERNELS = (nn.Linear, _ConvNd, nn.Bilinear, nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase)
 
 
 def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
@@ -81,11 +79,6 @@ class WeightDrawer:
             drawn.uniform_(-(3**0.5) * std, 3**0.5 * std, generator=self.generator)
         kernel.copy_(drawn)
 
-    def draw_orthogonal(self, kernel: Tensor) -> None:
-        drawn = torch.empty(kernel.shape)
-        nn.init.orthogonal_(drawn, generator=self.generator)
-        kernel.copy_(drawn)
-
 
 def _check_plain(name: str, module: nn.Module) -> None:
     """Decline computed weights: weight norm, spectral norm, pruning."""
@@ -102,35 +95,25 @@ def _draw(module: nn.Module, drawer: WeightDrawer, done: set[int]) -> None:
             continue
         done.add(id(parameter))
         if "bias" in name:
-            _draw_bias(module, name, parameter)
+            parameter.zero_()
+            if isinstance(module, nn.LSTM | nn.LSTMCell) and name.startswith("bias_ih"):
+                parameter.chunk(4)[1].fill_(1.0)  # the forget gate; its other bias stays 0
         elif name.startswith("weight_hh"):
-            for gate in parameter.chunk(_gates(module)):
-                drawer.draw_orthogonal(gate)
+            for gate in _parts(module, name, parameter):
+                drawn = torch.empty(gate.shape)
+                gate.copy_(nn.init.orthogonal_(drawn, generator=drawer.generator))
         else:
             for part in _parts(module, name, parameter):
                 drawer.draw(part, *_fans(module, part))
 
 
-def _draw_bias(module: nn.Module, name: str, bias: Tensor) -> None:
-    bias.zero_()
-    if isinstance(module, nn.LSTM | nn.LSTMCell) and name.startswith("bias_ih"):
-        bias.chunk(4)[1].fill_(1.0)  # the forget gate; its other bias stays 0
-
-
-def _parts(module: nn.Module, name: str, kernel: Tensor) -> Iterator[Tensor]:
-    """Yield the kernels that one tensor holds: of the gates, or of query, key and value."""
-    if isinstance(module, RECURRENT) and name.startswith("weight_ih"):
-        yield from kernel.chunk(_gates(module))
-    elif name == "in_proj_weight":
-        yield from kernel.chunk(3)
-    else:
-        yield kernel
-
-
-def _gates(module: nn.Module) -> int:
-    if isinstance(module, nn.LSTM | nn.LSTMCell):
-        return 4
-    return 3 if isinstance(module, nn.GRU | nn.GRUCell) else 1
+def _parts(module: nn.Module, name: str, kernel: Tensor) -> tuple[Tensor, ...]:
+    """Return the kernels that one tensor holds: of the gates, or of query, key and value."""
+    is_gated = name.startswith(("weight_ih", "weight_hh"))
+    if is_gated and isinstance(module, nn.LSTM | nn.LSTMCell):
+        return kernel.chunk(4)
+    is_triple = is_gated and isinstance(module, nn.GRU | nn.GRUCell)
+    return kernel.chunk(3 if is_triple or name == "in_proj_weight" else 1)
 
 
 def _fans(module: nn.Module, kernel: Tensor) -> tuple[float, float]:

@@ -32,8 +32,7 @@ def insert_normalisation(model: nn.Module, example: tuple[Any, ...]) -> nn.Modul
         ['BatchNorm1d', 'Tanh']
     """
     editor = ActivationEditor(model, example)
-    forward, hidden = editor.forward, editor.hidden()
-    calls = [call for each, calls in hidden if each.held_as != "recurrent" for call in calls]
+    forward, calls = editor.forward, editor.editable_calls()
     norms = {call.index: _norm(forward, call) for call in calls if not is_normalised(forward, call)}
     changes = {index: Change(before=norm) for index, norm in norms.items() if norm is not None}
     if not changes:

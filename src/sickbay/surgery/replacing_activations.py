@@ -9,40 +9,9 @@ from torch import nn
 
 from sickbay.arguments import bad_argument, check_choice
 from sickbay.errors import Declined
-from sickbay.model_copies import copy_of
-from sickbay.surgery.edit_activations import ActivationEditor, Change, NewModule
-from sickbay.surgery.find_activations import (
-    Activation,
-    find_activations,
-    hidden_calls,
-    layer_before,
-)
-from sickbay.surgery.record_forward import ForwardPass, record_forward
-
-TO: dict[str, type[nn.Module]] = {
-    "selu": nn.SELU,
-    "relu": nn.ReLU,
-    "leaky_relu": nn.LeakyReLU,
-    "elu": nn.ELU,
-    "tanh": nn.Tanh,
-    "gelu": nn.GELU,
-    "silu": nn.SiLU,
-}
-
-
-def hidden_activations(model: nn.Module, example: tuple[Any, ...]) -> dict[str, str]:
-    """Return the classes or functions of the hidden activations by name, in forward order.
-
-    A function is named after the module whose `forward` calls it.
-
-    >>> import torch
-    >>> model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1), nn.Sigmoid())
-    >>> hidden_activations(model, (torch.ones(2, 3),))
-    {'1': 'Tanh'}
-    """
-    forward = record_forward(copy_of(model), example)
-    found = find_activations(forward)
-    return {each.name: each.kind for each in found if hidden_calls(forward, each)}
+from sickbay.surgery.edit_activations import MODULES, ActivationEditor, Change, NewModule
+from sickbay.surgery.find_activations import Activation, layer_before
+from sickbay.surgery.record_forward import ForwardPass
 
 
 def replace_activations(
@@ -71,7 +40,7 @@ def replace_activations(
         >>> [type(each).__name__ for each in replace_activations(model, (torch.ones(2, 3),), "elu")]
         ['Linear', 'ELU', 'Linear', 'Sigmoid']
     """
-    check_choice("activation", to, TO)
+    check_choice("activation", to, MODULES)
     if layers is not None and (isinstance(layers, str) or not isinstance(layers, Sequence)):
         raise bad_argument("layers", "a list of names", layers)
     editor = ActivationEditor(model, example)
@@ -79,7 +48,7 @@ def replace_activations(
     chosen = _select(editor.forward, [activation for activation, _ in hidden], layers)
     recurrent = [each for each in chosen if each.held_as == "recurrent"]
     changes = {
-        call.index: Change(instead=NewModule(TO[to]))
+        call.index: Change(instead=NewModule(MODULES[to]))
         for activation, calls in hidden
         if activation in chosen and activation.held_as != "recurrent"
         for call in calls

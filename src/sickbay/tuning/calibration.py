@@ -14,7 +14,7 @@ from sickbay.arguments import check_callable, check_list
 from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.tuning.recorded_search import RecordedSearch
-from sickbay.tuning.setting_effects import Effect, Mask, SettingEffects, Tally, Track
+from sickbay.tuning.setting_effects import Effect, Mask, SettingEffects, Tally, Track, pick
 from sickbay.tuning.threshold_settings import Line, adjacent, changes, lines
 
 FOLDS = 5  # of a single search
@@ -88,7 +88,7 @@ def calibrate(
     _choose([final, *choosers], effects)
     panels = [problems, final.problems, *(each.problems for each in choosers)]
     own, last, *by_fold = effects.together(panels)
-    joint = Effect.by_part(by_fold, list(parts.values()))
+    joint = pick(by_fold, np.stack(list(parts.values())).argmax(0))
     folds = []
     for (name, part), chooser in zip(parts.items(), choosers, strict=True):
         before, after = effects.tally(own, part), effects.tally(joint, part)
@@ -177,7 +177,7 @@ class _Chooser:
         """
         banned = set()
         if not self._effects.tally(together, self._mask).is_safe:
-            losing = together.losing_problems(self._mask)
+            losing = together["problem"][self._mask & (together["ten"] | together["tenth"])]
             banned |= {problem for problem in self.problems if problem.name() in losing}
             # Settings that end even more trials would hardly do better.
             self._max_saved |= {each.name(): BACKOFF * self._saved_alone(each) for each in banned}

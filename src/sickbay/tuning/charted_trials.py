@@ -43,10 +43,8 @@ def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: An
     compared["direction"] = check_choice("direction", direction, DIRECTIONS)
     path = check_path("chart", chart) / NOTE
     text = json.dumps({**compared, **about}, default=str)
-    try:
+    with safe_files.usage_error_if_unwritable(path):
         safe_files.write_atomically(path, text.encode())
-    except OSError as error:
-        raise safe_files.write_error(path, error) from None
 
 
 def read_note(chart: str | os.PathLike[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sickbay.arguments import bad_argument, check_choice, check_path, check_text
 from sickbay.errors import UsageError
@@ -20,14 +20,6 @@ SQLITE = b"SQLite format 3"  # the first bytes of a database file
 SOURCES = "a folder of charts, the address of an Optuna storage or an Optuna journal"
 DEFAULT_METRICS = ("val_accuracy", "val_loss", "loss")
 MINIMIZED = ("loss", "error", "perplexity")  # metrics with these words in their names
-
-
-class LoadedTrials(NamedTuple):
-    """Trials, their metric and direction as far as noted, and why others were skipped."""
-
-    trials: Sequence[RecordedTrial]
-    about: Mapping[str, Any]
-    damaged: Sequence[str] = ()
 
 
 def read(
@@ -57,20 +49,24 @@ def read(
     for name, value in (("metric", metric), ("direction", direction), ("study", study)):
         if value is not None:
             check_text(name, value)
-    loaded = _load(path, metric, study, notice)
-    return make_search(path, loaded, metric, direction, notice, study)
+    trials, about, damaged = _load(path, metric, study, notice)
+    return make_search(path, trials, about, damaged, metric, direction, notice, study)
 
 
 def make_search(
     source: str,
-    loaded: LoadedTrials,
+    trials: Sequence[RecordedTrial],
+    about: Mapping[str, Any],
+    damaged: Sequence[str],
     metric: str | None,
     direction: str | None,
     notice: Callable[[str], object],
     name: str | None = None,
 ) -> RecordedSearch:
-    """Return the loaded trials as a search. Check the metric, and report damaged trials."""
-    trials, about, damaged = loaded
+    """Return trials as a search. Check the metric, and report damaged trials.
+
+    `about` holds the metric and direction as far as they were noted.
+    """
     if damaged and not trials:
         raise UsageError(f"All trials in {source!r} are damaged, the first: {damaged[0]}")
     if damaged:
@@ -98,16 +94,17 @@ def make_search(
 
 def _load(
     source: str, metric: str | None, study: str | None, notice: Callable[[str], object]
-) -> LoadedTrials:
+) -> tuple[Sequence[RecordedTrial], Mapping[str, Any], Sequence[str]]:
+    """Return the trials, their metric and direction if noted, and why others were skipped."""
     path = Path(source)
     if "://" in source or is_journal(path):
-        return LoadedTrials(*load_study(source, study, metric))
+        return load_study(source, study, metric)
     if study is not None:
         raise UsageError(f"--study needs an Optuna storage, got {study!r} with {source!r}.")
     if os.path.isdir(path):
         trials = load_charts(path, notice)
         notes = (trial.about for trial in trials if "metric" in trial.about)
-        return LoadedTrials(trials, next(notes, {}))
+        return trials, next(notes, {}), ()
     if os.path.lexists(path):
         with open_regular_file(path) as file:
             if file.read(len(SQLITE)) == SQLITE:

@@ -37,27 +37,22 @@ def load_study(
     The last are sentences, one for each trial that was skipped.
     """
     directions, stored = _read_study(storage, name)
-    charted = {each.number: trial for each in stored if (trial := _charted(each)) is not None}
-    noted = [each.about.get("metric") for each in charted.values()]
+    trials = {each.number: trial for each in stored if (trial := _charted(each)) is not None}
+    noted = [each.about.get("metric") for each in trials.values()]
     noted += [each.user_attrs.get("sickbay:metric") for each in stored]
     texts = (each for each in noted if isinstance(each, str) and each)
-    own = next(texts, None if charted else metric or DEFAULT_METRIC)
-    curves: dict[int, StoredCurve] = {}
-    damaged = []
+    own = next(texts, None if trials else metric or DEFAULT_METRIC)
+    curves, damaged = [], []
     for each in stored:
         try:
-            if each.number not in charted:
-                curves[each.number] = _curve(each)
-                _planned_epochs(each)
+            if each.number not in trials:
+                curves.append((each, *_curve(each)))
         except UsageError as error:
-            curves.pop(each.number, None)
             damaged.append(f"trial {each.number}: {error}")
-    longest = max((len(curve.values) for curve in curves.values()), default=0)
-    trials: dict[int, RecordedTrial] = {**charted}
-    for each in stored:
-        if each.number in curves:
-            epochs, curve = _planned_epochs(each) or longest, curves[each.number]
-            trials[each.number] = _trial(each, curve, own or metric or DEFAULT_METRIC, epochs)
+    longest = max((len(curve.values) for _, curve, _ in curves), default=0)
+    for each, curve, epochs in curves:
+        used = own or metric or DEFAULT_METRIC
+        trials[each.number] = _trial(each, curve, used, epochs or longest)
     about = {"metric": own} if own else {}
     if len(directions) == 1:
         about["direction"] = directions[0].name.lower()
@@ -77,11 +72,15 @@ def _read_study(
 ) -> tuple[Sequence[StudyDirection], Sequence[FrozenTrial]]:
     try:
         import optuna
+        from optuna.storages import JournalStorage
+        from optuna.storages.journal import JournalFileBackend
     except ImportError:
         raise UsageError("A storage needs the package optuna: pip install optuna") from None
     _check_file(storage)
     try:
-        place = storage if "://" in storage else _journal(storage)
+        place: str | BaseStorage = storage
+        if "://" not in storage:
+            place = JournalStorage(JournalFileBackend(storage))
         names = optuna.get_all_study_names(place)
         if name is None and len(names) != 1:
             raise UsageError(f"--study must be one of {sorted(names)} in {storage!r}, got none.")
@@ -107,13 +106,6 @@ def _check_file(storage: str) -> None:
         raise read_error(storage, f"it is larger than {MAX_BYTES:,} bytes")
 
 
-def _journal(path: str) -> BaseStorage:
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
-
-    return JournalStorage(JournalFileBackend(path))
-
-
 def _charted(trial: FrozenTrial) -> RecordedTrial | None:
     try:
         return load_chart(trial.user_attrs["sickbay:chart"])
@@ -121,20 +113,21 @@ def _charted(trial: FrozenTrial) -> RecordedTrial | None:
         return None
 
 
-def _planned_epochs(trial: FrozenTrial) -> int | None:
-    epochs = trial.user_attrs.get("sickbay:epochs")
-    return None if epochs is None else check_int("sickbay:epochs", epochs, least=1)
+def _curve(trial: FrozenTrial) -> tuple[StoredCurve, int | None]:
+    """Return the stored curve and the number of planned epochs, if known.
 
-
-def _curve(trial: FrozenTrial) -> StoredCurve:
-    """Return the stored curve, or for a trial that was not watched, the values it reported."""
+    For a trial that was not watched, the curve consists of the values it reported.
+    """
     if CURVE in trial.user_attrs:
         curve = StoredCurve.of(trial.user_attrs)
         check_int("steps", curve.steps or 0, least=0)
-        return curve
-    reported = trial.intermediate_values
-    order = sorted(check_int("step", each, least=0) for each in reported)
-    return StoredCurve((), tuple(check_any_float("value", reported[step]) for step in order))
+    else:
+        reported = trial.intermediate_values
+        order = sorted(check_int("step", each, least=0) for each in reported)
+        values = tuple(check_any_float("value", reported[step]) for step in order)
+        curve = StoredCurve((), values)
+    epochs = trial.user_attrs.get("sickbay:epochs")
+    return curve, None if epochs is None else check_int("sickbay:epochs", epochs, least=1)
 
 
 def _trial(trial: FrozenTrial, curve: StoredCurve, metric: str, planned: int) -> RecordedTrial:

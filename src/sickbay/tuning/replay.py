@@ -18,7 +18,7 @@ from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import Comparison, LearningCurve
-from sickbay.tuning.judge import End, Judge
+from sickbay.tuning.judge import End, find_end, own_curve
 from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
 
 ALL = "all together"
@@ -144,16 +144,22 @@ def judge_search(
     panels: Sequence[Sequence[Problem]],
     tick: Callable[[], object] = lambda: None,
     troubles: dict[str, str] | None = None,
+    beside: Sequence[LearningCurve] | None = None,
 ) -> list[tuple[EndedTrial, ...]]:
-    """Return the trials that each of several lists of problems would have ended, in one pass."""
+    """Return the trials that each of several lists of problems would have ended, in one pass.
+
+    Each trial is compared with those before it: as far as the same problems let them get, or as in
+    `beside`, which holds a curve for every trial.
+    """
     ended: list[list[EndedTrial]] = [[] for _ in panels]
     curves: list[list[LearningCurve]] = [[] for _ in panels]
     for index in range(len(search.trials)):
-        ends = judge_trial(search, index, panels, curves, troubles)
-        for number in range(len(panels)):
-            end = ends.get(number)
-            ended[number] += [end] if end else []
-            curves[number].append(_curve_after(search, index, end))
+        others = curves if beside is None else [beside[:index]] * len(panels)
+        ends = judge_trial(search, index, panels, others, troubles)
+        for number, end in ends.items():
+            ended[number].append(end)
+        for number in range(len(panels) if beside is None else 0):
+            curves[number].append(_curve_after(search, index, ends.get(number)))
         tick()
     return [tuple(each) for each in ended]
 
@@ -176,21 +182,18 @@ def judge_trial(
         if troubles is not None:
             troubles.setdefault(part, f"{trial.name} ({error_summary(error)})")
 
-    judges = {
-        number: Judge(problems, search.metric, search.maximize, Guard(note))
-        for number, problems in enumerate(panels)
-    }
+    guards = {number: Guard(note) for number in range(len(panels))}
     distinct = {id(curves): curves for curves in others}
     ends: dict[int, EndedTrial] = {}
     for done, history in trial.judged_epochs():
-        own = LearningCurve(history.epochs("loss"), history.epochs(search.metric))
+        own = own_curve(history, search.metric)
         beside = {key: Comparison(own, each, search.maximize) for key, each in distinct.items()}
-        for number, judge in list(judges.items()):
-            end = judge.weigh(history, beside[id(others[number])])
+        for number, guard in list(guards.items()):
+            end = find_end(panels[number], history, beside[id(others[number])], guard)
             if end is not None:
                 ends[number] = _ended_trial(search, index, done, end)
-                del judges[number]
-        if not judges:
+                del guards[number]
+        if not guards:
             break
     return ends
 

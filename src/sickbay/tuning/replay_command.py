@@ -16,8 +16,8 @@ from sickbay.errors import UsageError
 from sickbay.printable import one_line
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.reports import replay_plots, replay_tables
-from sickbay.safe_files import write_error
+from sickbay.reports import plots, replay_tables
+from sickbay.safe_files import usage_error_if_unwritable
 from sickbay.tuning.calibration import calibrate
 from sickbay.tuning.load_search import read
 from sickbay.tuning.recorded_search import RecordedSearch
@@ -35,10 +35,8 @@ def run(options: Namespace, load: Callable[..., RecordedSearch] = read) -> None:
     result = (_calibrate if options.calibrate else _replay)(options, searches, problems)
     if options.json is not None:
         path = Path(options.json)
-        try:
+        with usage_error_if_unwritable(path):
             path.write_text(json.dumps(result, indent=2) + "\n")
-        except OSError as error:
-            raise write_error(path, error) from None
 
 
 def _check_outputs(options: Namespace) -> None:
@@ -53,14 +51,14 @@ def _check_outputs(options: Namespace) -> None:
         if os.path.isdir(path) or not os.access(place, os.W_OK):
             raise UsageError(f"{name} must be a writable file, got {file!r}.")
     if options.plot is not None:
-        replay_plots.check_plot(Path(options.plot))
+        plots.check_plot(Path(options.plot))
 
 
 def _replay(
     options: Namespace, searches: Sequence[RecordedSearch], problems: Sequence[Problem]
 ) -> Any:
     results = []
-    with _progress() as progress:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
         for search in searches:
             tick = _track(progress)(search.name, len(search.trials))
             results.append(replay(search, problems, tick).to_json())
@@ -77,14 +75,14 @@ def _replay(
                 console.print(replay_tables.ended_trials(indicator, console.width, options.trials))
         console.print()
     if options.plot is not None:
-        replay_plots.plot_replays(results, Path(options.plot))
+        plots.plot_replays(results, Path(options.plot))
     return results
 
 
 def _calibrate(
     options: Namespace, searches: Sequence[RecordedSearch], problems: Sequence[Problem]
 ) -> Any:
-    with _progress() as progress:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
         calibration = calibrate(searches, problems, _track(progress))
     result, is_safe = calibration.to_json(), calibration.held_out.is_safe
     console = Console()
@@ -94,17 +92,13 @@ def _calibrate(
     _print(console, "\n" + replay_tables.recommendation(result["settings"], is_safe))
     if options.plot is not None:
         tried = [asdict(tally) for tally in calibration.tried]
-        replay_plots.plot_calibration(result, tried, Path(options.plot))
+        plots.plot_calibration(result, tried, Path(options.plot))
     return result
 
 
 def _print(console: Console, text: str) -> None:
     """Print a text literally: names in it may look like markup."""
     console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
-
-
-def _progress() -> Progress:
-    return Progress(console=Console(stderr=True), transient=True)
 
 
 def _track(progress: Progress) -> Callable[[str, int], Callable[[], object]]:

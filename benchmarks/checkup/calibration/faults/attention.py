@@ -9,16 +9,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
-from benchmarks.checkup.nets import WIDTH, Attention, Decoder, Encoder, Patches
-from benchmarks.checkup.plant import Given, Net, Plants
+from benchmarks.checkup.base_models import WIDTH, Attention, Decoder, Encoder, Patches
+from benchmarks.checkup.case import CaseList, Inputs, Net
 
-plants = Plants()
+cases = CaseList()
 ROWS, FUTURE = "attention_rows_sum_to_one", "sees_no_future"
 CE = nn.CrossEntropyLoss()
 
 
-def language(model: nn.Module) -> Given:
-    return Given(model, data.language(), data.next_token)
+def language(model: nn.Module) -> Inputs:
+    return Inputs(model, data.language(), data.next_token)
 
 
 class OverQueries(Attention):
@@ -54,24 +54,24 @@ class Scaled(Attention):
         return 2 * super().weights(scores, mask)
 
 
-plants.add(ROWS, "encoder, softmax over the queries", lambda: text(Encoder(OverQueries)))
-plants.add(ROWS, "encoder, softmax over the heads", lambda: text(Encoder(OverHeads)))
-plants.add(ROWS, "decoder, masked after the softmax", lambda: language(Decoder(MaskedLate)))
-plants.add(ROWS, "encoder, no softmax", lambda: text(Encoder(Unweighted)))
-plants.add(ROWS, "decoder, sigmoid for softmax", lambda: language(Decoder(Gates)))
-plants.add(ROWS, "encoder, weights doubled after the softmax", lambda: text(Encoder(Scaled)))
+cases.add(ROWS, "encoder, softmax over the queries", lambda: text(Encoder(OverQueries)))
+cases.add(ROWS, "encoder, softmax over the heads", lambda: text(Encoder(OverHeads)))
+cases.add(ROWS, "decoder, masked after the softmax", lambda: language(Decoder(MaskedLate)))
+cases.add(ROWS, "encoder, no softmax", lambda: text(Encoder(Unweighted)))
+cases.add(ROWS, "decoder, sigmoid for softmax", lambda: language(Decoder(Gates)))
+cases.add(ROWS, "encoder, weights doubled after the softmax", lambda: text(Encoder(Scaled)))
 
 
-def text(model: nn.Module) -> Given:
-    return Given(model, data.text(), CE)
+def text(model: nn.Module) -> Inputs:
+    return Inputs(model, data.text(), CE)
 
 
-@plants.fault(ROWS, "patches, softmax over the queries")
-def _() -> Given:
+@cases.fault(ROWS, "patches, softmax over the queries")
+def _() -> Inputs:
     model = Patches()
     for block in model.blocks:
         block.attention = OverQueries()
-    return Given(model, data.images(), CE)
+    return Inputs(model, data.images(), CE)
 
 
 class Ahead(Attention):
@@ -84,26 +84,26 @@ class Backwards(Attention):
         return torch.ones(length, length, dtype=torch.bool).tril(-1)
 
 
-plants.add(FUTURE, "decoder, no mask", lambda: language(Decoder(causal=False)))
-plants.add(FUTURE, "decoder, the mask is one off", lambda: language(Decoder(Ahead)))
-plants.add(FUTURE, "decoder, the mask is transposed", lambda: language(Decoder(Backwards)))
+cases.add(FUTURE, "decoder, no mask", lambda: language(Decoder(causal=False)))
+cases.add(FUTURE, "decoder, the mask is one off", lambda: language(Decoder(Ahead)))
+cases.add(FUTURE, "decoder, the mask is transposed", lambda: language(Decoder(Backwards)))
 
 
-@plants.fault(FUTURE, "decoder, one layer has no mask")
-def _() -> Given:
+@cases.fault(FUTURE, "decoder, one layer has no mask")
+def _() -> Inputs:
     model = Decoder(layers=3)
     model.blocks[1].attention = Attention(causal=False)
     return language(model)
 
 
-@plants.fault(FUTURE, "decoder, targets are the inputs")
-def _() -> Given:
+@cases.fault(FUTURE, "decoder, targets are the inputs")
+def _() -> Inputs:
     tokens, _ = data.language()
-    return Given(Decoder(), (tokens, tokens), data.next_token)
+    return Inputs(Decoder(), (tokens, tokens), data.next_token)
 
 
-@plants.fault(FUTURE, "rnn, reads from both ends")
-def _() -> Given:
+@cases.fault(FUTURE, "rnn, reads from both ends")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(net.tokens(x))[0]),
         tokens=nn.Embedding(data.VOCABULARY, WIDTH),
@@ -113,8 +113,8 @@ def _() -> Given:
     return language(model)
 
 
-@plants.fault(FUTURE, "convolutions padded on both sides")
-def _() -> Given:
+@cases.fault(FUTURE, "convolutions padded on both sides")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.convs(net.tokens(x).transpose(1, 2)).transpose(1, 2)),
         tokens=nn.Embedding(data.VOCABULARY, WIDTH),
@@ -126,8 +126,8 @@ def _() -> Given:
     return language(model)
 
 
-@plants.fault(FUTURE, "torch's encoder without its mask")
-def _() -> Given:
+@cases.fault(FUTURE, "torch's encoder without its mask")
+def _() -> Inputs:
     class Plain(Decoder):
         def __init__(self) -> None:
             super().__init__(layers=0)
@@ -140,8 +140,8 @@ def _() -> Given:
     return language(Plain())
 
 
-@plants.fault(FUTURE, "decoder, a mean over the whole sequence is added")
-def _() -> Given:
+@cases.fault(FUTURE, "decoder, a mean over the whole sequence is added")
+def _() -> Inputs:
     class Averaged(Decoder):
         def forward(self, tokens: Tensor) -> Any:
             x = self.through(self.embedded(tokens))

@@ -7,34 +7,34 @@ from typing import Any
 from torch import Tensor, nn
 
 from benchmarks.checkup import data
-from benchmarks.checkup.nets import RNN, WIDTH, Decoder
-from benchmarks.checkup.plant import Given, Net, Plants
+from benchmarks.checkup.base_models import RNN, WIDTH, Decoder
+from benchmarks.checkup.case import CaseList, Inputs, Net
 
-plants = Plants()
+cases = CaseList()
 MEMORY = "memory_is_bounded"
 CE = nn.CrossEntropyLoss()
 
 
-@plants.fault(MEMORY, "mlp, all pairs of 1,000 units for 8,192 samples")
-def _() -> Given:
+@cases.fault(MEMORY, "mlp, all pairs of 1,000 units for 8,192 samples")
+def _() -> Inputs:
     def pairs(net: Any, x: Tensor) -> Any:
         hidden = net.first(x)
         apart = (hidden[:, :, None] - hidden[:, None, :]).square().exp().mean(2)
         return net.last(apart)
 
     model = Net(pairs, first=nn.Linear(8, 1000), last=nn.Linear(1000, 3))
-    return Given(model, data.table(8192), CE)
+    return Inputs(model, data.table(8192), CE)
 
 
-@plants.fault(MEMORY, "transformer, 512 tokens in 16,384 samples")
-def _() -> Given:
+@cases.fault(MEMORY, "transformer, 512 tokens in 16,384 samples")
+def _() -> Inputs:
     model = Decoder()
     model.places = nn.Embedding(512, WIDTH)
-    return Given(model, data.language(16384, 512), data.next_token)
+    return Inputs(model, data.language(16384, 512), data.next_token)
 
 
-@plants.fault(MEMORY, "rnn, every pass is kept with its graph")
-def _() -> Given:
+@cases.fault(MEMORY, "rnn, every pass is kept with its graph")
+def _() -> Inputs:
     class Keeps(RNN):
         def __init__(self) -> None:
             super().__init__()
@@ -44,11 +44,11 @@ def _() -> Given:
             self.past.append(states[:, -1])
             return self.past[-1]
 
-    return Given(Keeps(), data.series(), CE)
+    return Inputs(Keeps(), data.series(), CE)
 
 
-@plants.fault(MEMORY, "cnn, nothing is made smaller for 4,096 images")
-def _() -> Given:
+@cases.fault(MEMORY, "cnn, nothing is made smaller for 4,096 images")
+def _() -> Inputs:
     def step() -> list[nn.Module]:
         return [nn.Conv2d(64, 64, 3, padding=1, groups=64), nn.BatchNorm2d(64), nn.SiLU()]
 
@@ -57,4 +57,4 @@ def _() -> Given:
         nn.Conv2d(3, 64, 1), *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 4)
     )
     images, labels = data.images(4, 3, 64)
-    return Given(model, (images.repeat(1024, 1, 1, 1), labels.repeat(1024)), CE)
+    return Inputs(model, (images.repeat(1024, 1, 1, 1), labels.repeat(1024)), CE)

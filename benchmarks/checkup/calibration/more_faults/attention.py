@@ -9,16 +9,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
-from benchmarks.checkup.nets import WIDTH, Attention, Decoder, Encoder, Patches
-from benchmarks.checkup.plant import Given, Net, Plants
+from benchmarks.checkup.base_models import WIDTH, Attention, Decoder, Encoder, Patches
+from benchmarks.checkup.case import CaseList, Inputs, Net
 
-plants = Plants()
+cases = CaseList()
 ROWS, FUTURE = "attention_rows_sum_to_one", "sees_no_future"
 CE = nn.CrossEntropyLoss()
 
 
-def language(model: nn.Module) -> Given:
-    return Given(model, data.language(), data.next_token)
+def language(model: nn.Module) -> Inputs:
+    return Inputs(model, data.language(), data.next_token)
 
 
 class Highest(Attention):
@@ -50,27 +50,27 @@ class Dropping(Attention):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
 
-@plants.fault(ROWS, "encoder, the three highest weights only")
-def _() -> Given:
-    return Given(Encoder(Highest), data.text(), CE)
+@cases.fault(ROWS, "encoder, the three highest weights only")
+def _() -> Inputs:
+    return Inputs(Encoder(Highest), data.text(), CE)
 
 
-@plants.fault(ROWS, "encoder, weights are transposed before the values")
-def _() -> Given:
-    return Given(Encoder(Turned), data.text(), CE)
+@cases.fault(ROWS, "encoder, weights are transposed before the values")
+def _() -> Inputs:
+    return Inputs(Encoder(Turned), data.text(), CE)
 
 
-@plants.fault(ROWS, "patches, divided by the sum of all queries")
-def _() -> Given:
+@cases.fault(ROWS, "patches, divided by the sum of all queries")
+def _() -> Inputs:
     model = Patches()
     for block in model.blocks:
         block.attention = OverAll()
-    return Given(model, data.images(), CE)
+    return Inputs(model, data.images(), CE)
 
 
-@plants.fault(ROWS, "encoder, torch's attention drops weights always")
-def _() -> Given:
-    return Given(Encoder(Dropping), data.text(), CE)
+@cases.fault(ROWS, "encoder, torch's attention drops weights always")
+def _() -> Inputs:
+    return Inputs(Encoder(Dropping), data.text(), CE)
 
 
 class Added(Attention):
@@ -81,11 +81,11 @@ class Added(Attention):
         return scores + (~self.future(scores.shape[-1])).to(scores.dtype)
 
 
-plants.add(FUTURE, "decoder, ones and zeros are added", lambda: language(Decoder(Added)))
+cases.add(FUTURE, "decoder, ones and zeros are added", lambda: language(Decoder(Added)))
 
 
-@plants.fault(FUTURE, "causal convolutions, a norm over time")
-def _() -> Given:
+@cases.fault(FUTURE, "causal convolutions, a norm over time")
+def _() -> Inputs:
     def run(net: Any, tokens: Tensor) -> Any:
         x = net.tokens(tokens).transpose(1, 2)
         x = x + net.norm(net.conv(F.pad(x, (2, 0)))).relu()
@@ -102,8 +102,8 @@ def _() -> Given:
     )
 
 
-@plants.fault(FUTURE, "tcn, cut at the wrong end")
-def _() -> Given:
+@cases.fault(FUTURE, "tcn, cut at the wrong end")
+def _() -> Inputs:
     def run(net: Any, tokens: Tensor) -> Any:
         x = net.tokens(tokens).transpose(1, 2)
         x = x + net.first(x)[..., 2:].relu()
@@ -121,8 +121,8 @@ def _() -> Given:
     )
 
 
-@plants.fault(FUTURE, "rnn, read from the end and not turned back")
-def _() -> Given:
+@cases.fault(FUTURE, "rnn, read from the end and not turned back")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(net.tokens(x).flip(1))[0]),
         tokens=nn.Embedding(data.VOCABULARY, WIDTH),
@@ -149,8 +149,8 @@ class Translator(nn.Module):
         return self.head(self.body(self.embedded(source), self.embedded(target)))
 
 
-@plants.fault(FUTURE, "torch's transformer, no mask for the target")
-def _() -> Given:
+@cases.fault(FUTURE, "torch's transformer, no mask for the target")
+def _() -> Inputs:
     source, _ = data.language()
     before, after = data.language()
-    return Given(Translator(), ((source, before), after), data.next_token)
+    return Inputs(Translator(), ((source, before), after), data.next_token)

@@ -8,21 +8,21 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.checkup import data
-from benchmarks.checkup.nets import RNN, Attention, Encoder, Patches, mlp
-from benchmarks.checkup.plant import Given, Plants
+from benchmarks.checkup.base_models import RNN, Attention, Encoder, Patches, mlp
+from benchmarks.checkup.case import CaseList, Inputs
 
-plants = Plants()
+cases = CaseList()
 MEMORY = "memory_is_bounded"
 CE = nn.CrossEntropyLoss()
 
 
-@plants.fault(MEMORY, "patches of one pixel for 2,048 images")
-def _() -> Given:
-    return Given(Patches(side=32, patch=1), data.images(2048, side=32), CE)
+@cases.fault(MEMORY, "patches of one pixel for 2,048 images")
+def _() -> Inputs:
+    return Inputs(Patches(side=32, patch=1), data.images(2048, side=32), CE)
 
 
-@plants.fault(MEMORY, "transformer, the weights of all passes are kept for a plot")
-def _() -> Given:
+@cases.fault(MEMORY, "transformer, the weights of all passes are kept for a plot")
+def _() -> Inputs:
     class Plotted(Attention):
         def __init__(self, causal: bool = False) -> None:
             super().__init__(causal=causal)
@@ -32,11 +32,11 @@ def _() -> Given:
             self.seen.append(super().weights(scores, mask))
             return self.seen[-1]
 
-    return Given(Encoder(Plotted), data.text(), CE)
+    return Inputs(Encoder(Plotted), data.text(), CE)
 
 
-@plants.fault(MEMORY, "mlp, a sum over all passes with its graph")
-def _() -> Given:
+@cases.fault(MEMORY, "mlp, a sum over all passes with its graph")
+def _() -> Inputs:
     class Summed(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -47,11 +47,11 @@ def _() -> Given:
             self.total = self.total + outputs.mean(0)
             return outputs
 
-    return Given(Summed(), data.table(), CE)
+    return Inputs(Summed(), data.table(), CE)
 
 
-@plants.fault(MEMORY, "rnn, 1,024 steps of 128 units for 32,768 samples")
-def _() -> Given:
+@cases.fault(MEMORY, "rnn, 1,024 steps of 128 units for 32,768 samples")
+def _() -> Inputs:
     waves, labels = data.series(32, 1024, 1)
     batch = waves.repeat(1024, 1, 1), labels.repeat(1024)
-    return Given(RNN(1, width=128), batch, CE)
+    return Inputs(RNN(1, width=128), batch, CE)

@@ -9,17 +9,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
+from benchmarks.checkup.base_models import HEADS, WIDTH, Attention, Block, Decoder, Encoder, mlp
+from benchmarks.checkup.case import CaseList, Inputs
 from benchmarks.checkup.data import LENGTH, VOCABULARY
-from benchmarks.checkup.nets import HEADS, WIDTH, Attention, Block, Decoder, Encoder, mlp
-from benchmarks.checkup.plant import Given, Plants
 
-plants = Plants()
+cases = CaseList()
 CE = nn.CrossEntropyLoss()
 
 
-def language(model: nn.Module, rate: float | None = None) -> Given:
+def language(model: nn.Module, rate: float | None = None) -> Inputs:
     optimizer = None if rate is None else torch.optim.AdamW(model.parameters(), lr=rate)
-    return Given(model, data.language(), data.next_token, optimizer)
+    return Inputs(model, data.language(), data.next_token, optimizer)
 
 
 class Unplaced(Decoder):
@@ -44,7 +44,7 @@ class Alibi(Attention):
         return super().hidden(scores - far, mask)
 
 
-plants.sound("gpt, scores fall with the distance")(lambda: language(Unplaced(Alibi), 1e-3))
+cases.sound("gpt, scores fall with the distance")(lambda: language(Unplaced(Alibi), 1e-3))
 
 
 class Relative(Attention):
@@ -61,9 +61,9 @@ class Relative(Attention):
         return super().hidden(scores + far.permute(2, 0, 1), mask)
 
 
-plants.sound("gpt, a score for each distance")(lambda: language(Unplaced(Relative)))
-plants.sound("bert, a score for each distance too")(
-    lambda: Given(Encoder(Relative), data.text(), CE)
+cases.sound("gpt, a score for each distance")(lambda: language(Unplaced(Relative)))
+cases.sound("bert, a score for each distance too")(
+    lambda: Inputs(Encoder(Relative), data.text(), CE)
 )
 
 
@@ -94,8 +94,8 @@ class Gated(nn.Module):
         return self.back(F.silu(gate) * value)
 
 
-@plants.sound("gpt, shared keys, gates and RMS norms of torch")
-def _() -> Given:
+@cases.sound("gpt, shared keys, gates and RMS norms of torch")
+def _() -> Inputs:
     model = Decoder(Grouped)
     for block in model.blocks:
         block.feed = Gated()
@@ -108,15 +108,15 @@ class Parallel(Block):
         return x + self.attention(self.norm1(x), mask) + self.feed(self.norm2(x))
 
 
-@plants.sound("gpt, attention beside feed-forward")
-def _() -> Given:
+@cases.sound("gpt, attention beside feed-forward")
+def _() -> Inputs:
     model = Decoder(layers=0)
     model.blocks = nn.ModuleList(Parallel(Attention(causal=True)) for _ in range(2))
     return language(model)
 
 
-@plants.sound("bert, one block three times")
-def _() -> Given:
+@cases.sound("bert, one block three times")
+def _() -> Inputs:
     class Shared(Encoder):
         def through(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
             for _ in range(3):
@@ -127,11 +127,11 @@ def _() -> Given:
     model = Shared()
     model.blocks = model.blocks[:1]
     tokens, mask, labels = data.padded()
-    return Given(model, ({"tokens": tokens, "attention_mask": mask}, labels), CE)
+    return Inputs(model, ({"tokens": tokens, "attention_mask": mask}, labels), CE)
 
 
-@plants.sound("bert, where an answer starts and ends")
-def _() -> Given:
+@cases.sound("bert, where an answer starts and ends")
+def _() -> Inputs:
     class Span(Encoder):
         def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Any:
             x = self.through(self.embedded(tokens), attention_mask)
@@ -143,7 +143,7 @@ def _() -> Given:
 
     start = torch.randint(LENGTH // 2, (32, 1))
     span = torch.cat([start, start + torch.randint(LENGTH // 2, (32, 1))], 1)
-    return Given(Span(outputs=2), (data.text()[0], span), judged)
+    return Inputs(Span(outputs=2), (data.text()[0], span), judged)
 
 
 class Linear(Attention):
@@ -160,11 +160,11 @@ class Linear(Attention):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
 
-plants.sound("encoder of linear attention")(lambda: Given(Encoder(Linear), data.text(), CE))
+cases.sound("encoder of linear attention")(lambda: Inputs(Encoder(Linear), data.text(), CE))
 
 
-@plants.sound("columns of a table as tokens")
-def _() -> Given:
+@cases.sound("columns of a table as tokens")
+def _() -> Inputs:
     class Columns(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -176,11 +176,11 @@ def _() -> Given:
         def forward(self, x: Tensor) -> Any:
             return self.head(self.blocks(x[..., None] * self.weight + self.bias).mean(1))
 
-    return Given(Columns(), data.table(), CE)
+    return Inputs(Columns(), data.table(), CE)
 
 
-@plants.sound("a series in pieces, the next six values")
-def _() -> Given:
+@cases.sound("a series in pieces, the next six values")
+def _() -> Inputs:
     class Pieces(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -194,11 +194,11 @@ def _() -> Given:
             return self.last(self.body(pieces).flatten(1))
 
     waves = data.series(length=30, width=1)[0][..., 0]
-    return Given(Pieces(), (waves[:, :24], waves[:, 24:]), nn.MSELoss())
+    return Inputs(Pieces(), (waves[:, :24], waves[:, 24:]), nn.MSELoss())
 
 
-@plants.sound("an image is told in words, torch's decoder")
-def _() -> Given:
+@cases.sound("an image is told in words, torch's decoder")
+def _() -> Inputs:
     class Teller(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -216,11 +216,11 @@ def _() -> Given:
             return self.head(self.body(said, seen, tgt_mask=future))
 
     before, after = data.language(16, 8)
-    return Given(Teller(), ((data.images(16)[0], before), after), data.next_token)
+    return Inputs(Teller(), ((data.images(16)[0], before), after), data.next_token)
 
 
-@plants.sound("gpt, several experts, the two best of each token")
-def _() -> Given:
+@cases.sound("gpt, several experts, the two best of each token")
+def _() -> Inputs:
     class Experts(nn.Module):
         def __init__(self) -> None:
             super().__init__()

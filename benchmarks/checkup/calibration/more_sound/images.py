@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
-from benchmarks.checkup.nets import WIDTH, Attention, Block
-from benchmarks.checkup.plant import Given, Net, Plants
+from benchmarks.checkup.base_models import WIDTH, Attention, Block
+from benchmarks.checkup.case import CaseList, Inputs, Net
 
-plants = Plants()
+cases = CaseList()
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 
 
@@ -31,8 +31,8 @@ class Around(nn.Module):
         return x + self.layers(x)
 
 
-@plants.sound("resnet of bottlenecks, group norm")
-def _() -> Given:
+@cases.sound("resnet of bottlenecks, group norm")
+def _() -> Inputs:
     def bottleneck() -> nn.Module:
         return Around(
             nn.GroupNorm(4, 32), nn.ReLU(), nn.Conv2d(32, 8, 1), nn.ReLU(),
@@ -43,21 +43,21 @@ def _() -> Given:
         nn.Conv2d(3, 32, 3, stride=2, padding=1), bottleneck(), bottleneck(), *pool(32)
     )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
-    return Given(model, data.images(channels=3, side=16), CE, optimizer)
+    return Inputs(model, data.images(channels=3, side=16), CE, optimizer)
 
 
-@plants.sound("convmixer")
-def _() -> Given:
+@cases.sound("convmixer")
+def _() -> Inputs:
     def mixer() -> list[nn.Module]:
         across = Around(nn.Conv2d(24, 24, 3, padding=1, groups=24), nn.GELU(), nn.BatchNorm2d(24))
         return [across, nn.Conv2d(24, 24, 1), nn.GELU(), nn.BatchNorm2d(24)]
 
     model = nn.Sequential(nn.Conv2d(1, 24, 2, stride=2), nn.GELU(), *mixer(), *mixer(), *pool(24))
-    return Given(model, data.images(), CE)
+    return Inputs(model, data.images(), CE)
 
 
-@plants.sound("branches that are left out at random in training")
-def _() -> Given:
+@cases.sound("branches that are left out at random in training")
+def _() -> Inputs:
     class Chance(Around):
         def forward(self, x: Tensor) -> Any:
             if not self.training:
@@ -68,31 +68,31 @@ def _() -> Given:
         return Chance(nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16), nn.SiLU())
 
     model = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), step(), step(), *pool(16))
-    return Given(model, data.images(), CE)
+    return Inputs(model, data.images(), CE)
 
 
-@plants.sound("shufflenet, groups that are mixed")
-def _() -> Given:
+@cases.sound("shufflenet, groups that are mixed")
+def _() -> Inputs:
     model = nn.Sequential(
         nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(),
         nn.Conv2d(16, 16, 1, groups=4), nn.BatchNorm2d(16), nn.ReLU(), nn.ChannelShuffle(4),
         nn.Conv2d(16, 16, 1, groups=4), nn.BatchNorm2d(16), nn.ReLU(), *pool(16),
     )  # fmt: skip
-    return Given(model, data.images(), CE)
+    return Inputs(model, data.images(), CE)
 
 
-@plants.sound("larger images by pixel shuffle")
-def _() -> Given:
+@cases.sound("larger images by pixel shuffle")
+def _() -> Inputs:
     model = nn.Sequential(
         nn.Conv2d(3, 24, 3, padding=1), nn.PReLU(),
         nn.Conv2d(24, 12, 3, padding=1), nn.PixelShuffle(2),
     )  # fmt: skip
     large = data.pictures(channels=3, side=16)
-    return Given(model, (F.avg_pool2d(large, 2), large), nn.L1Loss())
+    return Inputs(model, (F.avg_pool2d(large, 2), large), nn.L1Loss())
 
 
-@plants.sound("u-net, dice and cross-entropy")
-def _() -> Given:
+@cases.sound("u-net, dice and cross-entropy")
+def _() -> Inputs:
     def run(net: Any, x: Tensor) -> Any:
         near = net.near(x).relu()
         far = net.far(F.max_pool2d(near, 2)).relu()
@@ -111,22 +111,22 @@ def _() -> Given:
         head=nn.Conv2d(48, 1, 1),
     )
     images, _ = data.images(16)
-    return Given(model, (images, (F.avg_pool2d(images, 3, 1, 1) > 0).float()), judged)
+    return Inputs(model, (images, (F.avg_pool2d(images, 3, 1, 1) > 0).float()), judged)
 
 
-@plants.sound("classes of pixels, 255 where none is known")
-def _() -> Given:
+@cases.sound("classes of pixels, 255 where none is known")
+def _() -> Inputs:
     images, _ = data.images(16, 3)
     masks = images.argmax(1).masked_fill(torch.rand(16, 12, 12) < 0.1, 255)
     model = nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(),
         nn.Conv2d(16, 16, 3, padding=2, dilation=2), nn.ReLU(), nn.Conv2d(16, 3, 1),
     )  # fmt: skip
-    return Given(model, (images, masks), nn.CrossEntropyLoss(ignore_index=255))
+    return Inputs(model, (images, masks), nn.CrossEntropyLoss(ignore_index=255))
 
 
-@plants.sound("a point in the image, soft argmax")
-def _() -> Given:
+@cases.sound("a point in the image, soft argmax")
+def _() -> Inputs:
     def point(net: Any, x: Tensor) -> Any:
         heat = net.body(x).flatten(2).softmax(-1).unflatten(2, (12, 12))
         line = torch.linspace(-1, 1, 12)
@@ -137,19 +137,19 @@ def _() -> Given:
     across, down = torch.randint(12, (32,)), torch.randint(12, (32,))
     images[torch.arange(32), 0, down, across] += 5
     targets = torch.stack([across, down], 1) / 5.5 - 1
-    return Given(Net(point, body=body), (images, targets), MSE)
+    return Inputs(Net(point, body=body), (images, targets), MSE)
 
 
-@plants.sound("bytes that the model scales itself")
-def _() -> Given:
+@cases.sound("bytes that the model scales itself")
+def _() -> Inputs:
     images, labels = data.images(channels=3)
     body = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), *pool(16))
     model = Net(lambda net, x: net.body(x.float() / 127.5 - 1), body=body)
-    return Given(model, ((255 * images.sigmoid()).to(torch.uint8), labels), CE)
+    return Inputs(model, ((255 * images.sigmoid()).to(torch.uint8), labels), CE)
 
 
-@plants.sound("a spatial transformer")
-def _() -> Given:
+@cases.sound("a spatial transformer")
+def _() -> Inputs:
     class Looks(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -166,11 +166,11 @@ def _() -> Given:
             )
             return self.body(F.grid_sample(x, grid, align_corners=False))
 
-    return Given(Looks(), data.images(), CE)
+    return Inputs(Looks(), data.images(), CE)
 
 
-@plants.sound("vit, the mean of its patches, torch's blocks")
-def _() -> Given:
+@cases.sound("vit, the mean of its patches, torch's blocks")
+def _() -> Inputs:
     class Mean(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -186,11 +186,11 @@ def _() -> Given:
             patches = (self.patch(x) + self.places).flatten(2).transpose(1, 2)
             return self.head(self.blocks(patches).mean(1))
 
-    return Given(Mean(), data.images(channels=3, side=16), CE)
+    return Inputs(Mean(), data.images(channels=3, side=16), CE)
 
 
-@plants.sound("convolutions, then attention over pixels")
-def _() -> Given:
+@cases.sound("convolutions, then attention over pixels")
+def _() -> Inputs:
     class Mixed(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -205,11 +205,11 @@ def _() -> Given:
             pixels = self.stem(x).flatten(2).transpose(1, 2) + self.places
             return self.head(self.block(pixels).mean(1))
 
-    return Given(Mixed(), data.images(), CE)
+    return Inputs(Mixed(), data.images(), CE)
 
 
-@plants.sound("boxes and classes, an own loss")
-def _() -> Given:
+@cases.sound("boxes and classes, an own loss")
+def _() -> Inputs:
     def both(net: Any, x: Tensor) -> Any:
         hidden = net.body(x)
         return net.kind(hidden), net.box(hidden).sigmoid()
@@ -223,4 +223,4 @@ def _() -> Given:
     )  # fmt: skip
     images, labels = data.images()
     model = Net(both, body=body, kind=nn.Linear(32, 4), box=nn.Linear(32, 4))
-    return Given(model, (images, (labels, torch.rand(32, 4))), judged)
+    return Inputs(model, (images, (labels, torch.rand(32, 4))), judged)

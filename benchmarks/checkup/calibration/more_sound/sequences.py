@@ -9,48 +9,48 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
+from benchmarks.checkup.base_models import WIDTH, mlp
+from benchmarks.checkup.case import CaseList, Inputs, Net
 from benchmarks.checkup.data import VOCABULARY
-from benchmarks.checkup.nets import WIDTH, mlp
-from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants()
+cases = CaseList()
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 
 
-@plants.sound("lstm with a projection")
-def _() -> Given:
+@cases.sound("lstm with a projection")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(x)[0][:, -1]),
         rnn=nn.LSTM(4, 48, proj_size=16, batch_first=True),
         head=nn.Linear(16, 3),
     )
-    return Given(model, data.series(), CE, torch.optim.Adam(model.parameters(), lr=2e-3))
+    return Inputs(model, data.series(), CE, torch.optim.Adam(model.parameters(), lr=2e-3))
 
 
-@plants.sound("lstm both ways, the highest of its states")
-def _() -> Given:
+@cases.sound("lstm both ways, the highest of its states")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(net.tokens(x))[0].amax(1)),
         tokens=nn.Embedding(VOCABULARY, 16),
         rnn=nn.LSTM(16, 16, batch_first=True, bidirectional=True),
         head=nn.Linear(32, 3),
     )
-    return Given(model, data.text(), CE)
+    return Inputs(model, data.text(), CE)
 
 
-@plants.sound("gru, its last state, a layer norm")
-def _() -> Given:
+@cases.sound("gru, its last state, a layer norm")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.norm(net.rnn(x)[1][-1])),
         rnn=nn.GRU(4, WIDTH, 2, batch_first=True, dropout=0.1),
         norm=nn.LayerNorm(WIDTH),
         head=nn.Linear(WIDTH, 3),
     )
-    return Given(model, data.series(), CE)
+    return Inputs(model, data.series(), CE)
 
 
-@plants.sound("gru whose states are weighed")
-def _() -> Given:
+@cases.sound("gru whose states are weighed")
+def _() -> Inputs:
     def weighed(net: Any, x: Tensor) -> Any:
         states = net.rnn(x)[0]
         weights = net.score(net.turn(states).tanh()).softmax(1)
@@ -63,19 +63,19 @@ def _() -> Given:
         score=nn.Linear(WIDTH, 1, bias=False),
         head=nn.Linear(WIDTH, 3),
     )
-    return Given(model, data.series(), CE)
+    return Inputs(model, data.series(), CE)
 
 
-@plants.sound("plain rnn with orthogonal weights")
-def _() -> Given:
+@cases.sound("plain rnn with orthogonal weights")
+def _() -> Inputs:
     rnn = nn.RNN(4, WIDTH, batch_first=True, nonlinearity="relu")
     nn.init.orthogonal_(rnn.get_parameter("weight_hh_l0"))
     model = Net(lambda net, x: net.head(net.rnn(x)[0][:, -1]), rnn=rnn, head=nn.Linear(WIDTH, 3))
-    return Given(model, data.series(), CE)
+    return Inputs(model, data.series(), CE)
 
 
-@plants.sound("four values ahead, a cell that is fed its own output")
-def _() -> Given:
+@cases.sound("four values ahead, a cell that is fed its own output")
+def _() -> Inputs:
     class Ahead(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -91,11 +91,11 @@ def _() -> Given:
             return torch.stack(made, 1)
 
     waves, _ = data.series(length=16, width=2)
-    return Given(Ahead(), (waves[:, :12], waves[:, 12:]), MSE)
+    return Inputs(Ahead(), (waves[:, :12], waves[:, 12:]), MSE)
 
 
-@plants.sound("letters of a sound, CTC")
-def _() -> Given:
+@cases.sound("letters of a sound, CTC")
+def _() -> Inputs:
     def judged(outputs: Tensor, letters: Tensor) -> Tensor:
         count = len(letters)
         steps, length = torch.full((count,), outputs.shape[1]), torch.full((count,), 4)
@@ -106,11 +106,11 @@ def _() -> Given:
         rnn=nn.GRU(8, WIDTH, batch_first=True, bidirectional=True),
         head=nn.Linear(2 * WIDTH, 6),
     )
-    return Given(model, (torch.randn(16, 20, 8), torch.randint(1, 6, (16, 4))), judged)
+    return Inputs(model, (torch.randn(16, 20, 8), torch.randint(1, 6, (16, 4))), judged)
 
 
-@plants.sound("linear recurrence of each channel")
-def _() -> Given:
+@cases.sound("linear recurrence of each channel")
+def _() -> Inputs:
     class Linear(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -123,26 +123,26 @@ def _() -> Given:
                 state = kept * state + (1 - kept) * step
             return self.head(F.gelu(state))
 
-    return Given(Linear(), data.series(), CE)
+    return Inputs(Linear(), data.series(), CE)
 
 
-@plants.sound("a frozen reservoir, a head that reads it")
-def _() -> Given:
+@cases.sound("a frozen reservoir, a head that reads it")
+def _() -> Inputs:
     rnn = nn.RNN(4, 64, batch_first=True).requires_grad_(False)
     model = Net(lambda net, x: net.head(net.rnn(x)[0].mean(1)), rnn=rnn, head=nn.Linear(64, 3))
     optimizer = torch.optim.SGD(model.get_submodule("head").parameters(), lr=0.1)
-    return Given(model, data.series(), CE, optimizer)
+    return Inputs(model, data.series(), CE, optimizer)
 
 
-@plants.sound("words and their neighbours")
-def _() -> Given:
+@cases.sound("words and their neighbours")
+def _() -> Inputs:
     model = nn.Sequential(nn.Embedding(VOCABULARY, 16), nn.Linear(16, VOCABULARY, bias=False))
     words = torch.randint(VOCABULARY, (64,))
-    return Given(model, (words, (words + torch.randint(1, 3, (64,))) % VOCABULARY), CE)
+    return Inputs(model, (words, (words + torch.randint(1, 3, (64,))) % VOCABULARY), CE)
 
 
-@plants.sound("texts of many lengths, an embedding bag")
-def _() -> Given:
+@cases.sound("texts of many lengths, an embedding bag")
+def _() -> Inputs:
     class Bag(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -153,11 +153,11 @@ def _() -> Given:
             return self.head(self.bag(tokens))
 
     tokens, _, labels = data.padded()
-    return Given(Bag(), (tokens, labels), CE)
+    return Inputs(Bag(), (tokens, labels), CE)
 
 
-@plants.sound("convolutions, then an lstm, over a series")
-def _() -> Given:
+@cases.sound("convolutions, then an lstm, over a series")
+def _() -> Inputs:
     def run(net: Any, x: Tensor) -> Any:
         hidden = net.convs(x.transpose(1, 2)).transpose(1, 2)
         return net.head(net.rnn(hidden)[0][:, -1])
@@ -168,11 +168,11 @@ def _() -> Given:
     model = Net(
         run, convs=convs, rnn=nn.LSTM(16, WIDTH, batch_first=True), head=nn.Linear(WIDTH, 3)
     )
-    return Given(model, data.series(), CE)
+    return Inputs(model, data.series(), CE)
 
 
-@plants.sound("a label for each word, -100 for padding")
-def _() -> Given:
+@cases.sound("a label for each word, -100 for padding")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(net.tokens(x))[0]),
         tokens=nn.Embedding(VOCABULARY, 16, padding_idx=0),
@@ -181,11 +181,11 @@ def _() -> Given:
     )
     tokens, mask, _ = data.padded()
     labels = (tokens % 4).masked_fill(~mask, -100)
-    return Given(model, (tokens, labels), data.next_token)
+    return Inputs(model, (tokens, labels), data.next_token)
 
 
-@plants.sound("video, convolutions of each frame and a gru")
-def _() -> Given:
+@cases.sound("video, convolutions of each frame and a gru")
+def _() -> Inputs:
     def run(net: Any, x: Tensor) -> Any:
         frames = net.frame(x.flatten(0, 1)).unflatten(0, x.shape[:2])
         return net.head(net.rnn(frames)[0][:, -1])
@@ -201,4 +201,4 @@ def _() -> Given:
     ramp = torch.linspace(-1, 1, 5)[None, :, None, None, None] * (2.0 * labels - 1).view(
         -1, 1, 1, 1, 1
     )
-    return Given(model, (moves + ramp, labels), CE)
+    return Inputs(model, (moves + ramp, labels), CE)

@@ -9,28 +9,28 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
+from benchmarks.checkup.base_models import WIDTH, Attention, Decoder, Encoder
+from benchmarks.checkup.case import CaseList, Inputs, Net
 from benchmarks.checkup.data import LENGTH, VOCABULARY
-from benchmarks.checkup.nets import WIDTH, Attention, Decoder, Encoder
-from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants()
+cases = CaseList()
 CE = nn.CrossEntropyLoss()
 
 
-def language(model: nn.Module, rate: float | None = None) -> Given:
+def language(model: nn.Module, rate: float | None = None) -> Inputs:
     optimizer = None if rate is None else torch.optim.AdamW(model.parameters(), lr=rate)
-    return Given(model, data.language(), data.next_token, optimizer)
+    return Inputs(model, data.language(), data.next_token, optimizer)
 
 
-plants.sound("gpt")(lambda: language(Decoder(), 3e-4))
-plants.sound("gpt, no loss is given")(lambda: Given(Decoder(), data.language()))
-plants.sound("gpt, tokens only")(lambda: Given(Decoder(), data.language()[0]))
-plants.sound("gpt, no batch is given")(lambda: Given(Decoder()))
-plants.sound("bert, without a mask")(lambda: Given(Encoder(), data.text(), CE))
+cases.sound("gpt")(lambda: language(Decoder(), 3e-4))
+cases.sound("gpt, no loss is given")(lambda: Inputs(Decoder(), data.language()))
+cases.sound("gpt, tokens only")(lambda: Inputs(Decoder(), data.language()[0]))
+cases.sound("gpt, no batch is given")(lambda: Inputs(Decoder()))
+cases.sound("bert, without a mask")(lambda: Inputs(Encoder(), data.text(), CE))
 
 
-@plants.sound("gpt, fused attention, tied weights, scaled start")
-def _() -> Given:
+@cases.sound("gpt, fused attention, tied weights, scaled start")
+def _() -> Inputs:
     class Fused(Attention):
         def forward(self, x: Tensor, mask: Tensor | None = None) -> Any:
             del mask
@@ -47,26 +47,26 @@ def _() -> Given:
     return language(model)
 
 
-@plants.sound("gpt, a row of outputs for each token of the batch")
-def _() -> Given:
+@cases.sound("gpt, a row of outputs for each token of the batch")
+def _() -> Inputs:
     class Rows(Decoder):
         def forward(self, tokens: Tensor) -> Any:
             return super().forward(tokens).flatten(0, 1)
 
-    return Given(Rows(), data.language(), lambda out, want: F.cross_entropy(out, want.flatten()))
+    return Inputs(Rows(), data.language(), lambda out, want: F.cross_entropy(out, want.flatten()))
 
 
-@plants.sound("bert, padded texts, a dict")
-def _() -> Given:
+@cases.sound("bert, padded texts, a dict")
+def _() -> Inputs:
     tokens, mask, labels = data.padded()
-    return Given(Encoder(), ({"tokens": tokens, "attention_mask": mask}, labels), CE)
+    return Inputs(Encoder(), ({"tokens": tokens, "attention_mask": mask}, labels), CE)
 
 
-@plants.sound("bert, padded texts, two inputs")
-def _() -> Given:
+@cases.sound("bert, padded texts, two inputs")
+def _() -> Inputs:
     tokens, mask, labels = data.padded()
     model = Encoder()
-    return Given(model, (tokens, mask, labels), CE, torch.optim.AdamW(model.parameters(), lr=1e-4))
+    return Inputs(model, (tokens, mask, labels), CE, torch.optim.AdamW(model.parameters(), lr=1e-4))
 
 
 class Rotary(Attention):
@@ -105,7 +105,7 @@ class Llama(Decoder):
         return embedded
 
 
-plants.sound("llama, rotary places and RMS norms")(lambda: language(Llama(), 1e-3))
+cases.sound("llama, rotary places and RMS norms")(lambda: language(Llama(), 1e-3))
 
 
 class Torchs(nn.Module):
@@ -130,19 +130,19 @@ class Torchs(nn.Module):
         return self.head(x) if self.causal else self.head(x[:, 0])
 
 
-plants.sound("torch's encoder")(lambda: Given(Torchs(3, causal=False), data.text(), CE))
-plants.sound("torch's encoder, causal")(lambda: language(Torchs(VOCABULARY, causal=True)))
+cases.sound("torch's encoder")(lambda: Inputs(Torchs(3, causal=False), data.text(), CE))
+cases.sound("torch's encoder, causal")(lambda: language(Torchs(VOCABULARY, causal=True)))
 
 
-@plants.sound("torch's encoder, padding, norm first")
-def _() -> Given:
+@cases.sound("torch's encoder, padding, norm first")
+def _() -> Inputs:
     tokens, mask, labels = data.padded()
     batch = {"tokens": tokens, "src_key_padding_mask": ~mask}
-    return Given(Torchs(3, causal=False, first=True), (batch, labels), CE)
+    return Inputs(Torchs(3, causal=False, first=True), (batch, labels), CE)
 
 
-@plants.sound("torch's transformer, source and target")
-def _() -> Given:
+@cases.sound("torch's transformer, source and target")
+def _() -> Inputs:
     class Both(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -159,11 +159,11 @@ def _() -> Given:
 
     source, _ = data.text()
     target, following = data.language(32, 9)
-    return Given(Both(), (source, target, following), data.next_token)
+    return Inputs(Both(), (source, target, following), data.next_token)
 
 
-@plants.sound("torch's attention over a series, sines as places")
-def _() -> Given:
+@cases.sound("torch's attention over a series, sines as places")
+def _() -> Inputs:
     class Series(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -176,11 +176,11 @@ def _() -> Given:
             x = self.first(x) + self.get_buffer("waves")[: x.shape[1]]
             return self.head((x + self.attention(x, x, x, need_weights=False)[0]).mean(1))
 
-    return Given(Series(), data.series(), CE)
+    return Inputs(Series(), data.series(), CE)
 
 
-@plants.sound("perceiver, queries that are learnt")
-def _() -> Given:
+@cases.sound("perceiver, queries that are learnt")
+def _() -> Inputs:
     class Queries(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -195,11 +195,11 @@ def _() -> Given:
             asked = self.queries.expand(len(x), -1, -1)
             return self.head(self.attention(asked, x, x)[0].flatten(1))
 
-    return Given(Queries(), data.series(), CE)
+    return Inputs(Queries(), data.series(), CE)
 
 
-@plants.sound("attention pools a text")
-def _() -> Given:
+@cases.sound("attention pools a text")
+def _() -> Inputs:
     def pooled(net: Any, tokens: Tensor) -> Any:
         states = net.rnn(net.tokens(tokens))[0]
         return net.head((net.score(states).softmax(1) * states).sum(1))
@@ -211,14 +211,14 @@ def _() -> Given:
         score=nn.Linear(WIDTH, 1),
         head=nn.Linear(WIDTH, 3),
     )
-    return Given(model, data.text(), CE)
+    return Inputs(model, data.text(), CE)
 
 
-@plants.sound("masked language model, -100 elsewhere")
-def _() -> Given:
+@cases.sound("masked language model, -100 elsewhere")
+def _() -> Inputs:
     tokens, _ = data.text()
     asked = torch.rand(tokens.shape) < 0.3
     asked[:, 0] = True
     inputs = tokens.masked_fill(asked, 0)
     model = Decoder(causal=False)
-    return Given(model, (inputs, tokens.masked_fill(~asked, -100)), data.next_token)
+    return Inputs(model, (inputs, tokens.masked_fill(~asked, -100)), data.next_token)

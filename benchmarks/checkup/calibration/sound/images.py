@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
-from benchmarks.checkup.nets import Patches, cnn, mlp
-from benchmarks.checkup.plant import Given, Net, Plants
+from benchmarks.checkup.base_models import Patches, cnn, mlp
+from benchmarks.checkup.case import CaseList, Inputs, Net
 
-plants = Plants()
+cases = CaseList()
 CE = nn.CrossEntropyLoss()
 
 
@@ -49,20 +49,20 @@ def resnet(zero: bool = False) -> nn.Sequential:
     return pooled(nn.Sequential(conv(3, 16), *blocks), 32)
 
 
-def coloured(model: nn.Module, rate: float | None = None, side: int = 16) -> Given:
+def coloured(model: nn.Module, rate: float | None = None, side: int = 16) -> Inputs:
     optimizer = None if rate is None else torch.optim.AdamW(model.parameters(), lr=rate)
-    return Given(model, data.images(32, 3, side), CE, optimizer)
+    return Inputs(model, data.images(32, 3, side), CE, optimizer)
 
 
-plants.sound("cnn")(lambda: Given(cnn(), data.images(), CE))
-plants.sound("cnn, no batch is given")(lambda: Given(pooled(conv(3, 16), 16)))
-plants.sound("resnet")(lambda: coloured(resnet(), 1e-3))
-plants.sound("resnet, residuals start at zero")(lambda: coloured(resnet(zero=True)))
-plants.sound("patches, a small ViT")(lambda: Given(Patches(), data.images(), CE))
+cases.sound("cnn")(lambda: Inputs(cnn(), data.images(), CE))
+cases.sound("cnn, no batch is given")(lambda: Inputs(pooled(conv(3, 16), 16)))
+cases.sound("resnet")(lambda: coloured(resnet(), 1e-3))
+cases.sound("resnet, residuals start at zero")(lambda: coloured(resnet(zero=True)))
+cases.sound("patches, a small ViT")(lambda: Inputs(Patches(), data.images(), CE))
 
 
-@plants.sound("densenet")
-def _() -> Given:
+@cases.sound("densenet")
+def _() -> Inputs:
     class Dense(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -77,8 +77,8 @@ def _() -> Given:
     return coloured(Dense())
 
 
-@plants.sound("vgg with dropout")
-def _() -> Given:
+@cases.sound("vgg with dropout")
+def _() -> Inputs:
     model = nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(),
         nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
@@ -87,8 +87,8 @@ def _() -> Given:
     return coloured(model, 1e-3)
 
 
-@plants.sound("mobilenet, depthwise and SiLU")
-def _() -> Given:
+@cases.sound("mobilenet, depthwise and SiLU")
+def _() -> Inputs:
     def step(inputs: int, outputs: int) -> nn.Sequential:
         depthwise = nn.Conv2d(inputs, inputs, 3, padding=1, groups=inputs, bias=False)
         return nn.Sequential(
@@ -99,8 +99,8 @@ def _() -> Given:
     return coloured(pooled(nn.Sequential(conv(3, 16, 2), step(16, 24), step(24, 32)), 32))
 
 
-@plants.sound("squeeze and excite")
-def _() -> Given:
+@cases.sound("squeeze and excite")
+def _() -> Inputs:
     gate = nn.Sequential(
         nn.AdaptiveAvgPool2d(1), nn.Conv2d(16, 4, 1), nn.ReLU(), nn.Conv2d(4, 16, 1), nn.Sigmoid()
     )
@@ -108,8 +108,8 @@ def _() -> Given:
     return coloured(pooled(body, 16))
 
 
-@plants.sound("inception")
-def _() -> Given:
+@cases.sound("inception")
+def _() -> Inputs:
     branches = [conv(3, 8, size=size) for size in (1, 3, 5)]
     pool = nn.Sequential(nn.AvgPool2d(3, 1, 1), conv(3, 8, size=1))
     body = Net(
@@ -119,8 +119,8 @@ def _() -> Given:
     return coloured(pooled(body, 32))
 
 
-@plants.sound("convnext, group norm and layer scale")
-def _() -> Given:
+@cases.sound("convnext, group norm and layer scale")
+def _() -> Inputs:
     class Step(nn.Module):
         def __init__(self, width: int) -> None:
             super().__init__()
@@ -137,8 +137,8 @@ def _() -> Given:
     return coloured(pooled(body, 24))
 
 
-@plants.sound("mlp-mixer")
-def _() -> Given:
+@cases.sound("mlp-mixer")
+def _() -> Inputs:
     class Mix(nn.Module):
         def __init__(self, places: int, width: int) -> None:
             super().__init__()
@@ -173,36 +173,36 @@ class UNet(nn.Module):
         return self.head(self.join(torch.cat([first, up], 1)))
 
 
-@plants.sound("u-net, a class for each pixel")
-def _() -> Given:
+@cases.sound("u-net, a class for each pixel")
+def _() -> Inputs:
     images = data.images()[0]
     labels = torch.bucketize(images[:, 0], torch.tensor([-0.5, 0.5]))
-    return Given(UNet(), (images, labels), CE)
+    return Inputs(UNet(), (images, labels), CE)
 
 
-@plants.sound("u-net, a mask of yes or no")
-def _() -> Given:
+@cases.sound("u-net, a mask of yes or no")
+def _() -> Inputs:
     images = data.images()[0]
-    return Given(UNet(1), (images, (images > 0.3).float()), nn.BCEWithLogitsLoss())
+    return Inputs(UNet(1), (images, (images > 0.3).float()), nn.BCEWithLogitsLoss())
 
 
-@plants.sound("convolutions of sounds")
-def _() -> Given:
+@cases.sound("convolutions of sounds")
+def _() -> Inputs:
     model = nn.Sequential(
         nn.Conv1d(4, 32, 5, stride=2, padding=2), nn.BatchNorm1d(32), nn.LeakyReLU(0.1),
         nn.Conv1d(32, 32, 3, padding=1), nn.LeakyReLU(0.1), nn.AdaptiveMaxPool1d(1), nn.Flatten(),
         nn.Linear(32, 3),
     )  # fmt: skip
     waves, labels = data.series(length=40)
-    return Given(model, (waves.transpose(1, 2), labels), CE)
+    return Inputs(model, (waves.transpose(1, 2), labels), CE)
 
 
-@plants.sound("convolutions of volumes, instance norm")
-def _() -> Given:
+@cases.sound("convolutions of volumes, instance norm")
+def _() -> Inputs:
     model = nn.Sequential(
         nn.Conv3d(1, 8, 3, padding=1), nn.InstanceNorm3d(8, affine=True), nn.ReLU(),
         nn.MaxPool3d(2), nn.Conv3d(8, 16, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool3d(1),
         nn.Flatten(), nn.Linear(16, 4),
     )  # fmt: skip
     images, labels = data.images(16, 8, 8)
-    return Given(model, (images[:, None], labels), CE)
+    return Inputs(model, (images[:, None], labels), CE)

@@ -10,54 +10,54 @@ from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from benchmarks.checkup import data
+from benchmarks.checkup.base_models import RNN, WIDTH
+from benchmarks.checkup.case import CaseList, Inputs, Net
 from benchmarks.checkup.data import LENGTH, VOCABULARY
-from benchmarks.checkup.nets import RNN, WIDTH
-from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants()
+cases = CaseList()
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 
-plants.sound("lstm")(lambda: Given(RNN(), data.series(), CE))
+cases.sound("lstm")(lambda: Inputs(RNN(), data.series(), CE))
 
 
-@plants.sound("gru of two layers, both ways, dropout")
-def _() -> Given:
+@cases.sound("gru of two layers, both ways, dropout")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(x)[0].mean(1)),
         rnn=nn.GRU(4, WIDTH, 2, batch_first=True, bidirectional=True, dropout=0.2),
         head=nn.Linear(2 * WIDTH, 3),
     )
-    return Given(model, data.series(), CE, torch.optim.Adam(model.parameters()))
+    return Inputs(model, data.series(), CE, torch.optim.Adam(model.parameters()))
 
 
-@plants.sound("rnn, time first")
-def _() -> Given:
+@cases.sound("rnn, time first")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(x)[0][-1]),
         rnn=nn.RNN(4, WIDTH),
         head=nn.Linear(WIDTH, 3),
     )
     waves, labels = data.series()
-    return Given(model, (waves.transpose(0, 1).contiguous(), labels), CE)
+    return Inputs(model, (waves.transpose(0, 1).contiguous(), labels), CE)
 
 
-@plants.sound("rnn, no batch is given")
-def _() -> Given:
-    return Given(RNN())
+@cases.sound("rnn, no batch is given")
+def _() -> Inputs:
+    return Inputs(RNN())
 
 
-@plants.sound("lstm, the next value of a series")
-def _() -> Given:
+@cases.sound("lstm, the next value of a series")
+def _() -> Inputs:
     class Values(RNN):
         def last(self, states: Tensor) -> Tensor:
             return states
 
     waves, _ = data.series(length=LENGTH + 1)
-    return Given(Values(outputs=4), (waves[:, :-1], waves[:, 1:]), MSE)
+    return Inputs(Values(outputs=4), (waves[:, :-1], waves[:, 1:]), MSE)
 
 
-@plants.sound("lstm language model, tied weights")
-def _() -> Given:
+@cases.sound("lstm language model, tied weights")
+def _() -> Inputs:
     class Language(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -72,11 +72,11 @@ def _() -> Given:
 
     model = Language()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    return Given(model, data.language(), data.next_token, optimizer)
+    return Inputs(model, data.language(), data.next_token, optimizer)
 
 
-@plants.sound("gru over packed texts, lengths as an input")
-def _() -> Given:
+@cases.sound("gru over packed texts, lengths as an input")
+def _() -> Inputs:
     class Packed(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -90,11 +90,11 @@ def _() -> Given:
             return self.head(self.rnn(packed)[1][-1])
 
     tokens, mask, labels = data.padded()
-    return Given(Packed(), (tokens, mask.sum(1), labels), CE)
+    return Inputs(Packed(), (tokens, mask.sum(1), labels), CE)
 
 
-@plants.sound("cells in a loop")
-def _() -> Given:
+@cases.sound("cells in a loop")
+def _() -> Inputs:
     class Loop(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -106,17 +106,17 @@ def _() -> Given:
                 state = self.cell(step, state)
             return self.head(state)
 
-    return Given(Loop(), data.series(), CE)
+    return Inputs(Loop(), data.series(), CE)
 
 
-@plants.sound("bag of words")
-def _() -> Given:
+@cases.sound("bag of words")
+def _() -> Inputs:
     model = nn.Sequential(nn.EmbeddingBag(VOCABULARY, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 3))
-    return Given(model, data.text(), CE)
+    return Inputs(model, data.text(), CE)
 
 
-@plants.sound("convolutions of texts, padding_idx")
-def _() -> Given:
+@cases.sound("convolutions of texts, padding_idx")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(
             torch.cat(
@@ -127,7 +127,7 @@ def _() -> Given:
         convs=nn.ModuleList(nn.Conv1d(16, 16, size) for size in (2, 3, 4)),
         head=nn.Sequential(nn.Dropout(0.2), nn.Linear(48, 3)),
     )
-    return Given(model, data.padded()[::2], CE)
+    return Inputs(model, data.padded()[::2], CE)
 
 
 class Causal(nn.Module):
@@ -141,19 +141,19 @@ class Causal(nn.Module):
         return x + self.conv(F.pad(x, (self.back, 0))).relu()
 
 
-@plants.sound("tcn, causal, a language model")
-def _() -> Given:
+@cases.sound("tcn, causal, a language model")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.convs(net.tokens(x).transpose(1, 2)).transpose(1, 2)),
         tokens=nn.Embedding(VOCABULARY, WIDTH),
         convs=nn.Sequential(*(Causal(WIDTH, 2**power) for power in range(3))),
         head=nn.Linear(WIDTH, VOCABULARY),
     )
-    return Given(model, data.language(), data.next_token)
+    return Inputs(model, data.language(), data.next_token)
 
 
-@plants.sound("wavenet, gates and ways around")
-def _() -> Given:
+@cases.sound("wavenet, gates and ways around")
+def _() -> Inputs:
     class Gated(nn.Module):
         def __init__(self, dilation: int) -> None:
             super().__init__()
@@ -167,7 +167,7 @@ def _() -> Given:
     model = nn.Sequential(nn.Conv1d(1, 16, 1), Gated(1), Gated(2), Gated(4), nn.Conv1d(16, 1, 1))
     waves, _ = data.series(length=33, width=1)
     waves = waves.transpose(1, 2)
-    return Given(model, (waves[..., :-1], waves[..., 1:]), MSE)
+    return Inputs(model, (waves[..., :-1], waves[..., 1:]), MSE)
 
 
 class Translator(nn.Module):
@@ -187,15 +187,15 @@ class Translator(nn.Module):
         return self.head(torch.cat([asked, weights @ states], -1))
 
 
-@plants.sound("seq2seq with attention")
-def _() -> Given:
+@cases.sound("seq2seq with attention")
+def _() -> Inputs:
     source, _ = data.text()
     target, following = data.language(32, 9)
-    return Given(Translator(), (source, target, following), data.next_token)
+    return Inputs(Translator(), (source, target, following), data.next_token)
 
 
-@plants.sound("lstm both ways, a label for each token")
-def _() -> Given:
+@cases.sound("lstm both ways, a label for each token")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(net.tokens(x))[0]),
         tokens=nn.Embedding(VOCABULARY, WIDTH),
@@ -203,4 +203,4 @@ def _() -> Given:
         head=nn.Linear(32, 4),
     )
     tokens, _ = data.text()
-    return Given(model, (tokens, tokens % 4), data.next_token)
+    return Inputs(model, (tokens, tokens % 4), data.next_token)

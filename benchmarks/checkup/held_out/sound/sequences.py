@@ -9,24 +9,24 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.checkup import data
+from benchmarks.checkup.base_models import RNN, WIDTH, Attention, Block, Decoder, Encoder
+from benchmarks.checkup.case import CaseList, Inputs, Net
 from benchmarks.checkup.data import LENGTH, VOCABULARY
-from benchmarks.checkup.nets import RNN, WIDTH, Attention, Block, Decoder, Encoder
-from benchmarks.checkup.plant import Given, Net, Plants
 
-plants = Plants("reporting")
+cases = CaseList("reporting")
 CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 
 
-def language(model: nn.Module) -> Given:
-    return Given(model, data.language(), data.next_token)
+def language(model: nn.Module) -> Inputs:
+    return Inputs(model, data.language(), data.next_token)
 
 
 def words() -> nn.Embedding:
     return nn.Embedding(VOCABULARY, WIDTH)
 
 
-@plants.sound("gru of two layers, a language model with dropout")
-def _() -> Given:
+@cases.sound("gru of two layers, a language model with dropout")
+def _() -> Inputs:
     model = Net(
         lambda net, x: net.head(net.rnn(net.tokens(x))[0]),
         tokens=words(),
@@ -36,14 +36,14 @@ def _() -> Given:
     return language(model)
 
 
-@plants.sound("lstm, three values ahead at once")
-def _() -> Given:
+@cases.sound("lstm, three values ahead at once")
+def _() -> Inputs:
     waves = data.series(48, 15, 1)[0]
-    return Given(RNN(1, 3), (waves[:, :12], waves[:, 12:, 0]), nn.HuberLoss())
+    return Inputs(RNN(1, 3), (waves[:, :12], waves[:, 12:, 0]), nn.HuberLoss())
 
 
-@plants.sound("lstm cells with a layer norm in the loop")
-def _() -> Given:
+@cases.sound("lstm cells with a layer norm in the loop")
+def _() -> Inputs:
     class Cells(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -57,11 +57,11 @@ def _() -> Given:
                 hidden = self.norm(hidden)
             return self.head(hidden)
 
-    return Given(Cells(), data.series(), CE)
+    return Inputs(Cells(), data.series(), CE)
 
 
-@plants.sound("convolutions of three widths over letters")
-def _() -> Given:
+@cases.sound("convolutions of three widths over letters")
+def _() -> Inputs:
     def run(net: Any, x: Tensor) -> Any:
         x = net.tokens(x).transpose(1, 2)
         made = [each(x).relu().amax(-1) for each in (net.one, net.three, net.five)]
@@ -69,22 +69,22 @@ def _() -> Given:
 
     one, three, five = (nn.Conv1d(WIDTH, 12, size, padding=size // 2) for size in (1, 3, 5))
     model = Net(run, tokens=words(), one=one, three=three, five=five, head=nn.Linear(36, 3))
-    return Given(model, data.text(), CE)
+    return Inputs(model, data.text(), CE)
 
 
-@plants.sound("the fourth word from three")
-def _() -> Given:
+@cases.sound("the fourth word from three")
+def _() -> Inputs:
     tokens = torch.randint(VOCABULARY, (64, 4))
     model = Net(
         lambda net, x: net.body(net.tokens(x).flatten(1)),
         tokens=words(),
         body=nn.Sequential(nn.Linear(3 * WIDTH, 64), nn.Tanh(), nn.Linear(64, VOCABULARY)),
     )
-    return Given(model, (tokens[:, :3], tokens[:, 3]), CE)
+    return Inputs(model, (tokens[:, :3], tokens[:, 3]), CE)
 
 
-@plants.sound("gated causal convolutions, a language model")
-def _() -> Given:
+@cases.sound("gated causal convolutions, a language model")
+def _() -> Inputs:
     def run(net: Any, tokens: Tensor) -> Any:
         x = net.tokens(tokens).transpose(1, 2)
         x = x + F.glu(net.one(F.pad(x, (2, 0))), 1)
@@ -101,8 +101,8 @@ def _() -> Given:
     return language(model)
 
 
-@plants.sound("gpt, waves as places")
-def _() -> Given:
+@cases.sound("gpt, waves as places")
+def _() -> Inputs:
     class Waves(Decoder):
         def __init__(self) -> None:
             super().__init__()
@@ -123,8 +123,8 @@ class After(Block):
         return self.norm2(x + self.feed(x))
 
 
-@plants.sound("gpt, norms after what is added")
-def _() -> Given:
+@cases.sound("gpt, norms after what is added")
+def _() -> Inputs:
     model = Decoder(layers=0)
     model.blocks = nn.ModuleList(After(Attention(causal=True)) for _ in range(2))
     return language(model)
@@ -170,9 +170,9 @@ class OneKey(Attention):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
 
-plants.sound("gpt, queries and keys are normed")(lambda: language(Decoder(Normed)))
-plants.sound("gpt, a window of four places")(lambda: language(Decoder(Window)))
-plants.sound("gpt, one key for all heads")(lambda: language(Decoder(OneKey)))
+cases.sound("gpt, queries and keys are normed")(lambda: language(Decoder(Normed)))
+cases.sound("gpt, a window of four places")(lambda: language(Decoder(Window)))
+cases.sound("gpt, one key for all heads")(lambda: language(Decoder(OneKey)))
 
 
 class First(Encoder):
@@ -194,17 +194,17 @@ class Highest(Encoder):
         return x.amax(1) if mask is None else x.masked_fill(~mask[..., None], -1e4).amax(1)
 
 
-def padded(model: nn.Module) -> Given:
+def padded(model: nn.Module) -> Inputs:
     tokens, mask, labels = data.padded()
-    return Given(model, ({"tokens": tokens, "attention_mask": mask}, labels), CE)
+    return Inputs(model, ({"tokens": tokens, "attention_mask": mask}, labels), CE)
 
 
-plants.sound("bert, a token for the class, padded")(lambda: padded(First()))
-plants.sound("bert, the highest values, padding left out")(lambda: padded(Highest()))
+cases.sound("bert, a token for the class, padded")(lambda: padded(First()))
+cases.sound("bert, the highest values, padding left out")(lambda: padded(Highest()))
 
 
-@plants.sound("bert, two texts with a number for each")
-def _() -> Given:
+@cases.sound("bert, two texts with a number for each")
+def _() -> Inputs:
     class Two(Encoder):
         def __init__(self) -> None:
             super().__init__(outputs=2)
@@ -216,4 +216,4 @@ def _() -> Given:
 
     tokens, _ = data.text(48)
     kinds = (torch.arange(LENGTH) >= LENGTH // 2).long().expand(48, -1).clone()
-    return Given(Two(), ({"tokens": tokens, "kinds": kinds}, torch.arange(48) % 2), CE)
+    return Inputs(Two(), ({"tokens": tokens, "kinds": kinds}, torch.arange(48) % 2), CE)

@@ -1,6 +1,7 @@
 """What every problem is, and all that most of them import."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass as dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from sickbay.findings import Finding as Finding

@@ -1,10 +1,9 @@
 """Problems that show in the gradients of the layers."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from math import nan
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.vitals import Table
 

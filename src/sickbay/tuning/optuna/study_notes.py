@@ -61,11 +61,6 @@ class TrialNotes:
                 f"which is not {gone} any more."
             )
 
-    def begin(self, **attributes: Any) -> None:
-        """Set the first attributes."""
-        for name, value in attributes.items():
-            self.attribute(f"sickbay:{name}", value)
-
     def report(self, value: float, epoch: int) -> None:
         """Report the metric of an epoch, if it is finite."""
         if isfinite(value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import optuna
 from optuna.study import StudyDirection
@@ -96,9 +97,10 @@ def watch(
     log = watched.log
     if notes is not None:
         judged = profile if problems is None else "own"
-        notes.begin(profile=judged, metric=metric, epochs=epochs)
-        if log.path is not None:
-            notes.attribute("sickbay:chart", str(log.path))
+        about: dict[str, Any] = {"profile": judged, "metric": metric, "epochs": epochs}
+        about |= {} if log.path is None else {"chart": str(log.path)}
+        for name, value in about.items():
+            notes.attribute(f"sickbay:{name}", value)
     if UNLIKELY[maximize] in metric:
         does = "maximizes" if maximize else "minimizes"
         log.notice(f"the study {does} {metric}; see `direction` of create_study.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import ray
@@ -29,26 +30,21 @@ class CurveExchange:
         self._trial = trial
         self._actor: Any = None
 
-    @property
-    def is_open(self) -> bool:
-        """Whether there is an actor."""
-        if self._actor is None:
-            try:
-                self._actor = ray.get_actor(NAME)
-            except ValueError:
-                return False
-        return True
-
     def put(self, curve: LearningCurve) -> bool:
         """Send this trial's curve, without waiting. Return False if there is no actor."""
-        if self.is_open:
+        if self._connect():
             self._actor.put.remote(self._trial, curve)
-        return self.is_open
+        return self._actor is not None
 
     def others(self) -> Sequence[LearningCurve]:
         """Return the curves of the other trials."""
-        if not self.is_open:
+        if not self._connect():
             return ()
         reply = self._actor.others.remote(self._trial)
         curves: Sequence[LearningCurve] = ray.get(reply, timeout=TIMEOUT)
         return curves
+
+    def _connect(self) -> bool:
+        with suppress(ValueError):  # there is no actor
+            self._actor = self._actor or ray.get_actor(NAME)
+        return self._actor is not None

@@ -1,9 +1,7 @@
-from dataclasses import dataclass
-
 import numpy as np
 
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.problems.shared.base import Finding, History, choice, threshold
+from sickbay.problems.shared.base import Finding, History, choice, dataclass, threshold
 from sickbay.vitals import Table
 
 MEASURES = {"mean": "mean_abs", "largest": "absmax"}  # by the column that holds them

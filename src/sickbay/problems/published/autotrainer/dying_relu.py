@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 from sickbay.problems import dying_relu as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,8 @@
-from dataclasses import dataclass
 from math import isfinite
 
 from sickbay.problems import exploding_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import first_and_last, nonfinite_gradients
 
 

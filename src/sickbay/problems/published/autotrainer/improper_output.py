@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 from sickbay.problems import improper_output as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.problems.shared.base import Finding, History
+from sickbay.problems.shared.base import Finding, History, dataclass
 
 RECOMMENDED = {
     "binary": ("sigmoid",),

@@ -1,9 +1,8 @@
 """AutoTrainer judges a model only while its accuracy is known and low."""
 
-from dataclasses import dataclass
 from math import inf
 
-from sickbay.problems.shared.base import History, Problem, threshold
+from sickbay.problems.shared.base import History, Problem, dataclass, threshold
 from sickbay.problems.shared.learns_badly import best_accuracy
 
 

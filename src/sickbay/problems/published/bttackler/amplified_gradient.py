@@ -1,9 +1,8 @@
-from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan
 from statistics import median
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.planned_epochs import stage
 
 

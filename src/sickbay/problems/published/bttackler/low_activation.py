@@ -1,8 +1,7 @@
-from dataclasses import dataclass
 from math import isnan
 from statistics import median
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,37 @@
+"""All faults and sound models: limits were set on `calibration`, figures are of `held_out`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from benchmarks.checkup.case import Case
+
+FAMILIES = (
+    "shapes_and_start", "gradient_flow", "memory", "numerics", "attention", "masks_and_positions",
+    "norms_and_learning", "outputs_and_targets", "input_data", "samples_optimizer_saving",
+    "train_and_eval_modes",
+)  # fmt: skip
+HELD_OUT_FAMILIES = (
+    "shapes_and_numerics", "attention_norms_modes", "state_dict", "data_and_targets",
+)  # fmt: skip
+KINDS = ("feed_forward", "images", "sequences", "attention", "generative", "transformers_package")
+HELD_OUT_KINDS = ("feed_forward", "images", "sequences")
+
+
+def cases_in(folder: str, files: tuple[str, ...]) -> tuple[Case, ...]:
+    """Return the models in the files of a folder."""
+    modules = (import_module(f"benchmarks.checkup.{folder}.{file}") for file in files)
+    return tuple(case for module in modules for case in module.cases.all)
+
+
+FAULTS = (
+    *cases_in("calibration.faults", FAMILIES),
+    *cases_in("calibration.more_faults", FAMILIES),
+    *cases_in("held_out.faults", HELD_OUT_FAMILIES),
+)
+SOUND = (
+    *cases_in("calibration.sound", KINDS),
+    *cases_in("calibration.more_sound", KINDS),
+    *cases_in("held_out.sound", HELD_OUT_KINDS),
+)
+ALL: dict[str, Case] = {each.name: each for each in (*FAULTS, *SOUND)}
