@@ -65,12 +65,13 @@ class LearningRateIsSane(Statement):
             message = f"{message}, but the loss diverges from {found.limit:.2g} on"
             return self.fails(message, remedy=remedy, **numbers)
         message = f"{message}; {suggested:.2g} is suggested"
+        limit = ""
         if rate / self.above > suggested:
-            message = f"{message} (limit {self.above:g} times above)"
-            return self.fails(message, remedy=remedy, **numbers)
+            limit = f" (limit {self.above:g} times above)"
         if suggested / self.below > rate:
-            message = f"{message} (limit {self.below:g} times below)"
-            return self.fails(message, remedy=remedy, **numbers)
+            limit = f" (limit {self.below:g} times below)"
+        if limit:
+            return self.fails(message + limit, remedy=remedy, **numbers)
         return self.holds(message, **numbers)
 
 
@@ -94,9 +95,7 @@ def range_test(setup: Setup, steps: int = STEPS) -> Range:
     rates = np.geomspace(LOWEST, HIGHEST, steps).tolist()
 
     def run(model: nn.Module, batch: Batch) -> Any:
-        with IsolatedRandom(
-            0
-        ):  # the same random numbers in every step: only the rate should matter
+        with IsolatedRandom(0):  # the same in every step: only the rate should matter
             return setup.run(model, batch)
 
     with setup.model_copy(training=True) as model:

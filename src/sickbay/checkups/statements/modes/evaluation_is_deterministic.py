@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +99,9 @@ class RandomDraws(TorchFunctionMode):
         self._pure: dict[int, tuple[Tensor, tuple[str, str]]] = {}  # held, so that no id is reused
         self.noise: dict[tuple[str, str], None] = {}
         self.sampled = False
-        for name, module in model.named_modules():
-            self._hooks.add(module.register_forward_pre_hook(self._enter(name)))
+        self._names = {module: name for name, module in model.named_modules()}
+        for module in self._names:
+            self._hooks.add(module.register_forward_pre_hook(self._enter))
             self._hooks.add(module.register_forward_hook(self._leave))
 
     def __exit__(self, *error: Any) -> None:
@@ -146,7 +146,8 @@ class RandomDraws(TorchFunctionMode):
             return  # a random initial state
         adds = name in SUMS or name in JOINS
         if name in ORDERS or (learned and not adds and source[1] in NORMAL):
-            self._resolve(pure[0])
+            self.sampled = True
+            self.noise.pop(source, None)
         elif name in SUMS and len(given) == 1:
             return  # noise around a constant only scales
         elif isinstance(result, Tensor) and (
@@ -154,12 +155,8 @@ class RandomDraws(TorchFunctionMode):
         ):
             self._pure[id(result)] = result, source
 
-    def _resolve(self, tensor: Tensor) -> None:
-        self.sampled = True
-        self.noise.pop(self._pure[id(tensor)][1], None)
-
-    def _enter(self, name: str) -> Callable[..., None]:
-        return lambda *_: self._inside.append(name)
+    def _enter(self, module: nn.Module, _: Any) -> None:
+        self._inside.append(self._names[module])
 
     def _leave(self, *_: Any) -> None:
         self._inside.pop()

@@ -76,12 +76,9 @@ def _mixes_positions(setup: Setup, batch: Batch, before: Tensor, time: int) -> b
     """Return whether a position changes outputs at others, or a pooled output."""
     main, new = batch.main, batch.main.clone()
     new.select(time, 0).copy_(altered(main).select(time, 0))
-    outputs = before, nudged_output(setup, batch.with_input(main, new))
-    length = main.shape[time]
-    one, other = (by_position(each, batch, length) for each in outputs)
-    if one is None or other is None:
-        return True
-    return bool(changed(one, other)[:, 1:].any())
+    differs = changed(before, nudged_output(setup, batch.with_input(main, new)))
+    positions = by_position(differs, batch, main.shape[time])
+    return positions is None or bool(positions[:, 1:].any())
 
 
 def _patch_side(model: nn.Module, channels: int) -> int:
