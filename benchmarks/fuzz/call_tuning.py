@@ -11,16 +11,12 @@ import torch
 import sickbay.tuning.optuna as with_optuna
 from benchmarks.fuzz import odd_models, sound_files
 from benchmarks.fuzz.call_loops import learn, told
-from benchmarks.fuzz.call_problems import history
 from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
 from benchmarks.fuzz.damage_folder import write
 from benchmarks.fuzz.fuzz_input import Case
-from sickbay.probe.guard import Guard
 from sickbay.problems.profiles import choose
-from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning import charted_trials
 from sickbay.tuning.calibration import calibrate
-from sickbay.tuning.judge import Judge
 from sickbay.tuning.load_search import read
 from sickbay.tuning.recorded_search import Epoch, RecordedSearch, RecordedTrial
 from sickbay.tuning.replay import replay
@@ -109,20 +105,6 @@ def pruner(_: Case) -> Call:
     return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
 
 
-def learning_curve(case: Case) -> LearningCurve:
-    values = [case.random.choice((0.1, 0.5, float("nan"), float("inf"))) for _ in range(3)]
-    return LearningCurve(values, values)
-
-
-def judge(case: Case) -> Call:
-    def both(problems: Any, metric: Any, maximize: Any, past: Any, others: Any) -> Any:
-        guard = Guard(lambda *_: None)
-        return Judge(problems, metric, maximize, guard).judge(past, others)
-
-    args = (choose("tuning", None), "val_accuracy", True, history(case.random))
-    return Call("Judge.judge", both, (*args, [learning_curve(case), learning_curve(case)]))
-
-
 def search(case: Case) -> RecordedSearch:
     trials = []
     for number in range(3):
@@ -156,7 +138,6 @@ TARGETS: dict[Make, float] = {
     epoch_optuna: 3,
     watch_ray: 2,
     pruner: 1,
-    judge: 3,
     replayed: 2,
     calibrated: 1,
     reading: 3,

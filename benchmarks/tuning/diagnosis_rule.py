@@ -12,8 +12,8 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.trials.comparison import ComparedProblem, LearningCurve
-from sickbay.tuning.judge import Judge
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
+from sickbay.tuning.judge import find_end, own_curve
 
 
 class Histories:
@@ -36,13 +36,16 @@ class Diagnosis:
 
     def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
         self._part, self._histories = part, histories
-        self._judge = Judge(problems, part.metric, part.sign > 0, Guard(failed))
+        self._problems, self._guard = problems, Guard(failed)
         self._courses: list[LearningCurve] = []
 
     def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         for each in past[len(self._courses) :]:
             self._courses.append(self._course(each))
-        end = self._judge.judge(self._histories(trial, done), self._courses)
+        history, part = self._histories(trial, done), self._part
+        own = own_curve(history, part.metric)
+        beside = Comparison(own, self._courses, part.sign > 0)
+        end = find_end(self._problems, history, beside, self._guard)
         return Ending(end.finding.problem, end.benign) if end else None
 
     def _course(self, played: SimulatedTrial) -> LearningCurve:

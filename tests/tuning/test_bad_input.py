@@ -11,10 +11,8 @@ import pytest
 
 from sickbay.cli import main
 from sickbay.errors import UsageError
-from sickbay.probe.guard import Guard
 from sickbay.problems import PassiveLoss
 from sickbay.tuning.calibration import calibrate
-from sickbay.tuning.judge import Judge
 from sickbay.tuning.load_search import read
 from sickbay.tuning.optuna import DiagnosisPruner, watch
 from sickbay.tuning.recorded_search import Epoch, RecordedSearch, RecordedTrial
@@ -27,7 +25,6 @@ from tests.tuning.test_optuna import study
 
 CURVE = [(1.0, 0.5)]
 ONE = search(trial("a", [3, 2]))
-GUARD = Guard(lambda *_: None)
 
 
 class Untold:
@@ -46,10 +43,6 @@ class Untold:
             ([PassiveLoss()], [3]),
             "settings must be a list of strings, got one with 3",
         ),
-        (Judge, ([3], "loss", True, GUARD), "problems must be a list of problems, got one with 3"),
-        (Judge, ([], None, True, GUARD), "metric must be a string, got None."),
-        (Judge, ([], "loss", "up", GUARD), "maximize must be True or False, got 'up'."),
-        (Judge, ([], "loss", True, None), "guard must be a Guard, got None."),
         (
             RecordedSearch,
             ("a", 3, "loss", True),

@@ -5,7 +5,7 @@ from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
-from sickbay.tuning.judge import End, Judge
+from sickbay.tuning.judge import End, find_end, own_curve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,8 @@ def judge(
     history.end_epoch(score=0.5, **({} if loss is None else {"loss": loss}))
     guard = Guard(lambda part, error: troubles.append(f"{part}: {error!r}"))
     known = [LearningCurve([float(place)], [0.4 + 0.1 * place]) for place in range(1, others + 1)]
-    return Judge(problems, "score", maximize, guard).judge(history, known), troubles
+    beside = Comparison(own_curve(history, "score"), known, maximize)
+    return find_end(problems, history, beside, guard), troubles
 
 
 def name(end: End | None) -> str:

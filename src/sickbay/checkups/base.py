@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass as dataclass
 from inspect import getdoc
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sickbay.checkups.batch import Inapplicable as Inapplicable
 from sickbay.checkups.training_setup import Setup as Setup
@@ -13,6 +14,8 @@ from sickbay.findings import Severity
 from sickbay.reports.checkup_report import Outcome
 from sickbay.reports.checkup_report import Result as Result
 from sickbay.thresholds import Tunable
+from sickbay.thresholds import choice as choice
+from sickbay.thresholds import threshold as threshold
 
 WHY = "Why it matters:"
 
@@ -51,7 +54,9 @@ class Statement(Tunable, ABC):
     ) -> Result:
         """Return a result that failed."""
         remedy = remedy or self.remedy
-        return self._result("failed", message, tuple(layers), evidence, remedy)
+        return self._result(
+            "failed", message, layers=tuple(layers), evidence=evidence, remedy=remedy
+        )
 
     def skipped(self, message: str) -> Result:
         """Return a result that says why the test does not apply."""
@@ -66,14 +71,7 @@ class Statement(Tunable, ABC):
         lines = (getdoc(cls) or "").partition(WHY)[2].strip().split("\n\n")[0]
         return " ".join(lines.split())
 
-    def _result(
-        self,
-        outcome: Outcome,
-        message: str,
-        layers: tuple[str, ...] = (),
-        evidence: dict[str, float] | None = None,
-        remedy: str = "",
-    ) -> Result:
+    def _result(self, outcome: Outcome, message: str, **more: Any) -> Result:
         return Result(
             test=self.name(),
             outcome=outcome,
@@ -81,7 +79,5 @@ class Statement(Tunable, ABC):
             severity=self.severity,
             statement=self.statement(),
             reason=self.reason(),
-            remedy=remedy,
-            layers=layers,
-            evidence=evidence or {},
+            **more,
         )

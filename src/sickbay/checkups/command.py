@@ -22,7 +22,6 @@ from sickbay.checkups.user_code import call, defined_at, load
 from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.by_name import EVERY as PROBLEMS
-from sickbay.reports.checkup_report import Report
 from sickbay.reports.checkup_text import show
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
@@ -46,7 +45,10 @@ def run(options: argparse.Namespace) -> int:
     if not report.file:
         file, line = defined_at(load(options.factory))
         report = replace(report, file=file, line=line)
-    _print(report, options)
+    if options.json or options.sarif:
+        print(json.dumps(report.as_sarif() if options.sarif else report.as_json(), indent=2))
+    else:
+        show(report, Console())
     return int(options.fail_on != "never" and report.fails(options.fail_on))
 
 
@@ -121,12 +123,6 @@ def _parts(options: argparse.Namespace) -> dict[str, Any]:
     if options.loss is not None:
         loss = load(options.loss)
         parts["loss"] = call(options.loss) if isinstance(loss, type) else loss
-    return parts | ({} if options.task is None else {"task": options.task})
-
-
-def _print(report: Report, options: argparse.Namespace) -> None:
-    """Print the report in the requested format."""
-    if options.json or options.sarif:
-        print(json.dumps(report.as_sarif() if options.sarif else report.as_json(), indent=2))
-    else:
-        show(report, Console())
+    if options.task is not None:
+        parts["task"] = options.task
+    return parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.training_steps import LossOf, Run
 from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import Origin, origin
 
@@ -53,12 +54,7 @@ class FirstPass:
         return self.reached.union(self.operations)
 
 
-def first_pass(
-    model: nn.Module,
-    batch: Batch,
-    run: Callable[[nn.Module, Batch], Any],
-    loss_of: Callable[[Any, Batch], Tensor | None],
-) -> FirstPass:
+def first_pass(model: nn.Module, batch: Batch, run: Run, loss_of: LossOf) -> FirstPass:
     """Run a model forward and backward; `loss_of` returns None if there is no loss."""
     saved, usage = _SavedBytes(model), ParameterUsage(model)
     with torch.autograd.graph.saved_tensors_hooks(saved, _unchanged):
@@ -70,22 +66,16 @@ def first_pass(
     known = origin(loss.grad_fn) if loss.grad_fn is not None else Origin()
     if loss.requires_grad:
         loss.backward()  # type: ignore[no-untyped-call]
-    gradients = {n: gradient(each) for n, each in model.named_parameters() if each.requires_grad}
+    trained = {n: each.grad for n, each in model.named_parameters() if each.requires_grad}
     return FirstPass(
         output=output.detach(),
         loss=loss.detach(),
         has_loss=given is not None,
         origin=known,
-        gradients=gradients,
+        gradients={n: each if each is None else each.to_dense() for n, each in trained.items()},
         operations=usage.operations,
         saved=saved.bytes,
     )
-
-
-def gradient(parameter: nn.Parameter) -> Tensor | None:
-    """Return the dense gradient of a parameter, None if it got none."""
-    found = parameter.grad
-    return found.to_dense() if found is not None and found.is_sparse else found
 
 
 def main_output(raw: Any) -> Tensor:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, Setup
+from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension
 
 DISTANCES = ("mse", "l1", "smooth_l1", "huber")
@@ -19,10 +22,9 @@ def output_of(setup: Setup) -> Tensor:
 
     Raise `Inapplicable` if the model itself does not run; another test reports that.
     """
-    try:
-        return setup.first_pass.output
-    except Inapplicable:
-        pass
+    first = setup.first_pass_or_error
+    if not isinstance(first, Exception):
+        return first.output
     try:
         return setup.evaluate(setup.batch)
     except Exception:
@@ -41,17 +43,24 @@ def accepts(setup: Setup, output: Tensor, targets: Tensor | None = None) -> bool
 
 def needs_more_than_output(setup: Setup) -> bool:
     """Return whether the user's loss uses more than the main output."""
-    try:
-        expected = setup.first_pass.loss
-    except Inapplicable:
-        return False
-    if not setup.has_loss:
+    first = setup.first_pass_or_error
+    if isinstance(first, Exception) or not setup.has_loss:
         return False
     try:
-        again = setup.loss_of(setup.first_pass.output, setup.batch)
+        again = setup.loss_of(first.output, setup.batch)
     except Exception:
         return True
-    return again is None or not torch.allclose(again, expected, equal_nan=True)
+    return again is None or not torch.allclose(again, first.loss, equal_nan=True)
+
+
+def ignores_targets(setup: Setup, batch: Batch, raw: Any, others: Sequence[Tensor]) -> bool:
+    """Return whether the loss of an output is the same for all these other targets."""
+    targets = (batch.targets, *others)
+    try:
+        first, *rest = (setup.loss_of(raw, replace(batch, targets=each)) for each in targets)
+    except Exception:
+        return False
+    return first is not None and all(each is not None and each.equal(first) for each in rest)
 
 
 def has_labels(setup: Setup, output: Tensor) -> bool:
@@ -59,9 +68,8 @@ def has_labels(setup: Setup, output: Tensor) -> bool:
     targets = setup.targets
     if targets.shape == output.shape or class_dimension(output, targets) is None:
         return False
-    try:
-        first = setup.first_pass
-    except Inapplicable:
+    first = setup.first_pass_or_error
+    if isinstance(first, Exception):
         return not targets.is_floating_point() and targets.ndim == output.ndim - 1
     return first.has_loss and first.origin.loss in ("cross_entropy", "nll")
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Generator, nn
 
+from sickbay.checkups.unregistered import unregistered
+
 
 @contextmanager
 def restored(model: nn.Module) -> Iterator[None]:
     """Restore all that a model holds afterwards, in place, as if it had been copied."""
-    tensors = [*model.parameters(), *model.buffers()]
+    tensors = [*model.parameters(), *model.buffers(), *unregistered(model).values()]
     values = [each.detach().clone() for each in tensors]
     trainable = [(each, each.requires_grad) for each in model.parameters()]
     attributes = [(module, _attributes(module)) for module in model.modules()]
@@ -66,15 +68,13 @@ def copy_loss(loss: Any) -> Any:
 @contextmanager
 def default_modes(model: nn.Module) -> Iterator[None]:
     """Run without autocast, inference mode, compilation and old gradients."""
-    with ExitStack() as modes:
-        for device in ("cpu", "cuda"):
-            modes.enter_context(torch.autocast(device, enabled=False))
-        for mode in (
-            torch.inference_mode(False),
-            compiler_stance("force_eager"),
-            without_gradients(model),
-        ):
-            modes.enter_context(mode)
+    with (
+        torch.autocast("cpu", enabled=False),
+        torch.autocast("cuda", enabled=False),
+        torch.inference_mode(False),
+        compiler_stance("force_eager"),
+        without_gradients(model),
+    ):
         yield
 
 

@@ -13,7 +13,6 @@ from sickbay.checkups.batch import Batch
 SAMPLES, LENGTH = 8, 16
 FIRST_LAYERS = 3  # candidates for the layer that gets the inputs
 SIDES = (32, 64, 28, 128, 224, 299)  # of images, in the order they are tried
-DIMENSIONS = {nn.Conv1d: 1, nn.Conv2d: 2, nn.Conv3d: 3}
 
 
 def synthetic_batch(model: nn.Module, runs: Callable[[Batch], bool]) -> Batch | None:
@@ -44,9 +43,7 @@ def _inputs(layer: nn.Module) -> Iterator[Tensor]:
             yield torch.randn(SAMPLES, width)
             yield torch.randn(SAMPLES, LENGTH, width)
         case nn.Conv1d() | nn.Conv2d() | nn.Conv3d():
-            dimensions = next(
-                count for kind, count in DIMENSIONS.items() if isinstance(layer, kind)
-            )
+            dimensions = len(layer.kernel_size)
             for side in SIDES[: 2 if dimensions == 3 else None]:
                 yield torch.randn(SAMPLES, layer.in_channels, *[side] * dimensions)
         case nn.RNNBase():

@@ -30,7 +30,7 @@ MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is sl
 QUICK = 0.15  # seconds that a pass with the most samples may take
 Loss = Callable[[Any, Any], Tensor]
 Value = TypeVar("Value")
-LayerCall = tuple[nn.Module, tuple[Any, ...]]
+Layer = TypeVar("Layer", bound=nn.Module)
 
 
 class Setup:
@@ -105,18 +105,17 @@ class Setup:
         with IsolatedRandom(seed):
             return self.evaluate(batch, model)
 
-    def layer_calls(self, batch: Batch, wanted: Callable[[nn.Module], bool]) -> list[LayerCall]:
-        """Return layers in the order they are called in evaluation, each with its arguments.
+    def layer_calls(self, batch: Batch, kind: type[Layer]) -> list[tuple[Layer, tuple[Any, ...]]]:
+        """Return layers of a kind as they are called in evaluation, each with its arguments.
 
         If the model raises, these are the calls up to that point.
         """
-        calls: list[LayerCall] = []
+        calls: list[Any] = []
         with self.model_copy() as model, ExitStack() as hooks:
-            for layer in filter(wanted, model.modules()):
-                hook = layer.register_forward_pre_hook(
-                    lambda layer, args: calls.append((layer, args))
-                )
-                hooks.enter_context(hook)
+            for layer in model.modules():
+                if isinstance(layer, kind):
+                    hook = layer.register_forward_pre_hook(lambda *call: calls.append(call))
+                    hooks.enter_context(hook)
             with suppress(Exception):
                 self.evaluate(batch, model)
         return calls

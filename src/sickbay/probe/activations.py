@@ -224,10 +224,8 @@ class _LayerHook(Hook):
             self.owner.add(self.layer, module, output)
 
     def compiled(self, _module: nn.Module, _inputs: Any, output: Any) -> None:
-        if self.owner.due:  # so there are two graphs: one copies samples and one does not
-            self._copy_sample(output)
-
-    def _copy_sample(self, output: Any) -> None:
+        if not self.owner.due:  # so there are two graphs: one copies samples and one does not
+            return
         tensor = first_tensor(output)
         if tensor is None or not torch.is_grad_enabled() or tensor.numel() == 0:
             return

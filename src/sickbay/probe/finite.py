@@ -8,7 +8,7 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from sickbay.probe.gradient_norms import EXACT, plain
+from sickbay.probe.gradient_norms import EXACT, exact
 
 
 def all_finite(values: Iterable[Tensor]) -> bool:
@@ -18,7 +18,7 @@ def all_finite(values: Iterable[Tensor]) -> bool:
     """
     with torch.no_grad():
         found = [
-            each if each.dtype in EXACT and not each.is_sparse else plain(each)
+            each if each.dtype in EXACT and not each.is_sparse else exact(each)
             for each in values
             if each.dtype in EXACT or each.is_floating_point() or each.is_complex()
         ]

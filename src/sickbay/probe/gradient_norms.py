@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.probe.jump_alarm import Alarm
+from sickbay.probe.statistics import plain
 
 EXACT = {torch.float32, torch.float64}
 MOST = 1024  # values of a gradient that are checked
@@ -18,16 +19,14 @@ def gradient_norms(parameters: Mapping[str, nn.Parameter]) -> list[float]:
     """Return the l2 norm of each gradient."""
     grads = [grad for each in parameters.values() if (grad := each.grad) is not None]
     if any(grad.is_sparse or grad.requires_grad or grad.dtype not in EXACT for grad in grads):
-        grads = [plain(grad) for grad in grads]
+        grads = [exact(grad) for grad in grads]
     return [norm.item() for norm in torch._foreach_norm(grads)] if grads else []
 
 
-def plain(grad: Tensor) -> Tensor:
+def exact(tensor: Tensor) -> Tensor:
     """Return the values of a tensor as real numbers, in a precision that its norm fits into."""
-    grad = grad.coalesce().values() if grad.is_sparse else grad.detach()
-    if grad.is_complex():
-        grad = torch.view_as_real(grad.resolve_conj())
-    return grad if grad.dtype in EXACT else grad.float()
+    values = plain(tensor)
+    return values if values.dtype in EXACT else values.float()
 
 
 class SpotCheck:

@@ -130,13 +130,14 @@ def excerpt(tensor: Tensor) -> Tensor:
 def first_samples(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Copy the same number of first samples of all tensors that have as many as the first one."""
     batch = len(tensors[0]) if tensors and tensors[0].ndim else 0
-    fits = [bool(each.ndim) and len(each) == batch for each in tensors]
-    most = max((each.numel() for each, fit in zip(tensors, fits, strict=True) if fit), default=0)
+
+    def fits(tensor: Tensor) -> bool:
+        return bool(tensor.ndim) and len(tensor) == batch
+
+    most = max((each.numel() for each in tensors if fits(each)), default=0)
     rows = batch if most <= LARGE else max(2, LARGE * batch // most)
-    return [
-        each.detach()[:rows].clone() if fit else each.detach()
-        for each, fit in zip(tensors, fits, strict=True)
-    ]
+    detached = [each.detach() for each in tensors]
+    return [each[:rows].clone() if fits(each) else each for each in detached]
 
 
 class _Found(Exception):  # noqa: N818 - not an error: it ends the second pass

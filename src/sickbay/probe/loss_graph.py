@@ -123,7 +123,7 @@ def leads_to(node: Any, earlier: Any) -> bool:
             return node is not None
         if title(node) not in MOVING and title(node) not in ACTIVATIONS:
             return False
-        node = next(iter(inputs_of(node)), None)
+        node = _first_input(node)
     return False
 
 
@@ -159,6 +159,10 @@ def count_strays(node: Any, own: Collection[int]) -> int:
 def inputs_of(node: Any) -> list[Any]:
     """Return the nodes that a node was computed from."""
     return [each for each, _ in node.next_functions if each is not None]
+
+
+def _first_input(node: Any) -> Any:
+    return next(iter(inputs_of(node)), None)
 
 
 def _reachable(
@@ -201,7 +205,7 @@ def _composed(node: Any) -> tuple[str, Any]:
         for names, loss in COMPOSED.items():
             inner = node
             for name in names:
-                inner = next(iter(inputs_of(inner)), None)
+                inner = _first_input(inner)
                 if title(inner) != name:
                     break
             else:
@@ -212,12 +216,10 @@ def _composed(node: Any) -> tuple[str, Any]:
 def _finish(name: str, node: Any) -> Origin:
     """Return what is behind the node of the loss itself."""
     if title(node) != "LogSoftmax":
-        before = inputs_of(node)
-        node = before[0] if before else None
+        node = _first_input(node)
     output, stretched, node = activation(node)
     if name == "nll" and output == "log_softmax":
         name = "cross_entropy"
     if name == "cross_entropy" and output == "log_softmax":
-        before = inputs_of(node)
-        output, stretched, node = activation(before[0] if before else None)
+        output, stretched, node = activation(_first_input(node))
     return Origin(name, output, stretched, source=node)

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 
 

@@ -1,10 +1,9 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import nan
 
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.problem_groups import GRADIENTS, RATES, STANDSTILL
 from sickbay.vitals import Numbers, Table
@@ -29,10 +28,9 @@ class DeadUnits(LearningProblem):
         or `samples` for a layer that outputs nothing but 0.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(layers={"1": "ReLU", "2": "Linear"}), loss=[0.7])
-        >>> table = Table.of("activation", 2, {"1": {"lasting_dead": 1.0}, "2": {}})
-        >>> history.append(Vitals(step=2, tables=[table]))
+        >>> history.add_table("activation", {"1": {"lasting_dead": 1.0}, "2": {}}, step=2)
         >>> print(DeadUnits().check(history).message)
         100 % of the units of 1 output nothing but 0 (limit 90 %)
 

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import AFTERMATH
 from sickbay.problems.shared.weight_updates import all_updates, relative_gradients
 from sickbay.vitals import rms
@@ -23,11 +21,10 @@ class ExplodingGradient(Problem):
         100 times as large as the targets.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
-        >>> gradient = Table.of("gradient", 0, {"a.weight": {"norm": 9e5}, "b.weight": {}})
         >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
         >>> history = History(loss=[2.3])
-        >>> history.append(Vitals(step=0, tables=[gradient, Table.of("weight", 0, rows)]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 9e5}, "b.weight": {}})
+        >>> history.add_table("weight", rows)
         >>> print(ExplodingGradient().check(history).message)
         the gradient is 3e+05 times as large as the weight (limit 1000)
 

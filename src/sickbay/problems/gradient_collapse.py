@@ -1,7 +1,6 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.recent_norms import newest_and_earlier_norms
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 

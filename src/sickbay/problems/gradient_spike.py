@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.recent_norms import newest_and_earlier_norms
 from sickbay.problems.shared.small_batches import SampledProblem
 

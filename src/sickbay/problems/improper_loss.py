@@ -1,7 +1,6 @@
-from dataclasses import dataclass
 from math import inf, isnan, nan
 
-from sickbay.problems.shared.base import Finding, History, Problem
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.learns_badly import best_accuracy
 from sickbay.problems.shared.problem_groups import EVERYTHING
 

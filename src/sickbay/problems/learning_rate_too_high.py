@@ -1,9 +1,8 @@
 """Longer than 60 lines: a rate can be too high from the start, since it was raised, or once."""
 
-from dataclasses import dataclass
 from math import nan
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem
@@ -35,10 +34,9 @@ class LearningRateTooHigh(SampledProblem):
         `jump` times its size, although its gradient is at most 100 times as large as the weight.
 
     Example:
-        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
         >>> history = History(loss=[0.7] + 9 * [2.3])
-        >>> history.append(Vitals(step=9, tables=[Table.of("weight", 9, rows)]))
+        >>> history.add_table("weight", rows, step=9)
         >>> print(LearningRateTooHigh(checks=1).check(history).message)
         a step changes the weights by 85 % of their size (limit 10 %), loss 2.14, initially 0.7
 

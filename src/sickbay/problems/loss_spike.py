@@ -1,8 +1,7 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, isfinite
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.problem_groups import AFTERMATH, GRADIENTS
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, Problem
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
 
 

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.vitals import rms
@@ -23,11 +21,9 @@ class UnnormalisedInput(SampledProblem):
         above the limits.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
-        >>> batch = Table.of("batch", 0, {"input": {"norm": 3000.0, "count": 900}})
-        >>> first = Table.of("activation", 0, {"0": {"norm": 900.0, "count": 100}})
         >>> history = History()
-        >>> history.append(Vitals(step=0, tables=[batch, first]))
+        >>> history.add_table("batch", {"input": {"norm": 3000.0, "count": 900}})
+        >>> history.add_table("activation", {"0": {"norm": 900.0, "count": 100}})
         >>> print(UnnormalisedInput().check(history).message)
         inputs are around 100 (limit 10), the first layer outputs 90 (limit 5)
 

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, first_and_last
 from sickbay.problems.shared.problem_groups import RATES, STANDSTILL, UNITS
 from sickbay.vitals import Table
@@ -20,10 +18,8 @@ class VanishingGradient(GradientProblem):
         if the outputs are not known, while the model learns badly.
 
     Example:
-        >>> from sickbay.vitals import Vitals
         >>> history = History(loss=[0.69])
-        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
         >>> print(VanishingGradient(checks=1).check(history).message)
         gradient norm 2e-09 (limit 0.001), first/last 5e-09 (limit 0.02)
 

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 from sickbay.surgery import add_dropout
 
 
@@ -16,14 +14,12 @@ class AddDropout(Remedy):
         'model = sickbay.surgery.add_dropout(model, (x,), 0.2)'
     """
 
+    code_template = "model = sickbay.surgery.add_dropout(model, (x,), {share:g})"
+
     share: float = threshold(0.1, "Share of units to drop, in addition.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_model(add_dropout(recipe.model, recipe.example, self.share), self.code)
-
-    @property
-    def code(self) -> str:
-        return f"model = sickbay.surgery.add_dropout(model, (x,), {self.share:g})"
 
     @property
     def words(self) -> str:

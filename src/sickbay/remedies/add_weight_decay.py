@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +13,8 @@ class AddWeightDecay(Remedy):
         'weight_decay = 0.01'
     """
 
+    code_template = "weight_decay = {amount:g}"
+
     amount: float = threshold(0.01, "The weight decay of the optimizer.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
@@ -24,7 +24,3 @@ class AddWeightDecay(Remedy):
         if all(group["weight_decay"] >= self.amount for group in groups):
             return None
         return recipe.with_settings(self.code, weight_decay=self.amount)
-
-    @property
-    def code(self) -> str:
-        return f"weight_decay = {self.amount:g}"

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass as dataclass
 from functools import wraps
 from inspect import getdoc
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -26,12 +27,16 @@ class Remedy(Tunable, ABC):
             only a person can.
         keeps_weights: Whether the weights learnt so far are still useful afterwards.
         between_runs: Whether a new run may start with it; some only help a running one.
+        code_template: The remedy as code, with its settings as `{names}`.
+        words_template: What it does, in the same way. By default the docstring's first line.
     """
 
     treats: ClassVar[tuple[str, ...]] = ()
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
     between_runs: ClassVar[bool] = True
+    code_template: ClassVar[str] = ""
+    words_template: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Check the arguments of every `prescribe`, whoever has written it."""
@@ -49,7 +54,7 @@ class Remedy(Tunable, ABC):
     @property
     def code(self) -> str:
         """The remedy as code, if that does not depend on the recipe."""
-        return ""
+        return self.code_template.format(**vars(self))
 
     @property
     def key(self) -> str:
@@ -60,6 +65,8 @@ class Remedy(Tunable, ABC):
     @property
     def words(self) -> str:
         """What it does, in a few words."""
+        if self.words_template:
+            return self.words_template.format(**vars(self))
         first = (getdoc(self) or "").partition("\n")[0].rstrip(".")
         return first[:1].lower() + first[1:]
 

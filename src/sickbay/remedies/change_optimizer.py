@@ -1,10 +1,9 @@
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from torch import optim
 
-from sickbay.remedies.base import Finding, Recipe, Remedy, choice
+from sickbay.remedies.base import Finding, Recipe, Remedy, choice, dataclass
 
 KINDS: Mapping[str, tuple[Any, dict[str, float]]] = {
     "adam": (optim.Adam, {"lr": 1e-3}),

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.output_and_loss import right_output
 from sickbay.surgery import output_activation, replace_output
 

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,8 @@ class ClipNorm(Remedy):
 
     safety = "live"  # touches neither weights nor optimizer state
     keeps_weights = True
+    code_template = "nn.utils.clip_grad_norm_(model.parameters(), {limit:g})"
+    words_template = "clip the norm of the gradients to {limit:g}"
 
     limit: float = threshold(1.0, "Largest norm of all gradients together.", above=0)
 
@@ -26,11 +28,3 @@ class ClipNorm(Remedy):
         if recipe.clip_norm is not None and recipe.clip_norm <= limit:
             return None
         return recipe.but(replace(self, limit=limit).code, clip_norm=limit)
-
-    @property
-    def code(self) -> str:
-        return f"nn.utils.clip_grad_norm_(model.parameters(), {self.limit:g})"
-
-    @property
-    def words(self) -> str:
-        return f"clip the norm of the gradients to {self.limit:g}"

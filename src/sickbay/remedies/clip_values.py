@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +15,8 @@ class ClipValues(Remedy):
 
     safety = "live"  # touches neither weights nor optimizer state
     keeps_weights = True
+    code_template = "nn.utils.clip_grad_value_(model.parameters(), {limit:g})"
+    words_template = "clip each value of the gradients to {limit:g}"
 
     limit: float = threshold(10.0, "Largest absolute value.", above=0)
 
@@ -24,11 +24,3 @@ class ClipValues(Remedy):
         if recipe.clip_value is not None and recipe.clip_value <= self.limit:
             return None
         return recipe.but(self.code, clip_value=self.limit)
-
-    @property
-    def code(self) -> str:
-        return f"nn.utils.clip_grad_value_(model.parameters(), {self.limit:g})"
-
-    @property
-    def words(self) -> str:
-        return f"clip each value of the gradients to {self.limit:g}"

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,13 +14,10 @@ class EnlargeBatch(Remedy):
     """
 
     keeps_weights = True
+    code_template = "batch_size = min(max(32, 2 * batch_size), {most})"
 
     most: int = threshold(256, "The largest batch.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         size = min(max(32, 2 * recipe.batch_size), self.most)
         return recipe.but(self.code, batch_size=size) if size > recipe.batch_size else None
-
-    @property
-    def code(self) -> str:
-        return f"batch_size = min(max(32, 2 * batch_size), {self.most})"

@@ -1,7 +1,5 @@
-from dataclasses import dataclass
-
 from sickbay.recipe import optimizer_for
-from sickbay.remedies.base import Finding, Recipe, Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

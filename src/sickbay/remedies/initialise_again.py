@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, choice
+from sickbay.remedies.base import Finding, Recipe, Remedy, choice, dataclass
 from sickbay.surgery import initialise
 
 SCHEMES = (
@@ -21,14 +19,12 @@ class InitialiseAgain(Remedy):
         "model = sickbay.surgery.initialise(model, 'he_normal', seed=0)"
     """
 
+    code_template = "model = sickbay.surgery.initialise(model, {scheme!r}, seed=0)"
+
     scheme: str = choice("he_uniform", "How to draw the weights.", SCHEMES)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_model(initialise(recipe.model, self.scheme, seed=0), self.code)
-
-    @property
-    def code(self) -> str:
-        return f"model = sickbay.surgery.initialise(model, {self.scheme!r}, seed=0)"
 
     @property
     def words(self) -> str:

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,15 +14,12 @@ class LowerOnPlateau(Remedy):
     """
 
     keeps_weights = True
+    code_template = (
+        "scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau"
+        "(optimizer, factor=0.5, patience={epochs})"
+    )
 
     epochs: int = threshold(3, "Epochs without a better loss.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.patience else recipe.but(self.code, patience=self.epochs)
-
-    @property
-    def code(self) -> str:
-        return (
-            "scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau"
-            f"(optimizer, factor=0.5, patience={self.epochs})"
-        )

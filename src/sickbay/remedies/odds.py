@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from sickbay import safe_files
 from sickbay.errors import UsageError
 from sickbay.problems.by_name import RENAMED
-from sickbay.remedies.base import Remedy
+from sickbay.remedies.base import Remedy, dataclass
 
 SHIPPED = Path(__file__).with_name("odds.json")
 LARGEST = 10_000_000  # bytes of the user's file

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.surgery import standardise_inputs
 
 
@@ -16,16 +14,14 @@ class ProcessData(Remedy):
         'normalise the inputs, and drop outliers and values that are not finite'
     """
 
+    code = (
+        "good = sickbay.repairs.batch_sources.good(x); x, y = x[good], y[good]\n"
+        "model = sickbay.surgery.standardise_inputs(model, x.mean(0), x.std(0))"
+    )
+
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         if recipe.inputs is None or recipe.clean_data:
             return None
         mean, std = recipe.inputs
         model = standardise_inputs(recipe.model, mean, std)
         return recipe.with_model(model, *self.code.splitlines()).but(clean_data=True)
-
-    @property
-    def code(self) -> str:
-        return (
-            "good = sickbay.repairs.batch_sources.good(x); x, y = x[good], y[good]\n"
-            "model = sickbay.surgery.standardise_inputs(model, x.mean(0), x.std(0))"
-        )

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, choice
+from sickbay.remedies.base import Finding, Recipe, Remedy, choice, dataclass
 from sickbay.surgery import initialise, replace_activations
 
 # The initial weights that keep signals at their size under each activation.

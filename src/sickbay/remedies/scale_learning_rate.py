@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,14 +13,12 @@ class ScaleLearningRate(Remedy):
         ('divide the learning rate by 10', 'lr = 10 * lr')
     """
 
+    code_template = "lr = {factor:g} * lr"
+
     factor: float = threshold(0.1, "Factor to multiply the rate by.", above=0)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_lr(self.factor * recipe.lr, self.code)
-
-    @property
-    def code(self) -> str:
-        return f"lr = {self.factor:g} * lr"
 
     @property
     def words(self) -> str:

@@ -18,6 +18,9 @@ class Together(Remedy):
         'draw new initial weights (LeCun, normal), and clip the norm of the gradients to 1'
     """
 
+    code_template = "{first.code}\n{second.code}"
+    words_template = "{first}, and {second}"
+
     first: Remedy = field(default=InitialiseAgain(scheme="lecun_normal"))
     second: Remedy = field(default=ClipNorm())
 
@@ -31,13 +34,5 @@ class Together(Remedy):
         return None if changed is None else self.second.prescribe(finding, changed)
 
     @property
-    def code(self) -> str:
-        return f"{self.first.code}\n{self.second.code}"
-
-    @property
     def key(self) -> str:
         return f"{self.name()}: {self.first.key}, {self.second.key}"
-
-    @property
-    def words(self) -> str:
-        return f"{self.first}, and {self.second}"

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 from torch.optim import ASGD, SGD, Rprop
 
-from sickbay.remedies.base import Finding, Recipe, Remedy
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
 SGD_LIKE = (SGD, ASGD, Rprop)  # most often work with 0.01, others with 0.001
 

@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.remedies.base import Finding, Recipe, Remedy, threshold
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,15 +13,10 @@ class WarmUp(Remedy):
         'lr = lr * min(1, step / 100)'
     """
 
+    code_template = "lr = lr * min(1, step / {steps})"
+    words_template = "warm up the learning rate over {steps} steps"
+
     steps: int = threshold(100, "Steps until the full learning rate.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return None if recipe.warmup >= self.steps else recipe.but(self.code, warmup=self.steps)
-
-    @property
-    def code(self) -> str:
-        return f"lr = lr * min(1, step / {self.steps})"
-
-    @property
-    def words(self) -> str:
-        return f"warm up the learning rate over {self.steps} steps"

@@ -13,8 +13,8 @@ from sickbay.history import History
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
-from sickbay.problems.trials.comparison import ComparedProblem, LearningCurve
-from sickbay.tuning.judge import End, Judge
+from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
+from sickbay.tuning.judge import End, find_end, own_curve
 from sickbay.vitals import Setup, Vitals
 
 PATIENCE = 10.0  # most seconds that the end of an epoch waits for its verdict
@@ -59,9 +59,9 @@ class BackgroundJudge:
         self.seconds = self._charged = 0.0
         guard = Guard(lambda part, error: self.troubles.append((part, error)))
         self._guard, self._leave, self._clock = guard, leave, clock or Clock()
-        self._judge = Judge(problems, metric, maximize, guard)
-        urgent = [each for each in problems if is_urgent(each)]
-        self._urgent = Judge(urgent, metric, maximize, guard)
+        self._metric, self._maximize = metric, maximize
+        self._problems = problems
+        self._urgent: Sequence[Problem] = [each for each in problems if is_urgent(each)]
         self._watched = history  # the doctor's
         self._history = History(Setup(epochs=history.setup.epochs))
         self._others = others if any(map(needs_others, problems)) else None
@@ -132,13 +132,12 @@ class BackgroundJudge:
         if self._others is not None and self._known_at < history.epoch:
             self._known_at = history.epoch
             self._known = self._guard.run("other trials", self._others) or self._known
-        if readings.metrics is None:
-            end = self._urgent.judge(history, self._known)
-        else:
+        asked = self._urgent
+        if readings.metrics is not None:
             history.end_epoch(**readings.metrics)
-            over = history.epoch == history.setup.epochs
-            end = (self._urgent if over else self._judge).judge(history, self._known)
-        self.end = end or self.end
+            asked = asked if history.epoch == history.setup.epochs else self._problems
+        beside = Comparison(own_curve(history, self._metric), self._known, self._maximize)
+        self.end = find_end(asked, history, beside, self._guard) or self.end
 
 
 def is_urgent(problem: Problem) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from sickbay.arguments import bad_argument, check_bool, check_list, check_text
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard
@@ -23,46 +22,33 @@ class End:
     benign: bool
 
 
-class Judge:
-    """Judges one trial at the end of each of its epochs.
+def find_end(
+    problems: Sequence[Problem], history: History, beside: Comparison, guard: Guard
+) -> End | None:
+    """Return why a trial should end now, None if it should go on.
 
     The guard reports a problem that raises, and switches it off.
     """
+    for problem in problems:
+        finding = guard.run(f"problem {problem.name()}", _check, problem, history, beside)
+        if finding is not None:
+            return End(finding, problem.benign)
+    return None
 
-    def __init__(
-        self, problems: Sequence[Problem], metric: str, maximize: bool, guard: Guard
-    ) -> None:
-        if not isinstance(guard, Guard):
-            raise bad_argument("guard", "a Guard", guard)
-        self._problems, self._guard = check_list("problems", problems, Problem, "problems"), guard
-        self._metric = check_text("metric", metric)
-        self._maximize = check_bool("maximize", maximize)
 
-    def judge(self, history: History, others: Sequence[LearningCurve] = ()) -> End | None:
-        """Return why the trial should end now, None if it should go on."""
-        if not isinstance(history, History):
-            raise bad_argument("history", "a sickbay.History", history)
-        others = check_list("others", others, LearningCurve, "learning curves")
-        own = LearningCurve(history.epochs("loss"), history.epochs(self._metric))
-        return self.weigh(history, Comparison(own, others, self._maximize))
+def own_curve(history: History, metric: str) -> LearningCurve:
+    """Return the learning curve of a trial so far."""
+    return LearningCurve(history.epochs("loss"), history.epochs(metric))
 
-    def weigh(self, history: History, beside: Comparison) -> End | None:
-        """Return the same, given the comparison with the other trials."""
-        for problem in self._problems:
-            part = f"problem {problem.name()}"
-            finding = self._guard.run(part, self._ask, problem, history, beside)
-            if finding is not None:
-                return End(finding, problem.benign)
+
+def _check(problem: Problem, history: History, beside: Comparison) -> Finding | None:
+    if isinstance(problem, ComparedProblem):
+        finding = problem.compare(history, beside)
+    else:
+        finding = problem.check(history)
+    if finding and problem.yields_to_the_best and is_best(beside.own, beside.others):
         return None
-
-    def _ask(self, problem: Problem, history: History, beside: Comparison) -> Finding | None:
-        if isinstance(problem, ComparedProblem):
-            finding = problem.compare(history, beside)
-        else:
-            finding = problem.check(history)
-        if finding and problem.yields_to_the_best and is_best(beside.own, beside.others):
-            return None
-        return finding
+    return finding
 
 
 def is_best(own: LearningCurve, others: Sequence[LearningCurve]) -> bool:

@@ -18,7 +18,7 @@ from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import Comparison, LearningCurve
-from sickbay.tuning.judge import End, Judge
+from sickbay.tuning.judge import End, find_end, own_curve
 from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
 
 ALL = "all together"
@@ -182,21 +182,18 @@ def judge_trial(
         if troubles is not None:
             troubles.setdefault(part, f"{trial.name} ({error_summary(error)})")
 
-    judges = {
-        number: Judge(problems, search.metric, search.maximize, Guard(note))
-        for number, problems in enumerate(panels)
-    }
+    guards = {number: Guard(note) for number in range(len(panels))}
     distinct = {id(curves): curves for curves in others}
     ends: dict[int, EndedTrial] = {}
     for done, history in trial.judged_epochs():
-        own = LearningCurve(history.epochs("loss"), history.epochs(search.metric))
+        own = own_curve(history, search.metric)
         beside = {key: Comparison(own, each, search.maximize) for key, each in distinct.items()}
-        for number, judge in list(judges.items()):
-            end = judge.weigh(history, beside[id(others[number])])
+        for number, guard in list(guards.items()):
+            end = find_end(panels[number], history, beside[id(others[number])], guard)
             if end is not None:
                 ends[number] = _ended_trial(search, index, done, end)
-                del judges[number]
-        if not judges:
+                del guards[number]
+        if not guards:
             break
     return ends
 

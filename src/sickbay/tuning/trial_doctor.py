@@ -19,7 +19,7 @@ from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import BackgroundJudge
 from sickbay.tuning.charted_trials import note
-from sickbay.tuning.judge import End
+from sickbay.tuning.judge import End, own_curve
 
 IGNORED = (
     "the trial is done, but its loop goes on; let it run over doctor.epochs(), or leave it when "
@@ -131,7 +131,7 @@ class TrialDoctor(Doctor):
 
     def learning_curve(self) -> LearningCurve:
         """Return the trial as others see it: by the same values as its judge, to be comparable."""
-        return LearningCurve(self._history.epochs("loss"), self._history.epochs(self._metric))
+        return own_curve(self._history, self._metric)
 
     def finish(self) -> None:
         """Mark the trial as done, and close the doctor."""

@@ -1,6 +1,7 @@
 """What every problem is, and all that most of them import."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass as dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from sickbay.findings import Finding as Finding
@@ -44,6 +45,12 @@ class Problem(Tunable, ABC):
     tolerated_at_best: ClassVar[bool] = False
     yields_to_the_best: ClassVar[bool] = False
     benign: ClassVar[bool] = False
+
+    def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
+        """Take all of the above from the problem `like`, except what the class body defines."""
+        super().__init_subclass__()
+        for name in Problem.__annotations__.keys() - vars(cls).keys() if like else ():
+            setattr(cls, name, getattr(like, name))
 
     @abstractmethod
     def check(self, history: History) -> Finding | None:

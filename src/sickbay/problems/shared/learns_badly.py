@@ -1,10 +1,9 @@
 """Problems that only count while the model learns badly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, isnan, nan
 
-from sickbay.problems.shared.base import History, threshold
+from sickbay.problems.shared.base import History, dataclass, threshold
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 
 RECENT = 10  # steps whose mean is the newest value

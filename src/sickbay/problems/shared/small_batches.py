@@ -1,12 +1,11 @@
 """Judging small batches several at a time, because a few samples say too little."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import hypot, inf, isnan, nan
 from operator import mul
 from statistics import median
 
-from sickbay.problems.shared.base import History, Problem, threshold
+from sickbay.problems.shared.base import History, Problem, dataclass, threshold
 from sickbay.vitals import Kind, Setup, Table
 
 ONE_BY_ONE = ("cross_entropy", "nll", "multi_margin")  # take a single sample as a plain vector

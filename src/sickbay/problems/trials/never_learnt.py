@@ -1,7 +1,6 @@
-from dataclasses import dataclass
 from math import isfinite
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window
 
 FIRST = 5  # steps whose median is the first loss

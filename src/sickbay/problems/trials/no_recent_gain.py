@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window, is_over
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison
 

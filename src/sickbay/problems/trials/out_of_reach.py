@@ -1,7 +1,6 @@
-from dataclasses import dataclass
 from math import isfinite
 
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.planned_epochs import adaptive_window
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison
 from sickbay.problems.trials.never_learnt import FIRST

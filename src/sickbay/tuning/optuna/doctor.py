@@ -93,9 +93,7 @@ class OptunaDoctor(TrialDoctor):
 
     def end_trial(self, end: End) -> bool:
         notes = self._notes
-        if notes is None:
-            return False
-        if not notes.diagnosis(end):
+        if notes is None or not notes.diagnosis(end):
             return False
         if not end.benign and (self._learns == "last" or not self._can_complete(end)):
             self.finish()

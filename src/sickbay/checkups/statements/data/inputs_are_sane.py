@@ -1,13 +1,11 @@
 """Longer than 60 lines: it also finds what reaches the first layer."""
 
-from dataclasses import dataclass
-
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.norm_layers import TORCH_NORMS, norm_power
-from sickbay.model_copies import tensors_in
-from sickbay.thresholds import threshold
+from sickbay.probe.hooks import first_tensor
+from sickbay.probe.layer_order import has_parameters
 
 BORDER = 2  # more columns with the same constant are a border, or padding
 
@@ -52,7 +50,9 @@ class InputsAreSane(Statement):
         layer, reached = _first_layer_input(setup)
         size = reached.float().square().mean().sqrt().item()
         message = f"the inputs have a root mean square of {size:.3g}"
-        if layer is not None and _normalises(layer, reached):
+        if isinstance(layer, TORCH_NORMS) or (
+            layer is not None and norm_power(layer, reached) == 0
+        ):
             return self.holds(f"{message}; the first layer normalises them", size=size)
         if not self.small <= size <= self.large:
             limits = f"(limits {self.small:g} to {self.large:g})"
@@ -80,16 +80,8 @@ class InputsAreSane(Statement):
 
 def _first_layer_input(setup: Setup) -> tuple[nn.Module | None, Tensor]:
     """Return the first layer with weights and its input, since a model may scale inputs itself."""
-    for layer, args in setup.layer_calls(setup.batch, _has_weights):
-        numbers = [each for each in tensors_in(args) if each.is_floating_point()]
-        if numbers:
-            return layer, numbers[0].detach()
+    for layer, args in setup.layer_calls(setup.batch, nn.Module):
+        value = first_tensor(args)
+        if value is not None and has_parameters(layer):
+            return layer, value.detach()
     return None, setup.batch.main
-
-
-def _has_weights(layer: nn.Module) -> bool:
-    return any(True for _ in layer.parameters(False))
-
-
-def _normalises(layer: nn.Module, values: Tensor) -> bool:
-    return isinstance(layer, TORCH_NORMS) or norm_power(layer, values) == 0

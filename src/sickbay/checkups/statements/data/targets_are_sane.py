@@ -1,20 +1,18 @@
 """Longer than 60 lines: targets have one rule for each family of losses."""
 
-from dataclasses import dataclass, replace
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.loss_probes import (
     DISTANCES,
     accepts,
     has_labels,
+    ignores_targets,
     output_of,
     rejected_labels,
 )
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,33 +45,27 @@ class TargetsAreSane(Statement):
             message = f"all {len(targets)} targets are {first.item():g}; is the data sorted?"
             return self.fails(message)
         message = self._odd_labels(setup, output_of(setup), targets)
-        message = message or self._out_of_range(setup, targets)
         return self.fails(message) if message else self.holds(self._range(setup, targets))
 
     def _odd_labels(self, setup: Setup, output: Tensor, targets: Tensor) -> str:
-        whole = setup.targets.long()
-        floats = targets.is_floating_point()
+        whole, loss, floats = setup.targets.long(), _loss_name(setup), targets.is_floating_point()
+        least, most = targets.min().item(), targets.max().item()
         if floats and not accepts(setup, output) and accepts(setup, output, whole):
             return f"the labels are {targets.dtype}, but the loss needs integers (torch.int64)"
         if has_labels(setup, output):
             classes = output.shape[class_dimension(output, setup.targets) or 0]
             rejected = rejected_labels(setup, output, classes)
-            least, most = targets.min().item(), targets.max().item()
             if least == 1 and most == classes in rejected:
                 return f"the labels go from 1 to {classes}, but classes count from 0"
             if rejected and min(rejected) < 0:
                 return f"the lowest label is {min(rejected)}, but classes count from 0"
             if rejected:
                 return f"the highest label is {max(rejected)}, but the last class is {classes - 1}"
-        elif setup.targets.shape == output.shape and _loss_name(setup) == "cross_entropy":
+        elif setup.targets.shape == output.shape and loss == "cross_entropy":
             sums = targets.float().sum(class_dimension(output, setup.targets) or 1)
             wrong = int(((sums - 1).abs() > 0.01).sum() - (sums == 0).sum())
             if wrong > 0:
                 return f"{wrong} of {sums.numel()} rows of probabilities do not sum to one"
-        return ""
-
-    def _out_of_range(self, setup: Setup, targets: Tensor) -> str:
-        loss, least, most = _loss_name(setup), targets.min().item(), targets.max().item()
         if loss in ("bce", "bce_logits") and (least < -1e-6 or most > 1 + 1e-6):
             return f"the targets of {loss} range from {least:.3g} to {most:.3g}, outside 0 to 1"
         return ""
@@ -87,10 +79,8 @@ class TargetsAreSane(Statement):
 
 
 def _loss_name(setup: Setup) -> str:
-    try:
-        return setup.first_pass.origin.loss
-    except Inapplicable:
-        return ""
+    first = setup.first_pass_or_error
+    return "" if isinstance(first, Exception) else first.origin.loss
 
 
 def _ignores_nan(setup: Setup) -> bool:
@@ -101,13 +91,6 @@ def _ignores_nan(setup: Setup) -> bool:
 def _uses_targets(setup: Setup) -> bool:
     """Return whether other targets give another loss; they may be placeholders."""
     batch, targets = setup.batch, setup.targets
-    others = (targets == 0).to(targets)
-    try:
-        with setup.model_copy() as model, torch.no_grad():
-            raw = setup.run(model, batch)
-            one, other = (
-                setup.loss_of(raw, replace(batch, targets=each)) for each in (targets, others)
-            )
-    except Exception:
-        return True
-    return one is None or other is None or not one.equal(other)
+    with setup.model_copy() as model, torch.no_grad():
+        raw = setup.run(model, batch)
+    return not ignores_targets(setup, batch, raw, [(targets == 0).to(targets)])

@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_steps import training_losses
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.recipe import optimizer_for
-from sickbay.thresholds import threshold
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTHING = 0.6  # weight of the previous loss in the smoothed one
@@ -65,12 +64,13 @@ class LearningRateIsSane(Statement):
             message = f"{message}, but the loss diverges from {found.limit:.2g} on"
             return self.fails(message, remedy=remedy, **numbers)
         message = f"{message}; {suggested:.2g} is suggested"
+        limit = ""
         if rate / self.above > suggested:
-            message = f"{message} (limit {self.above:g} times above)"
-            return self.fails(message, remedy=remedy, **numbers)
+            limit = f" (limit {self.above:g} times above)"
         if suggested / self.below > rate:
-            message = f"{message} (limit {self.below:g} times below)"
-            return self.fails(message, remedy=remedy, **numbers)
+            limit = f" (limit {self.below:g} times below)"
+        if limit:
+            return self.fails(message + limit, remedy=remedy, **numbers)
         return self.holds(message, **numbers)
 
 
@@ -94,9 +94,7 @@ def range_test(setup: Setup, steps: int = STEPS) -> Range:
     rates = np.geomspace(LOWEST, HIGHEST, steps).tolist()
 
     def run(model: nn.Module, batch: Batch) -> Any:
-        with IsolatedRandom(
-            0
-        ):  # the same random numbers in every step: only the rate should matter
+        with IsolatedRandom(0):  # the same in every step: only the rate should matter
             return setup.run(model, batch)
 
     with setup.model_copy(training=True) as model:

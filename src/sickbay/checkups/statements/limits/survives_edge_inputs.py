@@ -1,15 +1,13 @@
 """Longer than 60 lines: outputs, gradients and padding are checked in different ways."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.first_pass import gradient, main_output
-from sickbay.thresholds import threshold
+from sickbay.checkups.first_pass import first_pass
 
 SAMPLES = 2
 
@@ -59,9 +57,8 @@ class SurvivesEdgeInputs(Statement):
 def _vocabulary(setup: Setup) -> int | None:
     """Return the size of the first embedding that gets the input itself, None if there is none."""
     main = setup.batch.main
-    for layer, args in setup.layer_calls(setup.batch, lambda each: isinstance(each, nn.Embedding)):
+    for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
         if args and args[0].shape == main.shape and torch.equal(args[0], main):
-            assert isinstance(layer, nn.Embedding)
             return layer.num_embeddings
     return None
 
@@ -88,14 +85,10 @@ def _gradient_problem(setup: Setup, batch: Batch) -> str:
     """Return which gradient is not finite."""
     with setup.model_copy(training=True) as model:
         try:
-            raw = setup.run(model, batch)
-            loss = setup.loss_of(raw, batch)
-            loss = main_output(raw).square().mean() if loss is None else loss
-            loss.backward()  # type: ignore[no-untyped-call]
+            gradients = first_pass(model, batch, setup.run, setup.loss_of).gradients
         except Exception:
             return ""
-        gradients = {name: gradient(each) for name, each in model.named_parameters()}
-    for name, found in gradients.items():
-        if found is not None and not found.isfinite().all():
+    for name, gradient in gradients.items():
+        if gradient is not None and not gradient.isfinite().all():
             return f"give a gradient of {name} that is NaN or Inf"
     return ""

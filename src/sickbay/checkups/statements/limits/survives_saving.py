@@ -1,19 +1,17 @@
 """Longer than 60 lines: state that training changes and state that is saved are tested apart."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
-from sickbay.checkups.compare_outputs import difference, fill_zero_weights
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.compare_outputs import difference, nudge
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,18 +38,11 @@ class SurvivesSaving(Statement):
             why = ": the state dict lacks what a pass in training changes"
             return self.fails(self._message(change, why), difference=change)
         with setup.model_copy() as model:
-            extra = unregistered(model)
-            values = {name: each.detach().clone() for name, each in extra.items()}
-            try:
-                return self._save_and_load(setup, model, extra)
-            finally:
-                with torch.no_grad():
-                    for name, each in extra.items():
-                        each.copy_(values[name])
+            return self._save_and_load(setup, model)
 
-    def _save_and_load(self, setup: Setup, model: nn.Module, extra: Mapping[str, Tensor]) -> Result:
-        fill_zero_weights(model)
-        batch, file = setup.two_samples, BytesIO()
+    def _save_and_load(self, setup: Setup, model: nn.Module) -> Result:
+        nudge(model)
+        batch, file, extra = setup.two_samples, BytesIO(), unregistered(model)
         before = setup.seeded_output(model, batch)
         if difference(before, setup.seeded_output(model, batch)) > self.slack:
             raise Inapplicable("the output differs from pass to pass")

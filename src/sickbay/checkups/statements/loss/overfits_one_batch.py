@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from math import inf, isfinite
@@ -14,14 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
-from sickbay.checkups.loss_probes import DISTANCES
+from sickbay.checkups.loss_probes import DISTANCES, ignores_targets
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.statements.loss.loss_levels import Levels, levels
 from sickbay.checkups.training_steps import LossOf, training_losses
-from sickbay.thresholds import threshold
 
 STILL = 1e-3  # share of a loss that is no fall at all
 SAME = 0.05  # share of the chance level that is next to nothing
@@ -63,7 +61,9 @@ class OverfitsOneBatch(Statement):
             return self.fails(reason)
         batch = varied_samples(setup.batch, self.samples)
         output = setup.evaluate(batch)
-        known = _known_levels(setup, batch, output)
+        known = None
+        with suppress(Inapplicable):
+            known = levels(setup, batch, output)
         if known and known.best >= known.chance - STILL * abs(known.chance):
             message = f"perfect predictions lose {known.best:.3g}, chance only {known.chance:.3g}"
             return self.fails(message, remedy="check the sign of the loss and what it compares")
@@ -123,13 +123,6 @@ def _untrainable(setup: Setup) -> str:
     return ""
 
 
-def _known_levels(setup: Setup, batch: Batch, output: Tensor) -> Levels | None:
-    try:
-        return levels(setup, batch, output)
-    except Inapplicable:
-        return None
-
-
 def _ignores_targets(setup: Setup, batch: Batch, output: Tensor) -> bool:
     """Return whether the user's loss is the same for all targets. Only the shape matters."""
     targets = batch.targets
@@ -138,14 +131,8 @@ def _ignores_targets(setup: Setup, batch: Batch, output: Tensor) -> bool:
     if setup.given_targets.flatten().tolist() == list(range(setup.given_batch.size)):
         return False  # targets that only number the samples
     others = [shifted, 1 - targets] if targets.is_floating_point() else [shifted]
-    try:
-        output = torch.rand_like(output)  # the model's own may be the same for all samples
-        first, *rest = (
-            setup.loss_of(output, replace(batch, targets=each)) for each in (targets, *others)
-        )
-    except Exception:
-        return False
-    return first is not None and all(each is not None and each.equal(first) for each in rest)
+    # The model's own output may be the same for all samples.
+    return ignores_targets(setup, batch, torch.rand_like(output), others)
 
 
 def _has_duplicates(batch: Batch) -> bool:
@@ -171,7 +158,8 @@ def memorise(
 ) -> Attempt:
     """Train a copy on a batch until the loss reaches its goal, a function of the first loss."""
     attempt, end, loss_of = Attempt(), perf_counter() + seconds, _scaled_loss(setup, batch)
-    with setup.model_copy(training=True) as model, _without_dropout(model):
+    with setup.model_copy(training=True) as model:
+        _disable_dropout(model)
         trainable = [each for each in model.parameters() if each.requires_grad]
         for rate in RATES:
             with restored(model):
@@ -219,38 +207,21 @@ def _is_falling(losses: list[float]) -> bool:
     return before - losses[-1] > CLEAR * (losses[0] - losses[-1])
 
 
-@contextmanager
-def _without_dropout(model: nn.Module) -> Iterator[None]:
-    """Disable dropout for a while, both as layers and as settings of layers.
+def _disable_dropout(model: nn.Module) -> None:
+    """Disable dropout, both as layers and as settings of layers.
 
     Layers without parameters, buffers and children have nothing to learn; they go to evaluation.
 
     >>> layer = nn.LSTM(2, 2, num_layers=2, dropout=0.5)
-    >>> with _without_dropout(layer):
-    ...     layer.dropout
-    0.0
+    >>> _disable_dropout(layer)
     >>> layer.dropout
-    0.5
+    0.0
     """
-    layers = [each for each in model.modules() if each.training and _holds_nothing(each)]
-    holders = [each for each in model.modules() if isinstance(vars(each).get("dropout"), float)]
-    settings = [(each, each.dropout) for each in holders]
-    for layer in layers:
-        layer.eval()
-    for each in holders:
-        each.dropout = 0.0  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        for layer in layers:
-            layer.train()
-        for each, share in settings:
-            each.dropout = share
-
-
-def _holds_nothing(layer: nn.Module) -> bool:
-    parts = (layer.children(), layer.parameters(), layer.buffers())
-    return not any(True for each in parts for _ in each)
+    for layer in model.modules():
+        if not [*layer.children(), *layer.parameters(), *layer.buffers()]:
+            layer.eval()
+        if isinstance(vars(layer).get("dropout"), float):
+            layer.dropout = 0.0  # type: ignore[assignment]
 
 
 def _scaled_loss(setup: Setup, batch: Batch) -> LossOf:

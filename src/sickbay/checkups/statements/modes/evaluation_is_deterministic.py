@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import torch_generators
 from sickbay.model_copies import tensors_in
 from sickbay.probe.hooks import Handles
-from sickbay.thresholds import threshold
 
 NORMAL = ("randn", "randn_like", "normal", "normal_")
 FROM_LEARNED = {"normal", "bernoulli", "multinomial", "poisson", "binomial", "gumbel_softmax"}
@@ -100,8 +97,9 @@ class RandomDraws(TorchFunctionMode):
         self._pure: dict[int, tuple[Tensor, tuple[str, str]]] = {}  # held, so that no id is reused
         self.noise: dict[tuple[str, str], None] = {}
         self.sampled = False
-        for name, module in model.named_modules():
-            self._hooks.add(module.register_forward_pre_hook(self._enter(name)))
+        self._names = {module: name for name, module in model.named_modules()}
+        for module in self._names:
+            self._hooks.add(module.register_forward_pre_hook(self._enter))
             self._hooks.add(module.register_forward_hook(self._leave))
 
     def __exit__(self, *error: Any) -> None:
@@ -146,7 +144,8 @@ class RandomDraws(TorchFunctionMode):
             return  # a random initial state
         adds = name in SUMS or name in JOINS
         if name in ORDERS or (learned and not adds and source[1] in NORMAL):
-            self._resolve(pure[0])
+            self.sampled = True
+            self.noise.pop(source, None)
         elif name in SUMS and len(given) == 1:
             return  # noise around a constant only scales
         elif isinstance(result, Tensor) and (
@@ -154,12 +153,8 @@ class RandomDraws(TorchFunctionMode):
         ):
             self._pure[id(result)] = result, source
 
-    def _resolve(self, tensor: Tensor) -> None:
-        self.sampled = True
-        self.noise.pop(self._pure[id(tensor)][1], None)
-
-    def _enter(self, name: str) -> Callable[..., None]:
-        return lambda *_: self._inside.append(name)
+    def _enter(self, module: nn.Module, _: Any) -> None:
+        self._inside.append(self._names[module])
 
     def _leave(self, *_: Any) -> None:
         self._inside.pop()

@@ -1,8 +1,6 @@
 """Longer than 60 lines: it also knows which layers depend on the mode."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -10,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
-from sickbay.checkups.compare_outputs import difference, fill_zero_weights
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.compare_outputs import difference, nudge
 from sickbay.checkups.unregistered import unregistered_layers
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
@@ -63,14 +61,19 @@ def _compare_modes(setup: Setup) -> tuple[float, list[str], list[str]]:
     """
     ran: dict[str, bool] = {}
     with setup.model_copy() as model, ExitStack() as hooks:
-        fill_zero_weights(model)
-        for name, layer in mode_layers(model).items():
-            hooks.enter_context(layer.register_forward_hook(partial(_record_mode, ran, name)))
+        nudge(model)
+        names = {layer: name for name, layer in mode_layers(model).items()}
+
+        def record(layer: nn.Module, *_: Any) -> None:
+            ran[names[layer]] = layer.training
+
+        for layer in names:
+            hooks.enter_context(layer.register_forward_hook(record))
         model.eval()
         evaluated = _outputs(setup, model)
         ran.clear()
         model.train()
-        meant = {name for name, layer in mode_layers(model).items() if layer.training}
+        meant = {name for layer, name in names.items() if layer.training}
         trained = _outputs(setup, model)
     change = max(map(difference, evaluated, trained), default=0.0)
     forced = [name for name, training in ran.items() if name in meant and not training]
@@ -81,10 +84,6 @@ def _outputs(setup: Setup, model: nn.Module) -> list[Tensor]:
     with IsolatedRandom(0), torch.no_grad():
         found = tensors_in(setup.run(model, setup.two_samples))
     return [each for each in found if each.is_floating_point()]
-
-
-def _record_mode(ran: dict[str, bool], name: str, layer: nn.Module, *_: Any) -> None:
-    ran[name] = layer.training
 
 
 def mode_layers(model: nn.Module) -> dict[str, nn.Module]:

@@ -21,10 +21,9 @@ BUILT_IN = (
 )
 PRODUCTS = ("matmul", "__matmul__", "bmm", "einsum")
 MULTIPLICATIONS = ("mul", "mul_", "__mul__", "__rmul__", "__imul__", "multiply")
-DIVISIONS = ("div", "div_", "__truediv__", "__itruediv__", "true_divide")
 ELEMENTWISE = (  # operations after which scores are still scores
     *MULTIPLICATIONS,
-    *DIVISIONS,
+    *("div", "div_", "__truediv__", "__itruediv__", "true_divide"),
     *("add", "add_", "__add__", "__radd__", "__iadd__", "sub", "sub_", "__sub__", "__isub__"),
     *("masked_fill", "masked_fill_", "where", "dropout", "to", "float", "type_as", "contiguous"),
     *("view", "reshape", "transpose", "permute", "swapaxes", "unsqueeze", "squeeze", "flatten"),
@@ -44,7 +43,6 @@ class Mark:
     queries: bool = False  # that product compares rows with rows, as queries with keys
     soft: bool = False  # a softmax or exponential was applied since
     single: bool = False  # that softmax had only one value to choose from
-    other: bool = False  # changed in a way that makes it another kind of attention
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,11 @@ class Attention(TorchFunctionMode):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         given = tensors_in([args, kwargs])
-        marks = [self._mark(each) for each in given]
         try:
             result = func(*args, **kwargs)
         except Exception:
-            if name in BUILT_IN or (name in ELEMENTWISE and any(each.scores for each in marks)):
+            scores = any(self._mark(each).scores for each in given)
+            if name in BUILT_IN or (name in ELEMENTWISE and scores):
                 self.broken = name
             raise
         if name in BUILT_IN:
@@ -94,7 +92,7 @@ class Attention(TorchFunctionMode):
             if name == BUILT_IN[0] and kwargs.get("dropout_p", third) > 0:
                 self.dropped += 1
         elif isinstance(result, Tensor):
-            new = self._after(name, args, kwargs, given, marks, result)
+            new = self._after(name, args, kwargs, given, result)
             if new is not None and id(result) not in self._fixed:
                 setattr(result, MARK, new)
         return result
@@ -104,15 +102,10 @@ class Attention(TorchFunctionMode):
         return known if known is not None else Mark(fixed=id(tensor) in self._fixed)
 
     def _after(
-        self,
-        name: str,
-        args: Any,
-        kwargs: Any,
-        given: list[Tensor],
-        marks: list[Mark],
-        result: Tensor,
+        self, name: str, args: Any, kwargs: Any, given: list[Tensor], result: Tensor
     ) -> Mark | None:
         """Return what is known about a result."""
+        marks = [self._mark(each) for each in given]
         if not marks:
             return None
         if all(each.fixed for each in marks):
@@ -134,9 +127,7 @@ class Attention(TorchFunctionMode):
             self.own.append(Weights(tuple(tensor.shape), SINGLE))
         if name == "exp" or (name == "sigmoid" and mark.queries):
             return replace(mark, soft=True)
-        if name not in ELEMENTWISE or result.numel() != tensor.numel():
-            return None
-        return mark if mark.soft else replace(mark, other=mark.other or _other(name, args, tensor))
+        return mark if name in ELEMENTWISE and result.numel() == tensor.numel() else None
 
     def _product(self, equation: Any, given: list[Tensor], marks: list[Mark]) -> Mark | None:
         if any(each.fixed for each in marks):
@@ -165,20 +156,8 @@ class Attention(TorchFunctionMode):
             self.own.append(Weights(shape, ""))
         elif mark.soft:
             self.own.append(Weights(shape, _why(weights, summed), 1 + worst))
-        elif (
-            mark.queries and not mark.other and shape[-1] == shape[-2] and bool((weights < 0).any())
-        ):
+        elif mark.queries and shape[-1] == shape[-2] and bool((weights < 0).any()):
             self.own.append(Weights(shape, "no softmax is applied to the scores", 1 + worst))
-
-
-def _other(name: str, args: Any, scores: Tensor) -> bool:
-    """Return whether scores are weighted by a matrix, or averaged over the keys instead."""
-    if name not in (*MULTIPLICATIONS, *DIVISIONS) or len(args) < 2:
-        return False
-    by = args[1] if args[0] is scores else args[0]
-    if isinstance(by, Tensor):
-        return by.ndim > 0 and by.shape[-1] > 1
-    return name in DIVISIONS and by == scores.shape[-1]
 
 
 def _why(weights: Tensor, summed: Sequence[int]) -> str:

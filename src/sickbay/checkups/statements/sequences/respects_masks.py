@@ -15,8 +15,7 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_position,
     by_sample,
-    changed,
-    nudged_output,
+    changes,
     unambiguous_samples,
 )
 
@@ -57,11 +56,9 @@ class RespectsMasks(Statement):
         leaks: list[tuple[str, int]] = []
         for name, masked in masked_batches(setup.model, batch, kept):
             try:
-                before = nudged_output(setup, masked)
-                after = nudged_output(setup, masked.with_input(main, new))
+                differs = changes(setup, masked, main, new)
             except Inapplicable:  # it needs a mask of another kind
                 continue
-            differs = changed(before, after)
             positions = by_position(differs, batch, length)
             rows = by_sample(differs, batch.size, 0)
             if positions is None and not rows:

@@ -7,17 +7,17 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Setup
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.compare_outputs import nudge
 from sickbay.checkups.statements.sequences.attention import observed_attention
 
 ROUNDING = 1e-5  # of the largest output: what the order of a sum may change
-NUDGE = 0.02  # added to weights, so that those that start at zero matter
 
 
 def nudged_output(setup: Setup, batch: Batch) -> Tensor:
     """Return the output of a new copy whose weights were nudged, with fixed random numbers."""
     try:
         with setup.model_copy() as model:
-            _nudge(model)
+            nudge(model)
             torch.manual_seed(0)
             output = setup.evaluate(batch, model).float()
     except Exception as error:
@@ -25,6 +25,14 @@ def nudged_output(setup: Setup, batch: Batch) -> Tensor:
     if not output.isfinite().all():
         raise Inapplicable("the output is not finite")
     return output
+
+
+def changes(setup: Setup, batch: Batch, old: Tensor, new: Tensor) -> Tensor:
+    """Return which values of the output change when an input is replaced."""
+    before, after = (nudged_output(setup, each) for each in (batch, batch.with_input(old, new)))
+    if before.shape != after.shape:
+        raise Inapplicable("the shape of the outputs depends on the values of the inputs")
+    return changed(before, after)
 
 
 def unambiguous_samples(batch: Batch) -> Batch:
@@ -67,15 +75,6 @@ def by_sample(output: Tensor, samples: int, sample_dim: int) -> list[Tensor]:
         ways.append(output)
         ways.append(output.reshape(output.shape[0] // samples, samples, -1).movedim(1, 0))
     return [each.reshape(samples, -1) for each in ways]
-
-
-def _nudge(model: nn.Module) -> None:
-    """Change all trainable weights a little, always in the same way."""
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for each in model.parameters():
-            if each.requires_grad and each.is_floating_point():
-                each.add_(torch.randn_like(each), alpha=NUDGE)
 
 
 def time_dimension(setup: Setup) -> int:

@@ -1,14 +1,11 @@
-from dataclasses import dataclass
-
 import torch
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_sample,
-    changed,
-    nudged_output,
+    changes,
     relation_to_targets,
     unambiguous_samples,
 )
@@ -51,15 +48,12 @@ def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
     size, new = main.shape[sample_dim], main.clone()
     other = altered(main) * LARGER if main.is_floating_point() else altered(main)
     new.select(sample_dim, 0).copy_(other.select(sample_dim, 0))
-    before = nudged_output(setup, batch)
-    after = nudged_output(setup, batch.with_input(main, new))
-    if before.shape != after.shape or not before.ndim:
-        raise Inapplicable("the outputs have no dimension of samples")
-    sizes = zip(setup.first_pass.output.shape, before.shape, strict=False)
+    differs = changes(setup, batch, main, new)
+    sizes = zip(setup.first_pass.output.shape, differs.shape, strict=False)
     if sum(pair == (setup.batch.size, batch.size) for pair in sizes) > 1:
         raise Inapplicable("each output compares samples")
-    ways = zip(by_sample(before, size, sample_dim), by_sample(after, size, sample_dim), strict=True)
-    counts = [int(torch.count_nonzero(changed(*way)[1:].any(dim=1))) for way in ways]
+    ways = by_sample(differs, size, sample_dim)
+    counts = [int(torch.count_nonzero(way[1:].any(dim=1))) for way in ways]
     if not counts:
         raise Inapplicable("the outputs have no dimension of samples")
     return min(counts)

@@ -1,24 +1,20 @@
 """Longer than 60 lines: it first finds out whether the model predicts what comes next."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_position,
-    changed,
-    nudged_output,
+    changes,
     relation_to_targets,
     time_dimension,
     unambiguous_samples,
 )
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +74,11 @@ def _changed_positions(
     inside = (places >= start) & (places < part[1])
     inside = inside.view([-1 if each == time else 1 for each in range(shown.ndim)])
     new = torch.where(inside, altered(shown), shown)
-    outputs = nudged_output(setup, batch), nudged_output(setup, batch.with_input(shown, new))
-    before, after = (by_position(each, batch, length) for each in outputs)
-    if before is None or after is None:
+    differs = by_position(changes(setup, batch, shown, new), batch, length)
+    if differs is None:
         raise Inapplicable("the outputs have no positions")
-    differs = changed(before, after).any(dim=2).any(dim=0)
-    return differs[:start], differs[start:]
+    places = differs.any(dim=2).any(dim=0)
+    return places[:start], places[start:]
 
 
 def _last_position_counts(setup: Setup, batch: Batch, time: int) -> bool | None:

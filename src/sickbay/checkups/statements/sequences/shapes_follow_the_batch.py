@@ -1,12 +1,11 @@
 """Longer than 60 lines: batch sizes and sequence lengths are tried in different ways."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from operator import eq, or_
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import Attention
@@ -72,33 +71,24 @@ def _try_lengths(setup: Setup, batch: Batch) -> tuple[list[int], str]:
             resized = with_length(batch, time, length)
             return _odd_shape(setup, model, resized, usual, (full, length))
 
+        half = full // 2
         with attention:
-            message = odd(full // 2)
+            message = odd(half)
         if message:  # made for one length, which is fine unless only the mask does not fit
             broken = attention.broken
-            note = f"a length of {full // 2} {message}, in {broken}" if broken else ""
-            return [full // 2], note
-        return _try_extremes(odd, full, _longest(setup, full))
-
-
-def _try_extremes(
-    odd: Callable[[int], str], full: int, longest: list[int]
-) -> tuple[list[int], str]:
-    half = full // 2
-    lengths = [half, 1, *longest]
-    for length in lengths[1:]:
-        message = odd(length)
-        if message and not (length == 1 and odd(full - 1)):  # it may only take multiples
-            return lengths, f"a length of {length} {message}, while {half} runs"
+            return [half], f"a length of {half} {message}, in {broken}" if broken else ""
+        lengths = [half, 1, *_longest(setup, full)]
+        for length in lengths[1:]:
+            message = odd(length)
+            if message and not (length == 1 and odd(full - 1)):  # it may only take multiples
+                return lengths, f"a length of {length} {message}, while {half} runs"
     return lengths, ""
 
 
 def _longest(setup: Setup, length: int) -> list[int]:
     """Return the length that position embeddings allow, if it is longer than this one."""
     found = list[int]()
-    calls = setup.layer_calls(setup.batch.first(1), lambda each: isinstance(each, nn.Embedding))
-    for layer, args in calls:
-        assert isinstance(layer, nn.Embedding)
+    for layer, args in setup.layer_calls(setup.batch.first(1), nn.Embedding):
         places = args[0].detach().flatten()
         counted = torch.arange(len(places), device=places.device) + places[:1]
         if len(places) >= length and torch.equal(places, counted):
@@ -130,11 +120,8 @@ def _odd_shape(
         lines = str(error).strip().splitlines() or [""]
         return f"raises {type(error).__name__}: {lines[-1]}"
     old, new = sizes
-    pairs = list(zip(usual, shape, strict=False))
-    followed = [b * old == a * new for a, b in pairs]
-    fits = len(usual) == len(shape) and all(
-        a == b or follows for (a, b), follows in zip(pairs, followed, strict=True)
-    )
+    followed = [after * old == before * new for before, after in zip(usual, shape, strict=False)]
+    fits = len(usual) == len(shape) and all(map(or_, followed, map(eq, usual, shape)))
     if fits and (not must_follow or any(followed)):
         return ""
     return f"gives an output of shape {shape}, but {old} give {usual}"

@@ -1,12 +1,11 @@
 """Longer than 60 lines: images must first be cut into patches."""
 
-from dataclasses import dataclass
 from math import isqrt
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
@@ -76,12 +75,9 @@ def _mixes_positions(setup: Setup, batch: Batch, before: Tensor, time: int) -> b
     """Return whether a position changes outputs at others, or a pooled output."""
     main, new = batch.main, batch.main.clone()
     new.select(time, 0).copy_(altered(main).select(time, 0))
-    outputs = before, nudged_output(setup, batch.with_input(main, new))
-    length = main.shape[time]
-    one, other = (by_position(each, batch, length) for each in outputs)
-    if one is None or other is None:
-        return True
-    return bool(changed(one, other)[:, 1:].any())
+    differs = changed(before, nudged_output(setup, batch.with_input(main, new)))
+    positions = by_position(differs, batch, main.shape[time])
+    return positions is None or bool(positions[:, 1:].any())
 
 
 def _patch_side(model: nn.Module, channels: int) -> int:

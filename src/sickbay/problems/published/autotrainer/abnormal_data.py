@@ -1,9 +1,7 @@
-from dataclasses import dataclass
-
 import numpy as np
 
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.problems.shared.base import Finding, History, choice, threshold
+from sickbay.problems.shared.base import Finding, History, choice, dataclass, threshold
 from sickbay.vitals import Table
 
 MEASURES = {"mean": "mean_abs", "largest": "absmax"}  # by the column that holds them
@@ -22,10 +20,8 @@ class AbnormalData(LowAccuracyProblem):
         layer. In `checks` readings in a row, while the accuracy is low.
 
     Example:
-        >>> from sickbay.vitals import Vitals
-        >>> rows = {"0": {"mean_abs": 52.0}, "1": {"mean_abs": 0.1}}
         >>> history = History(accuracy=[0.5])
-        >>> history.append(Vitals(step=0, tables=[Table.of("activation", 0, rows)]))
+        >>> history.add_table("activation", {"0": {"mean_abs": 52.0}, "1": {"mean_abs": 0.1}})
         >>> print(AbnormalData().check(history).message)
         mean |output| 52 (limit 10)
 

@@ -1,14 +1,13 @@
-from dataclasses import dataclass
 from math import isfinite
 
 from sickbay.problems import exploding_gradient as ours
 from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import first_and_last, nonfinite_gradients
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplodingGradient(LowAccuracyProblem):
+class ExplodingGradient(LowAccuracyProblem, like=ours.ExplodingGradient):
     """The gradient grows on its way back to the first layer, or is not finite.
 
     How it is judged:
@@ -16,17 +15,11 @@ class ExplodingGradient(LowAccuracyProblem):
         or any gradient holds a NaN or an Inf. It counts while the accuracy is low.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> history = History(accuracy=[0.1])
-        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 90.0}, "b.weight": {"norm": 0.1}})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 90.0}, "b.weight": {"norm": 0.1}})
         >>> print(ExplodingGradient().check(history).message)
         gradient norm 90, first/last 900 (limit 70)
     """
-
-    advice = ours.ExplodingGradient.advice
-    reads = ours.ExplodingGradient.reads
-    explains = ours.ExplodingGradient.explains
 
     ratio: float = threshold(70.0, "First over last gradient norm that is too large.", above=1)
 

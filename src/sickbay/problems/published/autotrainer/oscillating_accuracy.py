@@ -1,7 +1,6 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from sickbay.problems.shared.base import Finding, History, Problem, switch, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, switch, threshold
 from sickbay.problems.shared.planned_epochs import is_over
 
 

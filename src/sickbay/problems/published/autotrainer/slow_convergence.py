@@ -1,7 +1,6 @@
-from dataclasses import dataclass
 from itertools import pairwise
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.planned_epochs import is_over
 
 

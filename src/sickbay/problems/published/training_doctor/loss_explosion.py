@@ -1,7 +1,6 @@
-from dataclasses import dataclass
 from math import nan
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,8 @@
 """Gradient norms that leave a fixed or a recent range."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)

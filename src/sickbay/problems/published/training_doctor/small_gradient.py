@@ -1,7 +1,5 @@
-from dataclasses import dataclass
-
 from sickbay.problems.published.training_doctor.norm_outlier import NormOutlierProblem
-from sickbay.problems.shared.base import Finding, History, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)

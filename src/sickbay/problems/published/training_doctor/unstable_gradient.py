@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, threshold
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
