@@ -1,10 +1,9 @@
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.first_pass import ParameterUsage
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several

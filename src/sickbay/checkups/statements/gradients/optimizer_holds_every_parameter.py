@@ -1,9 +1,8 @@
 from collections import Counter
-from dataclasses import dataclass
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.wording import several
 
 

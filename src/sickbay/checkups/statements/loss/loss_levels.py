@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite
 
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Setup
+from sickbay.checkups.base import Inapplicable, Setup, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.loss_probes import DISTANCES, needs_more_than_output

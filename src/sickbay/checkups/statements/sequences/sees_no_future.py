@@ -1,11 +1,9 @@
 """Longer than 60 lines: it first finds out whether the model predicts what comes next."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import observed_attention
@@ -17,7 +15,6 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
     unambiguous_samples,
 )
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
