@@ -1,4 +1,4 @@
-"""All faults and sound models: limits were set on `calibration`, figures are of `held_out`."""
+"""All faulty and sound models. Limits were set on `calibration`, figures use `held_out`."""
 
 from __future__ import annotations
 

@@ -66,6 +66,10 @@ class History:
         for table in vitals.tables:
             self._tables[table.kind].append(table)
 
+    def add_table(self, kind: Kind, rows: Mapping[str, Mapping[str, float]], step: int = 0) -> None:
+        """Add a reading of one table, given as plain numbers by row and statistic."""
+        self.append(Vitals(step=step, tables=[Table.of(kind, step, rows)]))
+
     def extend(
         self,
         step: int,

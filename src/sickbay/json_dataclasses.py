@@ -7,17 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from math import isfinite
 from types import UnionType
-from typing import (
-    Any,
-    Literal,
-    TypeAlias,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sickbay.arguments import LARGEST, bad_argument, check_bool, check_choice, check_int
 from sickbay.errors import UsageError
@@ -40,7 +30,7 @@ def dataclass_from_json(cls: type[Made], values: object) -> Made:
     """
     given = json_object(cls.__name__, values)
     made: dict[str, Any] = {}
-    for name, (check, is_needed) in _fields(cast(Any, cls)).items():
+    for name, (check, is_needed) in _fields(cls).items():  # type: ignore[arg-type]
         if name in given:
             made[name] = check(name, given[name])
         elif is_needed:
@@ -93,8 +83,9 @@ def _fields(cls: Any) -> Mapping[str, tuple[Check, bool]]:
 
 def _check(hint: Any) -> Check:
     """Return the check that turns a JSON value into the type of a hint."""
+    kind: type[Any] = hint
     if is_dataclass(hint):
-        return lambda _, value: dataclass_from_json(cast(type[Any], hint), value)
+        return lambda _, value: dataclass_from_json(kind, value)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
         return lambda name, value: check_choice(name, value, inner)

@@ -10,12 +10,7 @@ Task = Literal["", "binary", "multiclass", "multilabel", "regression", "next_tok
 TASKS: tuple[Task, ...] = get_args(Task)
 
 OF_CLASSES = ("cross_entropy", "nll", "multi_margin", "kl_div")  # one of several classes
-OF_ANSWERS = (
-    "bce",
-    "bce_logits",
-    "soft_margin",
-    "multilabel_margin",
-)  # yes-or-no answers
+OF_ANSWERS = ("bce", "bce_logits", "soft_margin", "multilabel_margin")  # yes-or-no answers
 
 
 def infer(

@@ -215,4 +215,4 @@ def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_name_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         arguments(["--only", "nothing of the kind"])
-    assert "--only must be in a name of the reporting part" in capsys.readouterr().err
+    assert "--only must be part of a name in the reporting part" in capsys.readouterr().err

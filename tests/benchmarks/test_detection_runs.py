@@ -3,6 +3,7 @@
 import io
 import math
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from benchmarks import worker_pool
 from benchmarks.detection.case import Case
 from benchmarks.detection.command_options import arguments, select
 from benchmarks.detection.judge_runs import Run
-from benchmarks.detection.record_runs import RESULT, Dense, result_of
+from benchmarks.detection.record_runs import RESULT, Dense, plan_of, result_of
 from benchmarks.detection.threshold_sweep import TrackingCauses, Trial, moved, row, values
 from sickbay.errors import UsageError
 from sickbay.probe.guard import Guard
@@ -70,6 +71,16 @@ def test_only_a_whole_result_counts_as_recorded(tmp_path: Path) -> None:
     assert result_of(tmp_path, "a") is None
     (tmp_path / "a" / RESULT).write_text('{"score": "nan", "twin_score": null, "steps": 3}')
     assert repr(result_of(tmp_path, "a")) == "{'score': nan, 'twin_score': None, 'steps': 3}"
+
+
+def test_the_text_of_a_plan_is_the_same_in_every_process() -> None:
+    def train(_watch: object, told: frozenset[str]) -> float:
+        return float(len(told))
+
+    told = frozenset(["outputs", "accuracy", "epochs"])
+    planned = Case("a", "", 0, "digits", partial(train, told=told), None)
+    listed = "frozenset({'accuracy', 'epochs', 'outputs'})"
+    assert listed in plan_of(planned)
 
 
 def test_what_fails_does_not_stop_the_others() -> None:

@@ -58,7 +58,7 @@ def test_stated_odds_are_judged_by_what_came(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(count_odds, "stated", lambda _problem, _remedy: 0.8)
     tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
     told = {"found": "dead_units", "problem": "dying_relu", "tried": tried}
-    ours, fixed, same = (float(row[1]) for row in count_odds.judged([told]).rows)
+    ours, fixed, same = (float(row[1]) for row in count_odds.brier_sheet([told]).rows)
     assert ours == pytest.approx((0.2**2 + 0.8**2) / 2)
     assert fixed == pytest.approx((0 + 1) / 2)  # the paper repaired 24 of 24
     assert same == pytest.approx(0.25)

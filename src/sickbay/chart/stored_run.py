@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sickbay.chart.blocks import Block, Columns, TablesOf, scan_blocks
-from sickbay.chart.folder import BLOCKS, EVENTS, LINES, TABLES
+from sickbay.chart.files import BLOCKS, EVENTS, LINES, TABLES
 from sickbay.chart.json_lines import EpochEnd, Events, Row, or_none, read_rows, whole_lines
 from sickbay.chart.tables import TableReader
 from sickbay.errors import UsageError
@@ -97,7 +97,12 @@ class StoredRun:
         stop = 0
         for index, block in enumerate(self._blocks):
             start, stop = block.digest.start, block.digest.stop
-            columns = self._columns(block) if needed is None or index in needed else None
+            columns = None
+            try:
+                if needed is None or index in needed:
+                    columns = block.columns()
+            except UsageError:
+                self._block_damage[0] += 1
             if columns is None:
                 block.skip(history)
             else:
@@ -132,13 +137,6 @@ class StoredRun:
                 needed.add(index)
                 known.update(here)
         return needed
-
-    def _columns(self, block: Block) -> Columns | None:
-        try:
-            return block.columns()
-        except UsageError:
-            self._block_damage[0] += 1
-            return None
 
     def _tables_of(self, start: int, stop: int) -> TablesOf:
         """Return a function of two rows that takes the tables between them from a piece of file."""

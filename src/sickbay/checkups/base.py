@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass as dataclass
 from inspect import getdoc
 from typing import Any, ClassVar
 
@@ -13,6 +14,8 @@ from sickbay.findings import Severity
 from sickbay.reports.checkup_report import Outcome
 from sickbay.reports.checkup_report import Result as Result
 from sickbay.thresholds import Tunable
+from sickbay.thresholds import choice as choice
+from sickbay.thresholds import threshold as threshold
 
 WHY = "Why it matters:"
 

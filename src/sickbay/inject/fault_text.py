@@ -14,25 +14,20 @@ from torch.optim import Optimizer
 
 from sickbay.arguments import bad_argument, check_choice, check_float, check_text
 from sickbay.errors import UsageError
-from sickbay.inject.data_faults import nan_batch, scale_inputs, shuffle_labels
+from sickbay.inject import data_faults, model_faults
 from sickbay.inject.injection import When, check_value
-from sickbay.inject.model_faults import (
-    dead_layer,
-    freeze_layer,
-    nan_gradient,
-    nan_weight,
-    raise_learning_rate,
-    scale_gradients,
-)
 
 FAULTS: Mapping[str, Callable[..., Any]] = {
-    fault.__name__: fault
-    for fault in (
-        dead_layer, freeze_layer, nan_batch, nan_gradient, nan_weight, raise_learning_rate,
-        scale_gradients, scale_inputs, shuffle_labels,
-    )
-}  # fmt: skip
-
+    "dead_layer": model_faults.dead_layer,
+    "freeze_layer": model_faults.freeze_layer,
+    "nan_batch": data_faults.nan_batch,
+    "nan_gradient": model_faults.nan_gradient,
+    "nan_weight": model_faults.nan_weight,
+    "raise_learning_rate": model_faults.raise_learning_rate,
+    "scale_gradients": model_faults.scale_gradients,
+    "scale_inputs": data_faults.scale_inputs,
+    "shuffle_labels": data_faults.shuffle_labels,
+}
 GRAMMAR = "NAME[:LAYER][*FACTOR][=VALUE]@STEP[,STEP...][+EVERY]"
 PATTERN = re.compile(
     r"(?P<name>\w+)(:(?P<layer>[^*=@]+))?(\*(?P<factor>[^=@]+))?(=(?P<value>[^@]+))?"
@@ -63,7 +58,16 @@ class Fault:
             check_float("factor", self.factor)
         if self.value is not None:
             check_value(self.value)
-        _check_parts(self)
+        parameters = signature(FAULTS[self.name]).parameters
+        for part, mark in MARKS.items():
+            parameter = parameters.get(part) or parameters.get(f"{part}s")
+            given = getattr(self, part) is not None
+            if given and parameter is None:
+                raise self._misfit(f"takes no {mark}")
+            if not given and parameter is not None and parameter.default is Parameter.empty:
+                raise self._misfit(f"needs {mark}")
+        if "every" not in parameters and len(self.at) > 1:
+            raise self._misfit("lasts and takes one STEP")
 
     def into(self, model: nn.Module, optimizer: Optimizer) -> AbstractContextManager[Any]:
         """Return the context manager that puts the fault into the training of a model.
@@ -80,7 +84,7 @@ class Fault:
         """Return the batches, with the fault if it is in the labels."""
         if self.name != "shuffle_labels":
             return batches
-        return shuffle_labels(batches, **self._options())
+        return data_faults.shuffle_labels(batches, **self._options())
 
     def _options(self) -> dict[str, Any]:
         """Return the keyword arguments of the function that makes the fault."""
@@ -89,6 +93,10 @@ class Fault:
         if "layers" in takes and "layer" in options:
             options["layers"] = options.pop("layer")
         return {**options, "at": self.at if "every" in takes else self.at[0]}
+
+    def _misfit(self, rule: str) -> UsageError:
+        example = _example(self.name)
+        return UsageError(f"{self.name} {rule}, as in {example}, got {str(self)!r}.")
 
     def __str__(self) -> str:
         layer = f":{self.layer}" if self.layer is not None else ""
@@ -131,20 +139,6 @@ def _number(spec: str, what: str, given: str | None) -> float | None:
         return None if given is None else float(given)
     except ValueError:
         raise UsageError(f"{what} must be a number, got {given!r} in {spec!r}.") from None
-
-
-def _check_parts(fault: Fault) -> None:
-    """Raise `UsageError` if the fault has a part too many or too few."""
-    name, spec, wanted = fault.name, str(fault), signature(FAULTS[fault.name]).parameters
-    for part, mark in MARKS.items():
-        parameter = wanted.get(part) or wanted.get(f"{part}s")
-        given = getattr(fault, part) is not None
-        if given and parameter is None:
-            raise UsageError(f"{name} takes no {mark}, as in {_example(name)}, got {spec!r}.")
-        if not given and parameter is not None and parameter.default is Parameter.empty:
-            raise UsageError(f"{name} needs {mark}, as in {_example(name)}, got {spec!r}.")
-    if "every" not in wanted and len(fault.at) > 1:
-        raise UsageError(f"{name} lasts and takes one STEP, as in {_example(name)}, got {spec!r}.")
 
 
 def _example(name: str) -> str:

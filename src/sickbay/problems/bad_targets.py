@@ -16,10 +16,9 @@ class BadTargets(Problem):
         all targets are the same in `batches` readings in a row that hold at least `values` targets.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(loss="bce_logits"))
-        >>> table = Table.of("batch", 0, {"target": {"minimum": 0, "maximum": 255, "count": 64}})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("batch", {"target": {"minimum": 0, "maximum": 255, "count": 64}})
         >>> print(BadTargets().check(history).message)
         targets range from 0 to 255, but bce_logits needs 0 to 1
 

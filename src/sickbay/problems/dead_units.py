@@ -28,10 +28,9 @@ class DeadUnits(LearningProblem):
         or `samples` for a layer that outputs nothing but 0.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(layers={"1": "ReLU", "2": "Linear"}), loss=[0.7])
-        >>> table = Table.of("activation", 2, {"1": {"lasting_dead": 1.0}, "2": {}})
-        >>> history.append(Vitals(step=2, tables=[table]))
+        >>> history.add_table("activation", {"1": {"lasting_dead": 1.0}, "2": {}}, step=2)
         >>> print(DeadUnits().check(history).message)
         100 % of the units of 1 output nothing but 0 (limit 90 %)
 

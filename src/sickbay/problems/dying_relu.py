@@ -20,10 +20,9 @@ class DyingRelu(GradientProblem):
         every word that did not occur.
 
     Example:
-        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
         >>> history = History(loss=[2.3])
-        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.add_table("gradient", rows)
         >>> print(DyingRelu(checks=1).check(history).message)
         90 % of all gradient entries are exactly 0 (limit 70 %)
 

@@ -21,11 +21,10 @@ class ExplodingGradient(Problem):
         100 times as large as the targets.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
-        >>> gradient = Table.of("gradient", 0, {"a.weight": {"norm": 9e5}, "b.weight": {}})
         >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
         >>> history = History(loss=[2.3])
-        >>> history.append(Vitals(step=0, tables=[gradient, Table.of("weight", 0, rows)]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 9e5}, "b.weight": {}})
+        >>> history.add_table("weight", rows)
         >>> print(ExplodingGradient().check(history).message)
         the gradient is 3e+05 times as large as the weight (limit 1000)
 

@@ -27,11 +27,10 @@ class ImproperOutput(SampledProblem):
         deviations. The range of a clamp is where a quarter of the outputs is cut off.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(loss="mse", output="sigmoid", task="regression"))
         >>> target = {"minimum": -2.0, "maximum": 2.5, "variance": 1.0}
-        >>> table = Table.of("batch", 0, {"target": target})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("batch", {"target": target})
         >>> print(ImproperOutput().check(history).message)
         sigmoid outputs 0 to 1, but targets range from -2 to 2.5
 

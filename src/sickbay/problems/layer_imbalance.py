@@ -16,10 +16,9 @@ class LayerImbalance(Problem):
         last `checks` readings. Kernels that do not change at all do not count.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 1e-8}, "b.weight": {"update_ratio": 1e-2}}
         >>> history = History()
-        >>> history.append(Vitals(step=0, tables=[Table.of("weight", 0, rows)]))
+        >>> history.add_table("weight", rows)
         >>> print(LayerImbalance(checks=1).check(history))
         step 0  layer imbalance  a +1  b changes 1e+06 times as fast as a (limit 10000)
 

@@ -34,10 +34,9 @@ class LearningRateTooHigh(SampledProblem):
         `jump` times its size, although its gradient is at most 100 times as large as the weight.
 
     Example:
-        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
         >>> history = History(loss=[0.7] + 9 * [2.3])
-        >>> history.append(Vitals(step=9, tables=[Table.of("weight", 9, rows)]))
+        >>> history.add_table("weight", rows, step=9)
         >>> print(LearningRateTooHigh(checks=1).check(history).message)
         a step changes the weights by 85 % of their size (limit 10 %), loss 2.14, initially 0.7
 

@@ -19,10 +19,9 @@ class LearningRateTooLow(LearningProblem):
         `loss_drop` is good enough.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
         >>> history = History(loss=[2.3, 2.3], lr=[1e-7, 1e-7])
-        >>> history.append(Vitals(step=1, tables=[Table.of("weight", 1, rows)]))
+        >>> history.add_table("weight", rows, step=1)
         >>> print(LearningRateTooLow(checks=1).check(history).message)
         a step changes the weights by 2e-08 of their size (limit 5e-06), learning rate 1e-07
 

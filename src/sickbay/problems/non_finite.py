@@ -24,10 +24,9 @@ class NonFinite(Problem):
         finding names the layers that hold one, in forward order.
 
     Example:
-        >>> from sickbay.vitals import Vitals
         >>> rows = {"a.weight": {"nonfinite": 0.0}, "b.weight": {"nonfinite": 3.0}}
         >>> history = History(loss=[2.3])
-        >>> history.append(Vitals(step=7, tables=[Table.of("gradient", 7, rows)]))
+        >>> history.add_table("gradient", rows, step=7)
         >>> print(NonFinite().check(history))
         step 7  non finite  b  gradient of b.weight has 3 NaN or Inf
 

@@ -23,10 +23,10 @@ class SaturatedActivation(LearningProblem):
         does not count.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> history = History(Setup(layers={"1": "Sigmoid", "2": "Linear"}), loss=[0.7])
         >>> rows = {"1": {"mean": 0.5, "variance": 0.248}, "2": {"mean": 0.0, "variance": 1.0}}
-        >>> history.append(Vitals(step=0, tables=[Table.of("activation", 0, rows)]))
+        >>> history.add_table("activation", rows)
         >>> print(SaturatedActivation(checks=1).check(history).message)
         1 of 1 sigmoid or tanh layers saturated, mean slope 0.002 (limit 0.02)
 

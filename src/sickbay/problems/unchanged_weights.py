@@ -21,10 +21,9 @@ class UnchangedWeights(SampledProblem):
         these steps. Weights without a gradient may still drift, by momentum and weight decay.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 1e-3}}
         >>> history = History()
-        >>> history.append(Vitals(step=0, tables=[Table.of("weight", 0, rows)]))
+        >>> history.add_table("weight", rows)
         >>> print(UnchangedWeights(checks=1).check(history))
         step 0  unchanged weights  a  1 of 2 kernels did not change in 1 readings
 

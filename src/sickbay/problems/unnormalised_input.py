@@ -21,11 +21,9 @@ class UnnormalisedInput(SampledProblem):
         above the limits.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
-        >>> batch = Table.of("batch", 0, {"input": {"norm": 3000.0, "count": 900}})
-        >>> first = Table.of("activation", 0, {"0": {"norm": 900.0, "count": 100}})
         >>> history = History()
-        >>> history.append(Vitals(step=0, tables=[batch, first]))
+        >>> history.add_table("batch", {"input": {"norm": 3000.0, "count": 900}})
+        >>> history.add_table("activation", {"0": {"norm": 900.0, "count": 100}})
         >>> print(UnnormalisedInput().check(history).message)
         inputs are around 100 (limit 10), the first layer outputs 90 (limit 5)
 

@@ -18,10 +18,8 @@ class VanishingGradient(GradientProblem):
         if the outputs are not known, while the model learns badly.
 
     Example:
-        >>> from sickbay.vitals import Vitals
         >>> history = History(loss=[0.69])
-        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
         >>> print(VanishingGradient(checks=1).check(history).message)
         gradient norm 2e-09 (limit 0.001), first/last 5e-09 (limit 0.02)
 

@@ -11,11 +11,7 @@ from sickbay.vitals import Setup
 
 Meaning = Literal["classes", "answers", "values"]
 # The output activation that a loss needs; other losses take any number.
-FEEDS: Mapping[str, str] = {
-    "bce": "sigmoid",
-    "nll": "log_softmax",
-    "kl_div": "log_softmax",
-}
+FEEDS: Mapping[str, str] = {"bce": "sigmoid", "nll": "log_softmax", "kl_div": "log_softmax"}
 MEANINGS: Mapping[str, Meaning] = {
     "binary": "answers",
     "multilabel": "answers",

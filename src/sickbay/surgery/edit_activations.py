@@ -175,17 +175,13 @@ class ActivationEditor:
                 trace(self.model, caller, constants, training=True),
                 trace(self.model, caller, constants, training=False),
             )
-        if found:
-            self._check_same_results(found)
-        return found
-
-    def _check_same_results(self, graphs: Mapping[str, Graphs]) -> None:
         trial = copy.deepcopy(self.model)
-        for caller, each in graphs.items():
-            rewrite_forward(trial.get_submodule(caller), *each)
-        if not same_results(self.model, trial, self._example):
-            names = ", ".join(repr(caller) if caller else "the model" for caller in graphs)
+        for caller, graphs in found.items():
+            rewrite_forward(trial.get_submodule(caller), *graphs)
+        if found and not same_results(self.model, trial, self._example):
+            names = ", ".join(repr(caller) if caller else "the model" for caller in found)
             raise Declined(f"The code of {names} does something else when it is traced.")
+        return found
 
     def _nodes(self, graph: fx.Graph, module: nn.Module, caller: str) -> list[fx.Node]:
         """Return the activation steps of a graph, which must be those that were recorded."""

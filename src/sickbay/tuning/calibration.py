@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count
 from math import inf
 from typing import Any
@@ -53,13 +53,8 @@ class Calibration:
     tried: tuple[Tally, ...] = field(repr=False)  # settings that were considered
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "folds": [asdict(fold) for fold in self.folds],
-            "before": asdict(self.before),
-            "held_out": asdict(self.held_out),
-            "after": asdict(self.after),
-            "settings": self.settings,
-        }
+        values = asdict(replace(self, problems=(), tried=()))
+        return {name: value for name, value in values.items() if name not in ("problems", "tried")}
 
 
 def calibrate(

@@ -31,10 +31,14 @@ def with_settings(problems: Sequence[Problem], settings: Sequence[str]) -> tuple
             raise UsageError(f"--set must be name.threshold=value or name=off, got {setting!r}.")
         if name not in chosen:
             raise unknown_name("problem among these called", name, chosen)
-        if limit:
-            chosen[name] = _with_setting(chosen[name], limit, value)
-        else:
+        if not limit:
             del chosen[name]
+            continue
+        known = {each.name: each for each in thresholds.settings(type(chosen[name]))}
+        if limit not in known:
+            raise unknown_name(f"threshold of {name} called", limit, known)
+        parsed = thresholds.parse(target, known[limit], value)
+        chosen[name] = replace(chosen[name], **{limit: parsed})
     return tuple(chosen.values())
 
 
@@ -119,11 +123,3 @@ def _values(own: float, is_int: bool) -> list[float]:
     if 0.5 <= own < 1:  # a fraction, which approaches 1 but does not pass it
         values[REACH:] = [1 - (1 - own) / RATIO**step for step in range(REACH + 1)]
     return sorted({own, *(float(f"{each:.3g}") for each in values if each != own)})
-
-
-def _with_setting(problem: Problem, name: str, text: str) -> Problem:
-    known = {limit.name: limit for limit in thresholds.settings(type(problem))}
-    if name not in known:
-        raise unknown_name(f"threshold of {problem.name()} called", name, known)
-    value = thresholds.parse(f"{problem.name()}.{name}", known[name], text)
-    return replace(problem, **{name: value})  # type: ignore[type-var]

@@ -46,6 +46,12 @@ class Problem(Tunable, ABC):
     yields_to_the_best: ClassVar[bool] = False
     benign: ClassVar[bool] = False
 
+    def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
+        """Take all of the above from the problem `like`, except what the class body defines."""
+        super().__init_subclass__()
+        for name in Problem.__annotations__.keys() - vars(cls).keys() if like else ():
+            setattr(cls, name, getattr(like, name))
+
     @abstractmethod
     def check(self, history: History) -> Finding | None:
         """Return a finding if the problem is present now.

@@ -1,7 +1,7 @@
 """Problems that show in the gradients of the layers."""
 
 from abc import abstractmethod
-from math import nan
+from math import isnan, nan
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
@@ -45,6 +45,12 @@ def first_and_last(history: History, table: Table) -> tuple[float, float]:
         return nan, nan
     norms = table.column("norm")
     return float(norms[rows[0]]), float(norms[rows[-1]])
+
+
+def by_kernel(history: History, table: Table, statistic: str) -> dict[int, float]:
+    """Return a statistic of every kernel by its row, without those that are NaN."""
+    values = table.column(statistic).tolist()
+    return {row: values[row] for row in history.kernels(table) if not isnan(values[row])}
 
 
 def nonfinite_gradients(problem: Problem, history: History, table: Table) -> Finding:

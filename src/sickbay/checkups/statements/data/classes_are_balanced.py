@@ -1,11 +1,8 @@
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import output_of
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)

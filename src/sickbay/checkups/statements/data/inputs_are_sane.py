@@ -1,14 +1,11 @@
 """Longer than 60 lines: it also finds what reaches the first layer."""
 
-from dataclasses import dataclass
-
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.norm_layers import TORCH_NORMS, norm_power
 from sickbay.probe.hooks import first_tensor
 from sickbay.probe.layer_order import has_parameters
-from sickbay.thresholds import threshold
 
 BORDER = 2  # more columns with the same constant are a border, or padding
 

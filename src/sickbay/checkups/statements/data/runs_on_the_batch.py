@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,9 @@
 """Longer than 60 lines: targets have one rule for each family of losses."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.loss_probes import (
     DISTANCES,
@@ -15,7 +13,6 @@ from sickbay.checkups.loss_probes import (
     output_of,
     rejected_labels,
 )
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)

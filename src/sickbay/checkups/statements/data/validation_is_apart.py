@@ -1,12 +1,10 @@
 from collections import Counter
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)

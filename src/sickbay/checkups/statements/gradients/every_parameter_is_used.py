@@ -1,10 +1,8 @@
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
-from sickbay.checkups.first_pass import ParameterUsage
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.first_pass import ParameterUsage, main_output
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.probe.loss_graph import nodes
@@ -61,7 +59,7 @@ class EveryParameterIsUsed(Statement):
 def _foreign_tensors(setup: Setup) -> dict[Tensor, str]:
     """Return the tensors, with names, that get a gradient but are no parameters of the copy."""
     with setup.model_copy(training=True) as model:
-        output = setup.output(model, setup.batch)
+        output = main_output(setup.run(model, setup.batch))
         known = {id(each) for each in model.parameters()}
         leaves = {each.variable for each in nodes(output.grad_fn) if hasattr(each, "variable")}
         named = {each: name for name, each in unregistered(model).items() if each in leaves}

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
 from sickbay.checkups.wording import counted, several
 

@@ -1,7 +1,6 @@
 from collections import Counter
-from dataclasses import dataclass
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.wording import several
 
 

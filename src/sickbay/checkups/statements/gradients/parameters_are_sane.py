@@ -1,14 +1,12 @@
 """Longer than 60 lines: it also finds the weights that multiply, and measures them."""
 
-from dataclasses import dataclass
 from math import sqrt
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
 from sickbay.checkups.wording import several
-from sickbay.thresholds import threshold
 
 LARGEST_OUTWARD = 3.0  # twice the usual size relative to the number of units
 # Operations, by the dimension of a weight that counts units: the first, the second, or unknown.

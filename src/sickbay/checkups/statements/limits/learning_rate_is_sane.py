@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_steps import training_losses
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.recipe import optimizer_for
-from sickbay.thresholds import threshold
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTHING = 0.6  # weight of the previous loss in the smoothed one

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import sub
 from typing import Any
 
@@ -10,11 +9,10 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.unregistered import plain_tensors
 from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import nodes
-from sickbay.thresholds import threshold
 
 GIGABYTE = 1e9
 LEAK = "keep .item() or .detach() of what is logged, and clear lists"

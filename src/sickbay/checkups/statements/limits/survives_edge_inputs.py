@@ -1,15 +1,13 @@
 """Longer than 60 lines: outputs, gradients and padding are checked in different ways."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import first_pass
-from sickbay.thresholds import threshold
 
 SAMPLES = 2
 

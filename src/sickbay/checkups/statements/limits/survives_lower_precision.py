@@ -1,14 +1,11 @@
 """Longer than 60 lines: running under autocast takes care of several torch limits."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
-from sickbay.thresholds import threshold
 
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 COARSENESS = {"bfloat16": 8.0, "float16": 1.0}  # bfloat16 has eight times fewer values from 1 to 2

@@ -1,19 +1,17 @@
 """Longer than 60 lines: state that training changes and state that is saved are tested apart."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference, nudge
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,11 @@
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, choice, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.restore_model import compiler_stance
-from sickbay.thresholds import choice, threshold
 
 EAGER = "eager"  # captures graphs but generates no code, so it needs no compiler
 

@@ -1,15 +1,13 @@
 """Longer than 60 lines: every loss has its own rule about the last activation."""
 
-from dataclasses import dataclass
 from math import inf
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import DISTANCES, output_of
 from sickbay.probe.loss_graph import title
 from sickbay.problems.improper_output import REACHES
-from sickbay.thresholds import threshold
 
 APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 BOUNDED = (*REACHES, "log_softmax", "log_sigmoid")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import inf, isfinite
@@ -14,14 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.loss_probes import DISTANCES, ignores_targets
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.statements.loss.loss_levels import Levels, levels
 from sickbay.checkups.training_steps import LossOf, training_losses
-from sickbay.thresholds import threshold
 
 STILL = 1e-3  # share of a loss that is no fall at all
 SAME = 0.05  # share of the chance level that is next to nothing

@@ -1,13 +1,11 @@
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import DISTANCES
 from sickbay.checkups.statements.loss.loss_levels import levels
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.base import Result, Setup, Statement
+from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import torch_generators
 from sickbay.model_copies import tensors_in
 from sickbay.probe.hooks import Handles
-from sickbay.thresholds import threshold
 
 NORMAL = ("randn", "randn_like", "normal", "normal_")
 FROM_LEARNED = {"normal", "bernoulli", "multinomial", "poisson", "binomial", "gumbel_softmax"}

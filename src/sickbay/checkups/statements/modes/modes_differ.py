@@ -1,7 +1,6 @@
 """Longer than 60 lines: it also knows which layers depend on the mode."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.compare_outputs import difference, nudge
 from sickbay.checkups.unregistered import unregistered_layers
 from sickbay.checkups.wording import several

@@ -1,6 +1,5 @@
 """Longer than 60 lines: settings of torch's norms and behaviour of others are checked."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -8,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.norm_layers import (
     MULTIPLIED,
     SQUARED,
@@ -18,7 +17,6 @@ from sickbay.checkups.norm_layers import (
     without_shift,
 )
 from sickbay.checkups.wording import several
-from sickbay.thresholds import threshold
 
 TOO_LARGE = 10.0  # size that a norm should not give
 SHIFT, LARGER = 2.0, 1.5  # what is added to inputs, and how much larger outputs may get

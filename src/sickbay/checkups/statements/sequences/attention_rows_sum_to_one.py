@@ -1,6 +1,4 @@
-from dataclasses import dataclass
-
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.statements.sequences.attention import observed_attention
 
 

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import torch
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,

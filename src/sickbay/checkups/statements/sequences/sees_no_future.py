@@ -1,11 +1,9 @@
 """Longer than 60 lines: it first finds out whether the model predicts what comes next."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import observed_attention
@@ -17,7 +15,6 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
     unambiguous_samples,
 )
-from sickbay.thresholds import threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +69,10 @@ def _changed_positions(
     setup: Setup, batch: Batch, shown: Tensor, time: int, part: tuple[int, int]
 ) -> tuple[Tensor, Tensor]:
     """Return which earlier and which later outputs change with a part of the input."""
-    start, length = part[0], shown.shape[time]
-    places = torch.arange(length, device=shown.device)
-    inside = (places >= start) & (places < part[1])
-    inside = inside.view([-1 if each == time else 1 for each in range(shown.ndim)])
-    new = torch.where(inside, altered(shown), shown)
-    differs = by_position(changes(setup, batch, shown, new), batch, length)
+    start, count = part[0], part[1] - part[0]
+    new = shown.clone()
+    new.narrow(time, start, count).copy_(altered(shown).narrow(time, start, count))
+    differs = by_position(changes(setup, batch, shown, new), batch, shown.shape[time])
     if differs is None:
         raise Inapplicable("the outputs have no positions")
     places = differs.any(dim=2).any(dim=0)

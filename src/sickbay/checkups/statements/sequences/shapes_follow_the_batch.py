@@ -1,12 +1,11 @@
 """Longer than 60 lines: batch sizes and sequence lengths are tried in different ways."""
 
-from dataclasses import dataclass
 from operator import eq, or_
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import Attention

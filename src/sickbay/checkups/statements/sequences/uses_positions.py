@@ -1,12 +1,11 @@
 """Longer than 60 lines: images must first be cut into patches."""
 
-from dataclasses import dataclass
 from math import isqrt
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (

@@ -20,10 +20,8 @@ class AbnormalData(LowAccuracyProblem):
         layer. In `checks` readings in a row, while the accuracy is low.
 
     Example:
-        >>> from sickbay.vitals import Vitals
-        >>> rows = {"0": {"mean_abs": 52.0}, "1": {"mean_abs": 0.1}}
         >>> history = History(accuracy=[0.5])
-        >>> history.append(Vitals(step=0, tables=[Table.of("activation", 0, rows)]))
+        >>> history.add_table("activation", {"0": {"mean_abs": 52.0}, "1": {"mean_abs": 0.1}})
         >>> print(AbnormalData().check(history).message)
         mean |output| 52 (limit 10)
 

@@ -4,7 +4,7 @@ from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class DyingRelu(LowAccuracyProblem):
+class DyingRelu(LowAccuracyProblem, like=ours.DyingRelu):
     """Most of the network gets a gradient of exactly zero: its units are switched off for good.
 
     How it is judged:
@@ -12,17 +12,12 @@ class DyingRelu(LowAccuracyProblem):
         published code. It counts while the accuracy is low. Embeddings do not count.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
         >>> history = History(accuracy=[0.1])
-        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.add_table("gradient", rows)
         >>> print(DyingRelu().check(history).message)
         90 % of all gradient entries are exactly 0 (limit 70 %)
     """
-
-    advice = ours.DyingRelu.advice
-    reads = ours.DyingRelu.reads
-    explains = ours.DyingRelu.explains
 
     share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)
 

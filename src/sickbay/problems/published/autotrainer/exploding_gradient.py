@@ -7,7 +7,7 @@ from sickbay.problems.shared.layer_gradients import first_and_last, nonfinite_gr
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplodingGradient(LowAccuracyProblem):
+class ExplodingGradient(LowAccuracyProblem, like=ours.ExplodingGradient):
     """The gradient grows on its way back to the first layer, or is not finite.
 
     How it is judged:
@@ -15,17 +15,11 @@ class ExplodingGradient(LowAccuracyProblem):
         or any gradient holds a NaN or an Inf. It counts while the accuracy is low.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> history = History(accuracy=[0.1])
-        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 90.0}, "b.weight": {"norm": 0.1}})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 90.0}, "b.weight": {"norm": 0.1}})
         >>> print(ExplodingGradient().check(history).message)
         gradient norm 90, first/last 900 (limit 70)
     """
-
-    advice = ours.ExplodingGradient.advice
-    reads = ours.ExplodingGradient.reads
-    explains = ours.ExplodingGradient.explains
 
     ratio: float = threshold(70.0, "First over last gradient norm that is too large.", above=1)
 

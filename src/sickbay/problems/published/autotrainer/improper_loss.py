@@ -12,7 +12,7 @@ RECOMMENDED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImproperLoss(LowAccuracyProblem):
+class ImproperLoss(LowAccuracyProblem, like=ours.ImproperLoss):
     """The loss is not one of those recommended for the task.
 
     How it is judged:
@@ -26,17 +26,6 @@ class ImproperLoss(LowAccuracyProblem):
         mse for multiclass, where cross_entropy is right
     """
 
-    severity = "critical"
-    advice = ours.ImproperLoss.advice
-    reads = ours.ImproperLoss.reads
-    explains = ours.ImproperLoss.explains
-
     def check(self, history: History) -> Finding | None:
         setup = history.setup
-        fitting = RECOMMENDED.get(setup.task, ())
-        if not setup.loss or not fitting or setup.loss in fitting:
-            return None
-        if not self.is_accuracy_low(history):
-            return None
-        message = f"{setup.loss} for {setup.task}, where {' or '.join(fitting)} is right"
-        return self.found(history, message)
+        return self.unfit(history, setup.loss, RECOMMENDED.get(setup.task, ()))

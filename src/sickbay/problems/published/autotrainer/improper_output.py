@@ -12,7 +12,7 @@ RECOMMENDED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImproperOutput(LowAccuracyProblem):
+class ImproperOutput(LowAccuracyProblem, like=ours.ImproperOutput):
     """The activation of the last layer is not the one recommended for the task.
 
     How it is judged:
@@ -27,19 +27,8 @@ class ImproperOutput(LowAccuracyProblem):
         relu for regression, where linear is right
     """
 
-    severity = "critical"
-    advice = ours.ImproperOutput.advice
-    reads = ours.ImproperOutput.reads
-    explains = ours.ImproperOutput.explains
-
     def check(self, history: History) -> Finding | None:
         setup = history.setup
-        fitting = RECOMMENDED.get(setup.task, ())
-        if setup.loss in ours.TAKES_LOGITS:
-            fitting = ("linear",)
-        if not setup.output or not fitting or setup.output in fitting:
-            return None
-        if not self.is_accuracy_low(history):
-            return None
-        message = f"{setup.output} for {setup.task}, where {' or '.join(fitting)} is right"
-        return self.found(history, message)
+        logits = setup.loss in ours.TAKES_LOGITS
+        fitting = ("linear",) if logits else RECOMMENDED.get(setup.task, ())
+        return self.unfit(history, setup.output, fitting)

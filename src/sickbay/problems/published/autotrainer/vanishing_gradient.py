@@ -5,7 +5,7 @@ from sickbay.problems.shared.layer_gradients import first_and_last
 
 
 @dataclass(frozen=True, kw_only=True)
-class VanishingGradient(LowAccuracyProblem):
+class VanishingGradient(LowAccuracyProblem, like=ours.VanishingGradient):
     """Almost no gradient reaches the first layers.
 
     How it is judged:
@@ -13,17 +13,11 @@ class VanishingGradient(LowAccuracyProblem):
         last kernel. It counts while the accuracy is low.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> history = History(accuracy=[0.1])
-        >>> table = Table.of("gradient", 0, {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
-        >>> history.append(Vitals(step=0, tables=[table]))
+        >>> history.add_table("gradient", {"a.weight": {"norm": 2e-9}, "b.weight": {"norm": 0.4}})
         >>> print(VanishingGradient().check(history).message)
         gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
     """
-
-    advice = ours.VanishingGradient.advice
-    reads = ours.VanishingGradient.reads
-    explains = ours.VanishingGradient.explains
 
     ratio: float = threshold(1e-3, "First over last gradient norm that is too small.", above=0)
     norm: float = threshold(1e-4, "Gradient norm of the first kernel that is too small.", above=0)

@@ -1,8 +1,7 @@
-from math import isnan
 from statistics import median
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
-from sickbay.problems.shared.layer_gradients import nonfinite_gradients
+from sickbay.problems.shared.layer_gradients import by_kernel, nonfinite_gradients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,10 +16,9 @@ class AbnormalGradient(Problem):
         kernel is above `limit`.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
         >>> rows = {"a.weight": {"mean_abs": 3e4}, "b.weight": {"mean_abs": 2e4}}
         >>> history = History(loss=[2.3])
-        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.add_table("gradient", rows)
         >>> print(AbnormalGradient().check(history).message)
         mean |gradient| 2.5e+04 in the median layer (limit 10000)
 
@@ -40,8 +38,7 @@ class AbnormalGradient(Problem):
             return None
         if not table.is_finite:
             return nonfinite_gradients(self, history, table)
-        column = table.column("mean_abs").tolist()
-        means = {row: column[row] for row in history.kernels(table) if not isnan(column[row])}
+        means = by_kernel(history, table, "mean_abs")
         middle = median(means.values() or [0.0])
         if not middle > self.limit:
             return None

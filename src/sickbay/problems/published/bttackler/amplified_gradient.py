@@ -1,8 +1,8 @@
 from itertools import pairwise
-from math import isnan
 from statistics import median
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.layer_gradients import by_kernel
 from sickbay.problems.shared.planned_epochs import stage
 
 
@@ -20,10 +20,10 @@ class AmplifiedGradient(Problem):
         planned epochs; silent if their number is not known.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> rows = {"a.weight": {"mean_abs": 40.0}, "b.weight": {"mean_abs": 0.01}}
         >>> history = History(Setup(epochs=20))
-        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.add_table("gradient", rows)
         >>> history.end_epoch(loss=2.3)
         >>> print(AmplifiedGradient().check(history).message)
         mean |gradient| over that of the next layer: median 4e+03 (limit 1000)
@@ -41,11 +41,10 @@ class AmplifiedGradient(Problem):
         table = history.table("gradient")
         if table is None or not table.is_finite or stage(history) != "early":
             return None
-        means = table.column("mean_abs").tolist()
-        rows = [row for row in history.kernels(table) if not isnan(means[row])]
-        if len(rows) < 2 or any(means[row] == 0 for row in rows):
+        means = by_kernel(history, table, "mean_abs")
+        if len(means) < 2 or 0 in means.values():
             return None
-        ratios = {row: means[row] / means[after] for row, after in pairwise(rows)}
+        ratios = {row: means[row] / means[after] for row, after in pairwise(means)}
         middle = median(ratios.values())
         if not middle > self.ratio:
             return None

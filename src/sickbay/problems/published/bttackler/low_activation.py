@@ -1,7 +1,7 @@
-from math import isnan
 from statistics import median
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.layer_gradients import by_kernel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,10 +17,8 @@ class LowActivation(Problem):
         `abnormal_gradient` reports. Embeddings do not count.
 
     Example:
-        >>> from sickbay.vitals import Table, Vitals
-        >>> rows = {"a.weight": {"zeros": 0.8}, "b.weight": {"zeros": 0.6}}
         >>> history = History()
-        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.add_table("gradient", {"a.weight": {"zeros": 0.8}, "b.weight": {"zeros": 0.6}})
         >>> for _ in range(5):
         ...     history.end_epoch(loss=2.3)
         >>> print(LowActivation().check(history).message)
@@ -41,8 +39,7 @@ class LowActivation(Problem):
         table = history.table("gradient")
         if table is None or not table.is_finite or history.epoch < self.epochs:
             return None
-        column = table.column("zeros").tolist()
-        zeros = {row: column[row] for row in history.kernels(table) if not isnan(column[row])}
+        zeros = by_kernel(history, table, "zeros")
         middle = median(zeros.values() or [0.0])
         if not middle > self.share:
             return None

@@ -1,8 +1,9 @@
 from itertools import pairwise
-from math import inf, isnan, nan
+from math import inf, nan
 from statistics import median
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.layer_gradients import by_kernel
 from sickbay.problems.shared.planned_epochs import stage
 
 
@@ -20,10 +21,10 @@ class ReducedGradient(Problem):
         in the first half of the planned epochs; silent if their number is not known.
 
     Example:
-        >>> from sickbay.vitals import Setup, Table, Vitals
+        >>> from sickbay.vitals import Setup
         >>> rows = {"a.weight": {"mean_abs": 2e-5}, "b.weight": {"mean_abs": 0.4}}
         >>> history = History(Setup(epochs=20))
-        >>> history.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+        >>> history.add_table("gradient", rows)
         >>> history.end_epoch(loss=2.3)
         >>> print(ReducedGradient().check(history).message)
         mean |gradient| median 0.2 (limit 1e-05), over that of the next layer 5e-05 (limit 0.0001)
@@ -43,8 +44,7 @@ class ReducedGradient(Problem):
         table = history.table("gradient")
         if table is None or not table.is_finite or stage(history) != "early":
             return None
-        column = table.column("mean_abs").tolist()
-        means = {row: column[row] for row in history.kernels(table) if not isnan(column[row])}
+        means = by_kernel(history, table, "mean_abs")
         if not means:
             return None
         middle = median(means.values())

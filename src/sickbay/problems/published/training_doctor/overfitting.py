@@ -5,7 +5,7 @@ from sickbay.problems.shared.base import Finding, History, Problem, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overfitting(Problem):
+class Overfitting(Problem, like=ours.Overfitting):
     """The validation loss is far above the training loss.
 
     How it is judged:
@@ -18,10 +18,6 @@ class Overfitting(Problem):
         >>> print(Overfitting().check(history).message)
         validation loss 0.5, training loss 0.1, gap 0.4 (limit 0.2)
     """
-
-    advice = ours.Overfitting.advice
-    reads = ours.Overfitting.reads
-    tolerated_at_best = ours.Overfitting.tolerated_at_best
 
     gap: float = threshold(0.2, "Validation minus training loss that is too much.", above=0)
     severe: float = threshold(0.5, "Validation minus training loss that is critical.", above=0)
