@@ -12,7 +12,7 @@ from typing import Any
 from sickbay import safe_files
 from sickbay.arguments import check_choice, check_path, check_text
 from sickbay.chart import Chart
-from sickbay.chart.folder import HEAD
+from sickbay.chart.files import HEAD
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.json_dataclasses import json_object
