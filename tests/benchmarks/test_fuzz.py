@@ -13,7 +13,7 @@ import pytest
 from benchmarks.fuzz import sound_files, tables, worker_processes
 from benchmarks.fuzz.damage_folder import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.damage_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
-from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.fuzz_input import FuzzInput
 from benchmarks.fuzz.run_inputs import PARTS, Runner
 from benchmarks.fuzz.time_and_memory_limits import seconds
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
@@ -160,10 +160,10 @@ def test_an_input_is_the_same_whenever_it_is_run(runner: Runner) -> None:
 
 
 def test_a_link_that_was_followed_and_memory_that_ran_away_are_failures(runner: Runner) -> None:
-    def follow(case: Case) -> None:
+    def follow(case: FuzzInput) -> None:
         (case.home.parent / OUTSIDE).write_bytes(b"overwritten")
 
-    def swell(case: Case) -> None:
+    def swell(case: FuzzInput) -> None:
         case.note(len(bytearray(600 << 20)))
 
     for kind, error in ((follow, "Followed"), (swell, "OutOfMemory")):

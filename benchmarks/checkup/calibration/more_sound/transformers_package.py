@@ -1,4 +1,4 @@
-"""Further models of the package `transformers`, small and with random weights."""
+"""More small models with random weights from the package `transformers`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SEGFORMER = {
 
 
 def coloured(model: Any) -> Inputs:
-    """Return a model that tells the class of each pixel."""
+    """Return a model that classifies each pixel."""
     images = torch.randn(8, 3, 16, 16)
     return Inputs(model, {"pixel_values": images, "labels": images.argmax(1)})
 

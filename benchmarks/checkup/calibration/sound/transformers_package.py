@@ -1,4 +1,4 @@
-"""Models of the package `transformers`, small and with random weights, where it is installed."""
+"""Small models with random weights from the package `transformers`, if it is installed."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def made(config: str, model: str, **settings: Any) -> Any:
 
 
 def sentences(samples: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return tokens, and a mask of all that is no padding."""
+    """Return tokens and their padding mask."""
     lengths = torch.randint(LENGTH // 2, LENGTH + 1, (samples,))
     mask = (torch.arange(LENGTH) < lengths[:, None]).long()
     return torch.randint(3, TOKENS, (samples, LENGTH)) * mask, mask
 
 
 def written(model: Any) -> Inputs:
-    """Return a language model with whole sentences; it shifts the labels itself."""
+    """Return a language model with whole sentences. It shifts the labels itself."""
     tokens = torch.randint(3, TOKENS, (16, LENGTH))
     batch = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens}
     return Inputs(model, batch, optimizer=torch.optim.AdamW(model.parameters(), lr=5e-5))
 
 
 def guessed(model: Any) -> Inputs:
-    """Return a model that is to tell the words that were taken out."""
+    """Return a model that predicts masked words."""
     tokens = torch.randint(3, TOKENS, (16, LENGTH))
     asked = torch.rand(tokens.shape) < 0.3
     asked[:, 0] = True
