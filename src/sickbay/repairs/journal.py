@@ -123,7 +123,7 @@ class Journal:
         if os.path.lexists(file):
             fingerprint.check(file, mark)
             return
-        fingerprint.write(file, mark)
+        safe_files.write_atomically(file, (json.dumps(mark, indent=1) + "\n").encode())
         if resume:
             self.say(f"there is no repair in {self.path} to resume; this one starts from scratch.")
 
