@@ -100,7 +100,10 @@ def checked(
     # A model with batch norm cannot be trained on a single sample anyway.
     training = attempt(model, example, training=True) is not None
     with raising(Declined, "The changed model cannot be trained"):
-        _backward(run(changed, example, training=training, grad=True))
+        outputs = tensors_in(run(changed, example, training=training, grad=True))
+        sums = [each.abs().float().sum() for each in outputs if each.requires_grad]
+        if sums:
+            torch.stack(sums).sum().backward()  # type: ignore[no-untyped-call]
     return changed
 
 
@@ -143,12 +146,6 @@ def _close(one: Tensor, other: Tensor) -> bool:
     # Sums on a GPU have no fixed order.
     slack = 1e-5 * finite.abs().max().item() if finite.numel() else 0.0
     return torch.allclose(one, other, rtol=1e-4, atol=slack, equal_nan=True)
-
-
-def _backward(output: Any) -> None:
-    outputs = [each for each in tensors_in(output) if each.requires_grad]
-    if outputs:
-        torch.stack([each.abs().float().sum() for each in outputs]).sum().backward()  # type: ignore[no-untyped-call]
 
 
 def _copied(value: Any) -> Any:
