@@ -27,7 +27,7 @@ unit: .venv/ready-bench
 	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
 
 # Run it after you have added a problem, a remedy or a checkup test, or changed its docstring: it
-# writes the imports that type checkers need and the tables in the documentation.
+# writes the imports in `__init__.py` and the tables in the documentation.
 exports: .venv/ready
 	$(BIN)/python -m tools.write_exports
 	$(BIN)/python -m tools.write_tables

@@ -1,1 +1,1 @@
-"""What watching costs, measured: `python -m benchmarks.overhead`."""
+"""Benchmarks of sickbay: run one with `python -m benchmarks.<name>`."""

@@ -1,7 +1,7 @@
-"""What a chart of a long run costs: bytes on disk, time to read and to write.
+"""Measure what the chart of a long run costs: bytes on disk, and time to read and write it.
 
-Run it as `python -m benchmarks.chart`; it prints JSON. The run is made up: loss and gradient norm
-with noise, a learning rate that follows a cosine, an update ratio at every tenth step.
+`python -m benchmarks.chart` prints JSON. The run is made up: a noisy loss and gradient norm, a
+learning rate that follows a cosine, and an update ratio at every tenth step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def made_up(steps: int, seed: int) -> Iterator[Vitals]:
 
 
 def write(folder: Path, readings: list[Vitals]) -> list[float]:
-    """Write a chart, a second of the run at a time; return the seconds of each call."""
+    """Write a chart and flush it after each epoch. Return the seconds of each `append`."""
     calls = []
     with closing(ChartWriter(folder, Setup(epochs=len(readings) // EPOCH))) as writer:
         for vitals in readings:
@@ -53,7 +53,7 @@ def write(folder: Path, readings: list[Vitals]) -> list[float]:
 
 
 def timed(action: Callable[[], object], times: int = 3) -> float:
-    """Return the CPU seconds of an action: others on the machine do not count."""
+    """Return the median CPU seconds of an action, so that other processes do not count."""
     seconds = []
     for _ in range(times):
         before = process_time()
@@ -75,17 +75,17 @@ def main() -> None:
         del readings
         chart = Chart.open(Path(folder) / "run")
         size = sum(each.stat().st_size for each in chart.path.iterdir())
-        told = {
+        report = {
             "steps": options.steps,
             "megabytes": round(size / 1e6, 2),
-            "CPU seconds to read it all": round(timed(chart.history), 2),
-            "CPU milliseconds to read the newest 512": round(
+            "CPU seconds to read everything": round(timed(chart.history), 2),
+            "CPU milliseconds to read the newest 512 steps": round(
                 1e3 * timed(lambda: chart.history(512)), 1
             ),
-            "microseconds of a call of append": round(1e6 * median(calls), 2),
-            "CPU microseconds a step, writing included": round(1e6 * written / options.steps, 2),
+            "microseconds per call of append": round(1e6 * median(calls), 2),
+            "CPU microseconds per step, including writing": round(1e6 * written / options.steps, 2),
         }
-    print(json.dumps(told, indent=2))
+    print(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":

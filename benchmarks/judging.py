@@ -1,7 +1,7 @@
-"""What it costs to judge one reading: `python -m benchmarks.judging`.
+"""Measure how long judging one reading takes: `python -m benchmarks.judging`.
 
-A history of a healthy network of so many layers, with every kind of reading new, is judged by the
-default profile again and again, as the doctor does it. The limit is about 100 layers.
+The problems of a profile judge the history of a healthy network after every reading, as the doctor
+does. Every reading holds new tables of all kinds. The limit applies to 100 layers.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ CALM = {
 def measure(layers: int, readings: int, profile: str) -> float:
     """Return the median seconds that judging one reading takes."""
     history, rng = History(setup(layers)), np.random.default_rng(0)
-    ward = Causes(PROFILES[profile], Guard(print))
+    causes = Causes(PROFILES[profile], Guard(print))
     times = []
     for step in range(readings):
         history.append(reading(history.setup, step, rng))
         start = perf_counter()
-        verdict = ward.judge(history)
+        verdict = causes.judge(history)
         times.append(perf_counter() - start)
         if verdict.new:
-            raise SystemExit(f"the network should be healthy, but: {verdict.new[0]}")
+            raise SystemExit(f"The network should be healthy, but got: {verdict.new[0]}")
     return statistics.median(times)
 
 
@@ -54,7 +54,7 @@ def setup(layers: int) -> Setup:
 
 
 def reading(about: Setup, step: int, rng: np.random.Generator) -> Vitals:
-    """Return readings of a network that learns: a falling loss, tables of usual sizes."""
+    """Return a reading of a healthy network: a falling loss, and tables with usual values."""
     tables = []
     for kind in KINDS:
         names = tuple(about.layers if kind == "activation" else about.shapes)
@@ -67,10 +67,14 @@ def reading(about: Setup, step: int, rng: np.random.Generator) -> Vitals:
 
 def main(args: Sequence[str] | None = None) -> int:
     parser = new_parser("judging", __doc__)
-    parser.add_argument("--layers", metavar="N", type=int, default=LAYERS, help="(100)")
-    parser.add_argument("--readings", metavar="N", type=int, default=500, help="(500)")
+    parser.add_argument(
+        "--layers", metavar="N", type=int, default=LAYERS, help="layers of the network (100)"
+    )
+    parser.add_argument(
+        "--readings", metavar="N", type=int, default=500, help="readings to judge (500)"
+    )
     parser.add_argument("--profile", choices=PROFILES, default="default")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the results to FILE")
     given = parser.parse_args(args)
     seconds = measure(given.layers, given.readings, given.profile)
     verdict = "" if given.layers != LAYERS else f" (limit {1e3 * LIMIT:g} ms)"

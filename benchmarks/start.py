@@ -1,8 +1,8 @@
-"""What the start of a watch costs: `python -m benchmarks.start`.
+"""Measure how long `sickbay.watch` takes to start: `python -m benchmarks.start`.
 
-A linear regression of 60 steps, each of some 0.1 ms: a run so short that hardly anything but the
-start counts. Plain and watched runs take turns; times are CPU time, medians over all rounds. The
-first watch of a process also imports what it needs, which is timed apart.
+The run is a linear regression of 60 steps of about 0.1 ms, so short that the start dominates.
+Plain and watched runs take turns. Times are medians of CPU time. The first watch of a process also
+imports modules and is timed separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIMIT = 20.0  # ms
 
 
 def regression(watching: bool) -> float:
-    """Train once; return the milliseconds."""
+    """Train once and return the milliseconds."""
     torch.manual_seed(0)
     model = nn.Linear(10, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -45,7 +45,7 @@ def regression(watching: bool) -> float:
 
 
 def measure(rounds: int) -> dict[str, object]:
-    """Return what a watch adds to a short run, in milliseconds."""
+    """Return how many milliseconds watching adds to a short run."""
     first = regression(watching=True)
     regression(watching=False)
     pairs = [(regression(watching=False), regression(watching=True)) for _ in range(rounds)]
@@ -64,8 +64,10 @@ def measure(rounds: int) -> dict[str, object]:
 
 def main(args: Sequence[str] | None = None) -> int:
     parser = new_parser("start", __doc__)
-    parser.add_argument("--rounds", type=int, default=41, help="plain and watched runs (41)")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
+    parser.add_argument(
+        "--rounds", type=int, default=41, help="pairs of a plain and a watched run (41)"
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the results to FILE")
     given = parser.parse_args(args)
     if given.rounds < 2:
         parser.error(f"--rounds must be at least 2, got {given.rounds}.")

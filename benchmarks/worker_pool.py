@@ -1,4 +1,4 @@
-"""Work for several processes, with a bar that shows how far it is."""
+"""Process a list of items in several processes and show a progress bar."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Attempt(Generic[Item, Result]):
-    """Does the work on an item; an exception becomes a failure that can travel."""
+    """Calls a function. An exception becomes a `Failure`, which can always be pickled."""
 
     function: Callable[[Item], Result]
 
@@ -45,8 +45,8 @@ class Attempt(Generic[Item, Result]):
             return Failure(f"{type(error).__name__}: {error} ({place})")
 
 
-def settle() -> None:
-    """Prepare a worker: one thread, no warnings, and no last words at Ctrl-C."""
+def set_up_worker() -> None:
+    """Set up a worker process: one thread, no warnings, and no traceback at Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")
     import torch
@@ -61,21 +61,21 @@ def work(
     console: Console,
     workers: int = WORKERS,
 ) -> Iterator[tuple[Item, Result | Failure]]:
-    """Yield each item with its result as they come; one that fails does not stop the others."""
+    """Yield each item with its result, in order of completion. A failure stops no other item."""
     waiting = deque(items)
     with progress_bar(console) as bar:
         task = bar.add_task(what, total=len(items))
-        while waiting:  # again with a new pool, should a worker have been killed
-            for item, result in attend(Attempt(function), waiting, workers):
+        while waiting:  # with a new pool if a worker was killed
+            for item, result in run_pool(Attempt(function), waiting, workers):
                 bar.advance(task)
                 yield item, result
 
 
-def attend(
+def run_pool(
     function: Callable[[Item], Result | Failure], waiting: deque[Item], workers: int
 ) -> Iterator[tuple[Item, Result | Failure]]:
-    """Work until nothing waits, or until a worker dies, which fails what is being worked on."""
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=settle)
+    """Yield results until no item is left or a worker dies. Running items then fail."""
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=set_up_worker)
     running: dict[Future[Result | Failure], Item] = {}
     try:
         while waiting or running:

@@ -116,8 +116,8 @@ def test_problems_of_other_packages_are_listed_and_explained(
             ["demo", "--inject", "nan_gradient:[/red]\x1b[31m@5", "--epochs", "1"],
             "There is no layer",
         ),
-        (["explain", ""], "There is no problem or test ''."),
-        (["explain", "\x1b[31m"], "There is no problem or test '\\x1b[31m'"),
+        (["explain", ""], "There is no problem, remedy or test ''."),
+        (["explain", "\x1b[31m"], "There is no problem, remedy or test '\\x1b[31m'"),
     ],
 )
 def test_wrong_arguments_get_one_sentence(
@@ -220,3 +220,10 @@ def test_the_public_names_are_what_can_be_imported() -> None:
         assert getattr(sickbay, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'wach'"):
         sickbay.wach  # noqa: B018
+
+
+def test_explain_knows_remedies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "clip_norm"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("clip_norm (live)\n\nClip the norm of the gradients.")
+    assert "Treats:\n    exploding_gradient, " in printed

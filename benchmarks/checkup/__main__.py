@@ -1,7 +1,7 @@
-"""How well faults are found before the first step: planted ones, and sound models beside them.
+"""Measure how many planted faults a checkup finds, and how often it blames a sound model.
 
-Each model is examined with the usual tests, and with the one its fault is meant for. Limits of
-tests were set on the calibration half; the figures are of the other, the reporting half.
+Each model is examined with the default tests and with the test that is meant for its fault. The
+limits of the tests were set on the calibration half. Figures come from the reporting half.
 """
 
 from __future__ import annotations
@@ -34,14 +34,27 @@ from benchmarks.worker_pool import WORKERS, Failure, work
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = new_parser("checkup", __doc__)
-    parser.add_argument("--part", choices=(*HALVES, "both"), default="reporting")
     parser.add_argument(
-        "--only", metavar="NAME", help="models whose name has this in it; prints all that is said"
+        "--part",
+        choices=(*HALVES, "both"),
+        default="reporting",
+        help="which half of the models to examine (reporting)",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="everything, model by model")
-    parser.add_argument("--docs", metavar="FILE", type=Path, help="the tables as a page")
-    parser.add_argument("--workers", metavar="N", type=int, default=WORKERS)
-    parser.add_argument("--no-large", action="store_true", help="leave the char-GPT out")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        help="only models whose name contains NAME; prints all their results",
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write all results, model by model, to FILE"
+    )
+    parser.add_argument(
+        "--docs", metavar="FILE", type=Path, help="write the tables as a page to FILE"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=WORKERS, help=f"processes ({WORKERS})"
+    )
+    parser.add_argument("--no-large", action="store_true", help="leave out the char-GPT")
     given = parser.parse_args(args)
     for name in ("json", "docs"):
         check_file(parser, name, getattr(given, name))
@@ -50,12 +63,12 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     given.chosen = select(given)
     if not given.chosen:
         tests = ", ".join(dict.fromkeys(each.partition("/")[0] for each in ALL))
-        parser.error(f"--only must be in a name of the {given.part} part, as {tests}.")
+        parser.error(f"--only must be part of a name in the {given.part} part, such as {tests}.")
     return given
 
 
 def select(given: argparse.Namespace) -> list[Case]:
-    """Return the models that were asked for."""
+    """Return the models that the arguments select."""
     return [
         each
         for each in ALL.values()
@@ -64,7 +77,7 @@ def select(given: argparse.Namespace) -> list[Case]:
 
 
 def in_full(records: Sequence[Record], console: Console) -> None:
-    """Print all that was said about each model."""
+    """Print all results of each model."""
     marks = {"passed": "✓", "failed": "✗", "skipped": "-"}
     for record in records:
         console.print(f"\n[bold]{escape(record['name'])}[/] ({record['half']})")
@@ -86,7 +99,7 @@ def main(args: Sequence[str] | None = None) -> int:
             else:
                 records[name] = result
     except KeyboardInterrupt:
-        out.print(f"Interrupted; this is about the {len(records)} of {len(names)} models done.")
+        out.print(f"Interrupted. These results cover {len(records)} of {len(names)} models.")
     ordered = [records[name] for name in names if name in records]
     whole = given.only is None and len(records) + len(failures) == len(names)
     gpt = large() if whole and not given.no_large else None
@@ -97,7 +110,11 @@ def main(args: Sequence[str] | None = None) -> int:
         sheet.show(out)
     for line in failures:
         out.print(f"[red]failed[/] {escape(line)}", soft_wrap=True)
-    about: dict[str, Any] = {"command": command(given), "part": part(given.part), "made": made()}
+    about: dict[str, Any] = {
+        "command": command(given),
+        "part": part(given.part),
+        "made": versions(),
+    }
     about |= {"faults": len(tables.faults(ordered)), "sound": len(tables.sound(ordered))}
     if given.json is not None:
         report: dict[str, Any] = {"about": about, "models": ordered, "large": gpt}
@@ -108,7 +125,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def command(given: argparse.Namespace) -> str:
-    """Return how this was made, without where things lie on this machine."""
+    """Return the command without the paths of this machine."""
     chosen = "" if given.part == "reporting" else f" --part {given.part}"
     return "python -m benchmarks.checkup" + chosen
 
@@ -117,8 +134,8 @@ def part(name: str) -> str:
     return "both halves" if name == "both" else f"the {name} half"
 
 
-def made() -> str:
-    """Return the versions, of `transformers` too if it was there to take models from."""
+def versions() -> str:
+    """Return the versions used, including `transformers` if it is installed."""
     hub = {"transformers": version("transformers")} if INSTALLED else {}
     return ", ".join(f"{name} {number}" for name, number in (machine() | hub).items())
 

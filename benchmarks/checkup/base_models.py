@@ -1,4 +1,4 @@
-"""Sound small models of the usual kinds; a fault overrides one part of one of them."""
+"""Small sound models of the usual kinds. A fault overrides one part of one of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cnn(channels: int = 1, outputs: int = 4, side: int = 12) -> nn.Sequential:
 
 
 class RNN(nn.Module):
-    """A recurrent layer over a series, and a class from its last output."""
+    """A recurrent layer over a series, and a classifier on its last output."""
 
     def __init__(self, inputs: int = 4, outputs: int = 3, width: int = WIDTH) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class RNN(nn.Module):
 
 
 class Autoencoder(nn.Module):
-    """Rows through a bottleneck."""
+    """Reconstructs rows through a bottleneck."""
 
     def __init__(self, width: int = 8, code: int = 4) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Autoencoder(nn.Module):
 
 
 class Attention(nn.Module):
-    """Self-attention with several heads, written out."""
+    """Self-attention with several heads, written without torch's module."""
 
     def __init__(self, width: int = WIDTH, heads: int = HEADS, causal: bool = False) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """What a language model and a classifier of text have in common."""
+    """The common part of a language model and a text classifier."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class Decoder(Transformer):
 
 
 class Encoder(Transformer):
-    """A small BERT that tells the class of a text; the mask says what is no padding."""
+    """A small BERT that classifies a text. The mask marks tokens that are not padding."""
 
     def __init__(self, attention: type[Attention] = Attention, outputs: int = 3) -> None:
         super().__init__(outputs, attention)
@@ -167,7 +167,7 @@ class Encoder(Transformer):
 
 
 class Patches(nn.Module):
-    """A small ViT: patches of an image, a token for the class, and positions."""
+    """A small ViT: image patches, a class token, and positions."""
 
     def __init__(self, side: int = 12, patch: int = 4, outputs: int = 4) -> None:
         super().__init__()

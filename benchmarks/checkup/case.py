@@ -1,4 +1,4 @@
-"""What is examined: a sound model, or one with a fault, as a user would give it."""
+"""Models to examine, sound or with one fault, and lists of them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Case:
     """A model to examine.
 
     Attributes:
-        name: Unique and spoken.
-        test: The test that is to find the fault; empty if the model is sound.
-        half: Limits of tests were set on the calibration half, and figures are of the other.
-        make: Makes all that is given, anew.
+        name: A unique, readable name.
+        test: The test that should find the fault; empty if the model is sound.
+        half: Limits were set on the calibration half. Figures use the reporting half.
+        make: Creates new inputs for a checkup.
     """
 
     name: str
@@ -47,7 +47,7 @@ Make = Callable[[], Inputs]
 
 
 class CaseList:
-    """A list that is written as functions, all of one half."""
+    """Cases of one half, registered by decorating the functions that create them."""
 
     def __init__(self, half: Half = "calibration") -> None:
         self.half = half
@@ -60,7 +60,7 @@ class CaseList:
         return self._named(f"{test}/{name}", test)
 
     def add(self, test: str, name: str, make: Make) -> None:
-        """Put one in that needs no function of its own."""
+        """Register a fault without a decorator."""
         self.fault(test, name)(make)
 
     def _named(self, name: str, test: str) -> Callable[[Make], Make]:
@@ -72,7 +72,7 @@ class CaseList:
 
 
 class Net(nn.Module):
-    """Layers by name, and what a forward pass makes of them: `run(net, *inputs)`.
+    """Named layers, and a function for the forward pass: `run(net, *inputs)`.
 
     >>> Net(lambda net, x: net.last(x).relu(), last=nn.Linear(2, 3))(torch.ones(4, 2)).shape
     torch.Size([4, 3])

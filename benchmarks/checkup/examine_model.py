@@ -1,4 +1,4 @@
-"""Examining one model: what failed, how long it took, and how many passes."""
+"""Examine one model: failed tests, time, and number of forward passes."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from sickbay.model_copies import tensors_in
 
 Record = dict[str, Any]
 TRAINS = "overfits_one_batch"
-COMPILED = "works_when_compiled"  # hooks of all modules would be compiled along
+COMPILED = "works_when_compiled"  # global hooks would be compiled too
 LARGE = {"width": 384, "heads": 6, "layers": 6, "length": 256, "vocabulary": 65, "samples": 12}
 THREADS = 2
 
 
 def statement(name: str) -> Statement | None:
-    """Return a test by its name, None if there is none."""
+    """Return a test by its name, or None if it does not exist."""
     kind = known_statements().get(name)
     return None if kind is None else kind()
 
 
 def chosen_for(name: str) -> list[Statement]:
-    """Return the usual tests, and the one that a fault is meant for if that is optional."""
+    """Return the default tests, and the test called `name` even if it is optional."""
     known = known_statements().items()
     return [kind() for each, kind in known if not kind.optional or each == name]
 
 
 @dataclass
 class Passes:
-    """Counts forward passes of a kind of model, wherever it is copied to.
+    """Counts forward passes of a model class, including those of copies.
 
-    Those of the test that trains the model are left out: its steps have a bound of their own.
+    It skips the test that trains the model, which has its own limit of steps.
 
     Attributes:
         calls: Forward passes.
-        batches: The same, each with its share of the values that the batch has.
+        batches: Forward passes weighted by their fraction of the values in the batch.
     """
 
     kind: type[nn.Module]
@@ -65,7 +65,7 @@ class Passes:
         self.depth += type(module) is self.kind
 
     def leave_out(self, test: Statement) -> Statement:
-        """Return a test whose passes do not count."""
+        """Return a test whose passes are not counted."""
         kind = type(test)
 
         def examine(same: Statement, setup: Setup) -> Result:
@@ -80,7 +80,7 @@ class Passes:
         return quiet
 
     def leaves(self, module: nn.Module, inputs: Any, *rest: Any) -> None:
-        kwargs = rest[0] if len(rest) > 1 else {}  # torch leaves them out after an exception
+        kwargs = rest[0] if len(rest) > 1 else {}  # torch omits them after an exception
         if type(module) is not self.kind:
             return
         self.depth -= 1
@@ -92,7 +92,7 @@ class Passes:
 
 @contextmanager
 def counted(given: Inputs) -> Iterator[Passes]:
-    """Count forward passes meanwhile."""
+    """Count forward passes in a `with` block."""
     whole = 1 if given.batch is None else Batch.of(given.batch).main.numel()
     passes = Passes(type(given.model), whole)
     before = hooks.register_module_forward_pre_hook(passes.enters)
@@ -102,32 +102,34 @@ def counted(given: Inputs) -> Iterator[Passes]:
     finally:
         before.remove()
         after.remove()
-        # torch forgets this one, and would warn of it whenever something is compiled later.
+        # torch does not remove this entry and would warn at every later compilation.
         hooks._global_forward_hooks_with_kwargs.pop(after.id, None)
 
 
 def examine(name: str) -> Record:
-    """Make a model, examine it and tell what came of it."""
+    """Create a model, examine it and return the results."""
     case = ALL[name]
     torch.manual_seed(zlib.crc32(name.encode()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         given = case.make()
-        record = told(given, chosen_for(case.test), count=case.test != COMPILED)
+        record = examine_inputs(given, chosen_for(case.test), count=case.test != COMPILED)
     meant = [each for each in record["results"] if each["test"] == case.test]
     found = meant[0] if meant else {"outcome": "missing", "message": "there is no such test"}
     about = {"name": name, "test": case.test, "half": case.half}
     return {**about, "outcome": found["outcome"], "message": found["message"], **record}
 
 
-def told(given: Inputs, tests: list[Statement], *, count: bool = True) -> Record:
-    """Return the results of a checkup, its time and its passes."""
+def examine_inputs(given: Inputs, tests: list[Statement], *, count: bool = True) -> Record:
+    """Return the results of a checkup, its time and its forward passes."""
     start, used = perf_counter(), process_time()
     if count:
         with counted(given) as passes:
-            report = run(given, [passes.leave_out(e) if e.name() == TRAINS else e for e in tests])
+            report = run_checkup(
+                given, [passes.leave_out(e) if e.name() == TRAINS else e for e in tests]
+            )
     else:
-        passes, report = Passes(type(given.model), 1), run(given, tests)
+        passes, report = Passes(type(given.model), 1), run_checkup(given, tests)
     results = report.as_json()["results"]
     return {
         "seconds": perf_counter() - start,
@@ -139,7 +141,7 @@ def told(given: Inputs, tests: list[Statement], *, count: bool = True) -> Record
     }
 
 
-def run(given: Inputs, tests: list[Statement]) -> Report:
+def run_checkup(given: Inputs, tests: list[Statement]) -> Report:
     return checkup(
         given.model,
         given.batch,
@@ -166,7 +168,7 @@ class CharGPT(nn.Module):
 
 
 def large() -> Record:
-    """Examine a char-GPT of ten million parameters, with all that a user would give."""
+    """Examine a char-GPT of ten million parameters with a batch, loss and optimizer."""
     torch.manual_seed(0)
     sizes = dict(LARGE)
     samples = sizes.pop("samples")
@@ -177,7 +179,7 @@ def large() -> Record:
     torch.set_num_threads(THREADS)
     try:
         step = min(step_of(given) for _ in range(3))
-        record = told(given, chosen_for(""))
+        record = examine_inputs(given, chosen_for(""))
     finally:
         torch.set_num_threads(before)
     parameters = sum(each.numel() for each in model.parameters())
@@ -185,7 +187,7 @@ def large() -> Record:
 
 
 def step_of(given: Inputs) -> float:
-    """Return the seconds of one plain pass forward and backward with the whole batch."""
+    """Return the seconds of one forward and backward pass with the whole batch."""
     assert given.loss is not None
     start = perf_counter()
     inputs, targets = given.batch

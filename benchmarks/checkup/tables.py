@@ -1,4 +1,4 @@
-"""What was found as tables and as a page."""
+"""Results of the checkup benchmark as tables and as a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ prints all results of one model.
 
 
 def sheets(records: Sequence[Record], large: Record | None) -> list[Sheet]:
-    """Return all tables; with both halves side by side if both were run."""
+    """Return all tables, with both halves side by side if both were run."""
     halves = [half for half in HALVES if any(each["half"] == half for each in records)]
     made = [limits(records, halves, large)]
     made += [by_test(records, halves)] if faults(records) else []
@@ -64,7 +64,7 @@ def limits(records: Sequence[Record], halves: Sequence[str], large: Record | Non
         what = f"char-GPT of {large['parameters'] / 1e6:.1f} million parameters"
         is_ = f"{large['seconds']:.1f} s"
         rows.append([what, is_, f"at most {SECONDS:g} s", holds(large["seconds"] <= SECONDS)])
-    return Sheet("Limits", "", ("what", "is", "must be", ""), rows)
+    return Sheet("Limits", "", ("what", "value", "limit", ""), rows)
 
 
 def holds(does: bool) -> str:
@@ -72,7 +72,7 @@ def holds(does: bool) -> str:
 
 
 def by_test(records: Sequence[Record], halves: Sequence[str]) -> Sheet:
-    """Return how many faults were planted and found, and how often the test was wrong."""
+    """Return how many faults each test found, and how often it blamed a sound model."""
     columns = ["test"]
     for half in halves:
         columns += [f"planted, {half}", f"found, {half}"]
@@ -97,7 +97,7 @@ def misses(records: Sequence[Record]) -> Sheet:
         for each in faults(records)
         if not is_found(each)
     ]
-    columns = ("fault", "half", "outcome", "what the test said", "failed instead")
+    columns = ("fault", "half", "outcome", "message of the test", "failed instead")
     return Sheet("Missed faults", "", columns, rows)
 
 
@@ -111,12 +111,12 @@ def alarms(records: Sequence[Record]) -> Sheet:
         for each in sound(records)
         for test, message in each["failed"].items()
     ]
-    columns = ("sound model", "half", "test", "what it said")
+    columns = ("sound model", "half", "test", "message")
     return Sheet("Sound models with a failed test", "", columns, rows)
 
 
 def brief(message: str) -> str:
-    """Return a message that fits into a table.
+    """Shorten a message for a table.
 
     >>> brief("a | b")
     'a / b'

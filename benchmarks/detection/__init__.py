@@ -1,1 +1,1 @@
-"""A zoo of training runs, sick and healthy: `python -m benchmarks.detection`."""
+"""Measures which faults sickbay finds in training runs: `python -m benchmarks.detection`."""

@@ -1,4 +1,4 @@
-"""All runs of the zoo."""
+"""All runs of the detection benchmark."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from benchmarks.detection.healthy_runs import HEALTHY
 from benchmarks.detection.run_variants import Variant, for_half
 from benchmarks.detection.training_loop import train
 
-QUICK = 9  # one variant in so many belongs to the quick benchmark
+QUICK = 9  # one in nine variants belongs to the quick benchmark
 
 
 def cases(data: Path | None) -> list[Case]:
-    """Return all runs, or without a data folder those that need none."""
+    """Return all runs, or only those without real data if there is no data folder."""
     made: list[Case] = []
     for problem, variants in FAULTY.items():
         made += cases_of(problem, variants, data)
@@ -40,7 +40,7 @@ def cases(data: Path | None) -> list[Case]:
 
 
 def cases_of(problem: str, variants: Sequence[Variant], folder: Path | None) -> Iterator[Case]:
-    """Yield an even and an odd case of each variant; the odd one differs a little in shape."""
+    """Yield two cases of each variant, with an even and an odd seed and slightly other shapes."""
     for place, variant in enumerate(variants):
         for half in (0, 1):
             seed = 2 * place + half

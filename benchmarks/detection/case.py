@@ -1,4 +1,4 @@
-"""What a training run of the zoo is, and what it is told to."""
+"""A training run of the benchmark, and the object that watches it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Watch:
 
 @dataclass(frozen=True)
 class Case:
-    """A training run with at most one fault on purpose.
+    """A training run with at most one injected fault.
 
     Attributes:
-        name: Unique and spoken, such as `vanishing_gradient/circles-fc12-sigmoid-sgd-0`.
+        name: A unique, readable name such as `vanishing_gradient/circles-fc12-sigmoid-sgd-0`.
         problem: The name of the fault; empty if the run is healthy.
-        seed: Even seeds belong to the half that calibrates, odd ones to the half that reports.
+        seed: Even seeds belong to the calibration half, odd seeds to the reporting half.
         data: The name of the data set.
-        train: Trains, tells the watch and returns a score: 1 is perfect, 0 is about chance.
-        twin: The same run with only the fault repaired; none where a fault need not end badly.
+        train: Trains, calls the watch and returns a score: 1 is perfect, 0 is about chance.
+        twin: The same run without the fault; None if the fault need not lower the score.
         first: The step of the first possible evidence.
         quick: Whether it belongs to the quick benchmark.
     """

@@ -1,4 +1,4 @@
-"""What the benchmark can be asked for, and which runs that means."""
+"""Command-line options of the detection benchmark, and the runs they select."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def arguments(about: str, args: Sequence[str] | None) -> argparse.Namespace:
     parser = new_parser("detection", about)
     add_which(parser.add_argument_group("which runs"))
     add_what(parser.add_argument_group("instead of the report").add_mutually_exclusive_group())
-    add_where(parser.add_argument_group("where it goes"))
+    add_where(parser.add_argument_group("output"))
     given = parser.parse_args(args)
     for name in ("json", "markdown", "figure"):
         check_file(parser, name, getattr(given, name))
@@ -35,12 +35,12 @@ def add_which(group: argparse._ArgumentGroup) -> None:
         metavar="DIR",
         type=Path,
         help="folder with the real data (MNIST, CIFAR-10, IMDB, Reuters, ...); without it, only "
-        "runs on made-up data and scikit-learn's digits",
+        "runs on made-up data and scikit-learn's digits are used",
     )
     group.add_argument(
         "--only",
         metavar="PATTERN",
-        help="only runs whose name has this in it, or matches it (*, ?); prints all they say",
+        help="only runs whose name contains or matches (*, ?) PATTERN; prints all their findings",
     )
     group.add_argument("--quick", action="store_true", help="a few runs of each problem")
     group.add_argument(
@@ -50,23 +50,29 @@ def add_which(group: argparse._ArgumentGroup) -> None:
         help="even seeds calibrate, odd seeds report (both)",
     )
     again = group.add_mutually_exclusive_group()
-    again.add_argument("--fresh", action="store_true", help="train again what is recorded already")
+    again.add_argument("--fresh", action="store_true", help="train recorded runs again")
     again.add_argument(
-        "--outdated", action="store_true", help="train again what is recorded from another plan"
+        "--outdated",
+        action="store_true",
+        help="train recorded runs again if their plan has changed",
     )
-    again.add_argument("--recorded", action="store_true", help="train nothing, judge what is there")
+    again.add_argument(
+        "--recorded", action="store_true", help="train nothing and use only recorded runs"
+    )
 
 
 def add_what(group: argparse._MutuallyExclusiveGroup) -> None:
     group.add_argument("--list", action="store_true", help="list the runs")
     group.add_argument(
-        "--check", action="store_true", help="only train, and compare the scores with the twins'"
+        "--check",
+        action="store_true",
+        help="only train, and compare scores with those of the twins",
     )
     group.add_argument(
         "--sweep",
         nargs="*",
         metavar="PROBLEM",
-        help="precision and recall against each threshold of the default profile, or of these "
+        help="plot precision and recall against each threshold of the default profile, or of these "
         "problems, on the calibration half",
     )
     group.add_argument(
@@ -74,12 +80,12 @@ def add_what(group: argparse._MutuallyExclusiveGroup) -> None:
         nargs="?",
         const=EVERY,
         metavar="N,N",
-        help=f"delay and cost against how often one looks ({EVERY})",
+        help=f"show delay and cost for these intervals between readings ({EVERY})",
     )
     group.add_argument(
         "--live",
         action="store_true",
-        help="train with the default doctor as a user has it, and compare with the replay",
+        help="train with the default doctor, as a user would, and compare with the replay",
     )
 
 
@@ -89,23 +95,30 @@ def add_where(group: argparse._ArgumentGroup) -> None:
         metavar="DIR",
         type=Path,
         default=Path("runs/detection"),
-        help="where runs are recorded; what is there is not trained again (runs/detection)",
+        help="folder of recorded runs, which are not trained again (runs/detection)",
     )
-    group.add_argument("--json", metavar="FILE", type=Path, help="everything, run by run")
-    group.add_argument("--markdown", metavar="FILE", type=Path, help="the tables as a page")
     group.add_argument(
-        "--figure", metavar="FILE", type=Path, help="what --sweep draws (DIR of --runs/sweep.png)"
+        "--json", metavar="FILE", type=Path, help="write all results, run by run, to FILE"
+    )
+    group.add_argument(
+        "--markdown", metavar="FILE", type=Path, help="write the tables as a page to FILE"
+    )
+    group.add_argument(
+        "--figure",
+        metavar="FILE",
+        type=Path,
+        help="file for the plot of --sweep (sweep.png in the folder of --runs)",
     )
     group.add_argument(
         "--profile",
         choices=tuple(PROFILES),
         default="default",
-        help="the profile that the tables are about (default)",
+        help="profile shown in the tables (default)",
     )
 
 
 def select(cases: Sequence[Case], given: argparse.Namespace) -> list[Case]:
-    """Return the cases that are asked for, or say what there is."""
+    """Return the cases that the arguments select. Raise `UsageError` if there are none."""
     chosen = [
         case
         for case in cases
@@ -119,7 +132,7 @@ def select(cases: Sequence[Case], given: argparse.Namespace) -> list[Case]:
         if not chosen:
             raise no_such_run(given.only, names)
     if not chosen:
-        raise UsageError("There are no such runs; --list shows all there are.")
+        raise UsageError("There are no such runs. --list shows all runs.")
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""The data sets: some made by code, scikit-learn's digits, and real ones from a folder."""
+"""The data sets: made-up ones, scikit-learn's digits, and real ones from a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.random import Generator, default_rng
 from torch import Tensor
 
 TEST = 500  # samples held out
-WORDS = 2000  # words that are told apart in texts
+WORDS = 2000  # size of the vocabulary of texts
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Data:
     Attributes:
         task: `classes`, `labels` (several at once), `values` (regression) or `next` (next token).
         form: `flat`, `image`, `tokens` or `series`.
-        size: How many classes, labels or values there are to tell.
+        size: The number of classes, labels or values to predict.
     """
 
     task: str
@@ -39,7 +39,7 @@ class Data:
 
 
 def load(name: str, half: int, folder: Path | None = None, test: int = TEST) -> Data:
-    """Return a data set with so many samples held out; the zoo's halves get different samples."""
+    """Return a data set with `test` samples held out. The two halves get different samples."""
     return _load(name, half, folder if name in REAL else None, test)
 
 
@@ -54,7 +54,7 @@ def _load(name: str, half: int, folder: Path | None, test: int) -> Data:
 
 
 def split(task: str, form: str, size: int, x: Any, y: Any, test: int) -> Data:
-    """Keep the last `test` samples for the test."""
+    """Hold out the last `test` samples."""
     x, y = torch.as_tensor(x), torch.as_tensor(y)
     x = x if form == "tokens" else x.float()
     y = y.float() if task in ("values", "labels") else y.long()
@@ -79,7 +79,7 @@ def blobs(rng: Generator, test: int, classes: int = 5, features: int = 6) -> Dat
 
 
 def rare(rng: Generator, test: int, features: int = 6) -> Data:
-    """Two blobs, one twenty times as large as the other."""
+    """Return two blobs, one twenty times as large as the other."""
     count = 2000 + test
     y = (rng.random(count) < 1 / 21).astype(np.int64)
     x = rng.normal(0, 0.5, (count, features)) + np.where(y[:, None] == 1, 1.0, -0.3)
@@ -87,7 +87,7 @@ def rare(rng: Generator, test: int, features: int = 6) -> Data:
 
 
 def labels(rng: Generator, test: int, features: int = 8, size: int = 4) -> Data:
-    """Several labels at once, each a half-space."""
+    """Return several labels per sample, each a half-space."""
     x = rng.normal(0, 1, (1000 + test, features))
     return split("labels", "flat", size, x, x @ rng.normal(0, 1, (features, size)) > 0.3, test)
 
@@ -110,14 +110,14 @@ def sine(rng: Generator, test: int) -> Data:
 
 
 def plane(rng: Generator, test: int) -> Data:
-    """A linear function whose inputs lie along one narrow valley."""
+    """Return a linear function whose inputs lie in a narrow valley."""
     x = rng.normal(0, 1, (1000 + test, 8)) * np.logspace(0, -1.5, 8)
     y = (x / np.logspace(0, -1.5, 8)) @ rng.normal(0, 1, (8, 1))
     return split("values", "flat", 1, x, y / y.std(), test)
 
 
 def waves(rng: Generator, test: int, length: int = 40) -> Data:
-    """Sines of three frequencies, with noise, as a series."""
+    """Return series of noisy sines with three frequencies."""
     count = 800 + test
     y = rng.integers(0, 3, count)
     time = np.arange(length)[None, :]
@@ -128,7 +128,7 @@ def waves(rng: Generator, test: int, length: int = 40) -> Data:
 
 
 def digits(rng: Generator, _test: int) -> Data:
-    datasets: Any = import_module("sklearn.datasets")  # only those who run this need it
+    datasets: Any = import_module("sklearn.datasets")  # an optional dependency
     x, y = datasets.load_digits(return_X_y=True)
     order = rng.permutation(len(x))
     x = _even(x[order].reshape(-1, 1, 8, 8))
@@ -136,7 +136,7 @@ def digits(rng: Generator, _test: int) -> Data:
 
 
 def _even(x: Any) -> Any:
-    """Return samples with mean 0 and variance 1 over all of them."""
+    """Standardise samples to mean 0 and variance 1."""
     return (x - x.mean()) / x.std()
 
 
@@ -165,7 +165,7 @@ def cifar10(folder: Path, rng: Generator, test: int) -> Data:
 
 
 def _texts(path: Path, rng: Generator, test: int) -> tuple[list[Any], Any]:
-    """Return 3000 texts and some to test on as lists of word numbers, and their labels."""
+    """Return 3000 texts and some held-out ones as lists of word numbers, with labels."""
     arrays, texts, labels = _arrays(path), [], []
     for part, count in (("train", 3000), ("test", test)):
         ends = arrays[f"x_{part}_offsets"]
@@ -177,7 +177,7 @@ def _texts(path: Path, rng: Generator, test: int) -> tuple[list[Any], Any]:
 
 
 def _tokens(name: str, size: int, length: int = 60) -> Callable[[Path, Generator, int], Data]:
-    """Return a loader of texts as word numbers, cut or padded with 0 to one length."""
+    """Return a loader of texts as word numbers, cut or padded with 0 to the same length."""
 
     def make(folder: Path, rng: Generator, test: int) -> Data:
         texts, y = _texts(folder / name, rng, test)
@@ -191,7 +191,7 @@ def _tokens(name: str, size: int, length: int = 60) -> Callable[[Path, Generator
 
 
 def _bags(name: str, size: int) -> Callable[[Path, Generator, int], Data]:
-    """Return a loader of texts as sparse vectors: which words occur."""
+    """Return a loader of texts as bags of words."""
 
     def make(folder: Path, rng: Generator, test: int) -> Data:
         texts, y = _texts(folder / name, rng, test)
@@ -215,7 +215,7 @@ def shakespeare(folder: Path, rng: Generator, test: int, length: int = 24) -> Da
 
 
 def exchange(folder: Path, rng: Generator, test: int, length: int = 16) -> Data:
-    """Return the rates of 16 days as a series, and those of the next day."""
+    """Return exchange rates of 16 days as series, and those of the next day."""
     rates = np.loadtxt(folder / "exchange_rate.csv", delimiter=",", skiprows=1)
     rates = (rates - rates.mean(0)) / rates.std(0)
     starts = rng.permutation(len(rates) - length)[: 3000 + test]

@@ -1,4 +1,4 @@
-"""How late a problem is found, and what it costs, against how often one looks."""
+"""Measure the delay of findings and the cost of readings for several intervals."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from sickbay.doctor import Doctor, watch
 from sickbay.errors import UsageError
 
 PROBLEMS = ("vanishing_gradient", "exploding_gradient", "dying_relu")
-EACH = 3  # cases of each
+EACH = 3  # cases per problem
 
 
 def every(
     given: argparse.Namespace, cases: Sequence[Case], out: Console, aside: Console
 ) -> tuple[list[Row], Sheet]:
-    """Train some sick cases with one reading in so many steps, and print delay and cost."""
+    """Train some sick cases with each interval, and print the delay and cost."""
     spacings = numbers(given.every)
     chosen = [
         case.name
@@ -41,7 +41,7 @@ def every(
         raise UsageError(f"--every needs runs of {', '.join(PROBLEMS)}, got none of them.")
     rows: list[Row] = []
     job = partial(measure, given.data, spacings)
-    # One worker: two would slow each other down, by how much differs from run to run.
+    # One worker, since two would slow each other down by varying amounts.
     for name, result in worker_pool.work(job, chosen, "training", aside, workers=1):
         if isinstance(result, worker_pool.Failure):
             out.print(f"failed: {name}: {result.why}", markup=False)
@@ -59,14 +59,16 @@ def numbers(text: str) -> list[int]:
     except ValueError:
         spacings = []
     if not spacings or min(spacings) < 1:
-        raise UsageError(f"--every must be numbers of steps from 1 on, like 1,2,5, got {text!r}.")
+        raise UsageError(
+            f"--every must be numbers of steps of at least 1, such as 1,2,5, got {text!r}."
+        )
     return spacings
 
 
 def measure(data: Path | None, spacings: Sequence[int], name: str) -> list[Row]:
-    """Train a case with each spacing, and unwatched in between."""
+    """Train a case with each interval, and unwatched in between."""
     case = cases_by_name(data)[name]
-    unwatched(case)  # the first run of a process also pays for loading things
+    unwatched(case)  # the first run of a process also loads modules
     rows, before = [], unwatched(case)
     for spacing in spacings:
         start = process_time()
@@ -114,6 +116,6 @@ def sheet(rows: Sequence[Row], spacings: Sequence[int]) -> Sheet:
         cost = median(row["cpu_ratio"] for row in mine) if mine else nan
         cells = [percent(share(len(delays), len(mine))), number(average(delays))]
         lines.append([str(spacing), *cells, *map(number, by_problem), number(cost)])
-    columns = ("every", "found", "delay", *PROBLEMS, "CPU, plain loop = 1")
-    note = "Delay: mean steps to the right finding, of the runs in which there was one."
-    return Sheet("How often one looks", note, columns, lines)
+    columns = ("every", "found", "delay", *PROBLEMS, "CPU ratio to the plain loop")
+    note = "Delay: mean steps to the right finding, over runs that have one."
+    return Sheet("Delay and cost by interval", note, columns, lines)

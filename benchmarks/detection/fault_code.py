@@ -1,4 +1,4 @@
-"""Faults that are more than a setting: of inputs, labels, models, optimizers and steps."""
+"""Faults that need code: of inputs, labels, models, optimizers and steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Batch = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Scaled:
-    """Inputs times a factor plus an offset."""
+    """Scales and shifts the inputs."""
 
     factor: float = 1.0
     offset: float = 0.0
@@ -29,7 +29,7 @@ class Scaled:
 
 
 class Unit:
-    """Inputs between 0 and 1."""
+    """Scales the inputs to 0 to 1."""
 
     def __call__(self, x: Tensor) -> Tensor:
         return (x - x.min()) / (x.max() - x.min())
@@ -37,7 +37,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class WildFeature:
-    """One feature times a factor."""
+    """Multiplies one feature by a factor."""
 
     factor: float
     feature: int = -1
@@ -54,7 +54,7 @@ class WildFeature:
 
 @dataclass(frozen=True)
 class Some:
-    """A share of the training samples with every input replaced or multiplied."""
+    """Replaces or multiplies the inputs of a fraction of the training samples."""
 
     share: float
     value: float = nan
@@ -72,7 +72,7 @@ class Some:
 
 @dataclass(frozen=True)
 class Labels:
-    """Other training labels: all of one value, or changed by a factor and an offset."""
+    """Sets all training labels to one value, or scales and shifts them."""
 
     factor: float = 1.0
     offset: float = 0.0
@@ -91,7 +91,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Noisy:
-    """Training labels of which every third is wrong, or values with noise."""
+    """Makes every third training label wrong, or adds noise to values."""
 
     def __call__(self, x: Tensor, y: Tensor) -> Batch:
         if y.is_floating_point():
@@ -102,7 +102,7 @@ class Noisy:
 
 @dataclass(frozen=True)
 class Jump:
-    """A factor on the learning rate from one step on, for some steps."""
+    """Multiplies the learning rate from one step on, for some steps."""
 
     at: int
     factor: float
@@ -118,7 +118,7 @@ class Jump:
 
 @dataclass(frozen=True)
 class BadBatch:
-    """Batches whose inputs are multiplied, at one step and every so many after it."""
+    """Multiplies the inputs of the batch at one step, and at regular steps after it."""
 
     at: int
     factor: float
@@ -135,7 +135,7 @@ class BadBatch:
 
 @dataclass(frozen=True)
 class GradientTimes:
-    """Gradients of all parameters times a factor at some backward passes."""
+    """Multiplies the gradients of all parameters at some backward passes."""
 
     factor: float
     at: tuple[int, ...]
@@ -150,7 +150,7 @@ class GradientTimes:
 
 
 def hooked(parameter: nn.Parameter, hook: Callable[[Tensor], None]) -> None:
-    """Have a parameter's gradient changed as soon as it is complete."""
+    """Change a gradient as soon as it is complete."""
     parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
 
 
@@ -165,7 +165,7 @@ class Multiply:
 
 
 def layers(model: nn.Module) -> list[nn.Module]:
-    """Return the layers with weights of their own, in order."""
+    """Return the layers that have weights, in order."""
     return [m for m in model.modules() if any(p.dim() > 1 for p in m.parameters(recurse=False))]
 
 
@@ -186,7 +186,7 @@ def chosen(model: nn.Module, which: str) -> list[nn.Module]:
 
 @dataclass(frozen=True)
 class Layer:
-    """Something done to the layers that a word names, before training."""
+    """Changes some layers before training."""
 
     which: str
     does: Callable[[nn.Module], object]
@@ -202,7 +202,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights times a factor, and all biases set to a value."""
+    """Multiplies the weights and sets all biases."""
 
     factor: float = 1.0
     bias: float | None = None
@@ -222,31 +222,31 @@ class Weights:
 
 
 def negative(layer: nn.Module) -> None:
-    """Make all weights negative: after a ReLU, nothing gets through."""
+    """Make all weights negative, so that a ReLU returns only zeros."""
     with torch.no_grad():
         for parameter in layer.parameters(recurse=False):
             parameter.copy_(-parameter.abs())
 
 
 def without_gradient(layer: nn.Module) -> None:
-    """Let the gradients of a layer's parameters vanish by a hook."""
+    """Set the gradients of a layer to zero with a hook."""
     for parameter in layer.parameters(recurse=False):
         hooked(parameter, Multiply(0.0, range(100_000)))
 
 
 def detached(layer: nn.Module) -> None:
-    """Cut the graph behind a layer, as a `.detach()` in forward does."""
+    """Detach the output of a layer, as a `.detach()` in forward does."""
     layer.register_forward_hook(lambda _layer, _inputs, out: out.detach())
 
 
 def zeroed_output(layer: nn.Module) -> None:
-    """Let a layer's output count only as a number: its own gradient is multiplied by 0."""
+    """Multiply the gradient of a layer's output by 0."""
     layer.register_forward_hook(lambda _layer, _inputs, out: out * 0 + out.detach())
 
 
 @dataclass(frozen=True)
 class Held:
-    """The parameters an optimizer gets: without a layer's, or at another rate for it."""
+    """Leaves some layers out of the optimizer, or gives them another learning rate."""
 
     which: str
     factor: float | None = None

@@ -1,4 +1,4 @@
-"""The figures of the benchmark, from judged runs: all pure, all plain numbers."""
+"""Compute the figures of the benchmark from judged runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AUTOTRAINER_EIGHT = (
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
 )  # fmt: skip
-# Faults of gradients, activations, data, outputs and losses: they show at once.
+# Faults of gradients, activations, data, outputs and losses, which are visible at once.
 AT_ONCE = (
     "vanishing_gradient", "exploding_gradient", "dying_relu", "dead_units", "saturated_activation",
     "improper_output", "improper_loss", "abnormal_data", "unnormalised_input", "bad_targets",
@@ -42,23 +42,23 @@ def labels_of(runs: Iterable[Run]) -> list[str]:
 
 
 def figures(runs: Sequence[Run], names: Names) -> Row:
-    """Return everything that is reported about these runs."""
-    told = [run for run in runs if run.counts]
+    """Return all figures of these runs."""
+    counted = [run for run in runs if run.counts]
     return {
         "problems": [
-            problem_row(label, profile, told)
-            for label in labels_of(told)
+            problem_row(label, profile, counted)
+            for label in labels_of(counted)
             for profile in names
             if not accepted(label, profile).isdisjoint(names[profile])
         ],
-        "said": [said_row(name, profile, told) for profile in names for name in names[profile]],
-        "healthy": [healthy_row(profile, told) for profile in names],
+        "said": [said_row(name, profile, counted) for profile in names for name in names[profile]],
+        "healthy": [healthy_row(profile, counted) for profile in names],
         "not_really_sick": sorted(run.name for run in runs if not run.counts),
     }
 
 
 def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
-    """Return how well a profile tells one fault."""
+    """Return how well a profile finds one fault."""
     mine = [run for run in runs if run.problem == label]
     answers = [(run, step) for run in mine if (step := run.answer(profile)) is not None]
     delays = [step - run.first for run, step in answers]
@@ -66,8 +66,8 @@ def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
         delay * run.epochs / run.steps if run.steps else nan
         for delay, (run, _) in zip(delays, answers, strict=True)
     ]
-    spoken = [(run, run.said.get(profile, ())) for run in mine]
-    wrong = [sum(not run.is_right(each, profile) for each in said) for run, said in spoken]
+    reported = [(run, run.said.get(profile, ())) for run in mine]
+    wrong = [sum(not run.is_right(each, profile) for each in said) for run, said in reported]
     return {
         "problem": label,
         "profile": profile,
@@ -79,14 +79,14 @@ def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
         "delay_most": max(delays, default=nan),
         "epochs_median": median(epochs) if epochs else nan,
         "epochs_90": quantile(epochs, 0.9),
-        "findings": average(len(said) for _, said in spoken),
+        "findings": average(len(said) for _, said in reported),
         "wrong": average(wrong),
         "missed": sorted({run.name for run in mine} - {run.name for run, _ in answers}),
     }
 
 
 def precision(names: frozenset[str], profile: str, runs: Sequence[Run]) -> float:
-    """Return the share of runs that were right, of those in which one of the names was said."""
+    """Return the fraction of runs with a right finding, among runs with one of these findings."""
     right = []
     for run in runs:
         said = [each for each in run.said.get(profile, ()) if each.problem in names]
@@ -96,7 +96,7 @@ def precision(names: frozenset[str], profile: str, runs: Sequence[Run]) -> float
 
 
 def said_row(name: str, profile: str, runs: Sequence[Run]) -> Row:
-    """Return in which runs a problem was said."""
+    """Return in how many runs a problem was reported, rightly and wrongly."""
     right, wrong = 0, Counter[str]()
     for run in runs:
         said = [each for each in run.said.get(profile, ()) if each.problem == name]
@@ -116,27 +116,27 @@ def said_row(name: str, profile: str, runs: Sequence[Run]) -> Row:
 
 
 def healthy_row(profile: str, runs: Sequence[Run]) -> Row:
-    """Return how often a profile cries wolf."""
+    """Return how often a profile reports a problem in a healthy run."""
     healthy = [run for run in runs if not run.problem]
     alarmed = [run for run in healthy if any(each.alarms for each in run.said.get(profile, ()))]
-    spoken = [run for run in healthy if run.said.get(profile)]
-    problems = Counter(name for run in spoken for name in {s.problem for s in run.said[profile]})
+    reported = [run for run in healthy if run.said.get(profile)]
+    problems = Counter(name for run in reported for name in {s.problem for s in run.said[profile]})
     return {
         "profile": profile,
         "runs": len(healthy),
         "alarmed": len(alarmed),
-        "any": len(spoken),
+        "any": len(reported),
         "problems": dict(problems.most_common()),
         "names": [run.name for run in alarmed],
     }
 
 
 def must_hold(runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> list[Row]:
-    """Return what the default profile must reach, and whether it does; None is not measured."""
-    told = [run for run in runs if run.counts]
-    rows = {label: problem_row(label, "default", told) for label in labels_of(told)}
+    """Compare the default profile with its limits. `holds` is None if it was not measured."""
+    counted = [run for run in runs if run.counts]
+    rows = {label: problem_row(label, "default", counted) for label in labels_of(counted)}
     others = sorted(set(names["default"]).difference(AUTOTRAINER_EIGHT))
-    sick, calm = [run for run in told if run.problem], healthy_row("default", told)
+    sick, calm = [run for run in counted if run.problem], healthy_row("default", counted)
     eight = [run for run in sick if run.problem in AUTOTRAINER_EIGHT]
     found = [run for run in eight if run.answer() is not None]
     checks = [
@@ -156,13 +156,13 @@ def must_hold(runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> list[R
 
 
 def smoke_right(run: Run) -> bool:
-    """Tell whether a smoke case has just its one finding, and a healthy one none."""
+    """Return whether a smoke case has exactly its one finding, or none if it is healthy."""
     said = run.said["default"]
     return len(said) == bool(run.problem) and all(map(run.is_right, said))
 
 
 def check(what: str, value: float, limit: float) -> Row:
-    """Compare a figure with its limit: the least it may be, or, if negative, the most."""
+    """Compare a figure with its limit: a minimum, or a maximum if the limit is negative."""
     most = limit < 0
     holds = None if value != value else (value <= -limit if most else value >= limit)
     rule = f"{'at most' if most else 'at least'} {abs(limit):g}"
@@ -183,7 +183,7 @@ def average(values: Iterable[float]) -> float:
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """Return the smallest value that so large a part of them does not exceed.
+    """Return the smallest value that at least this fraction of the values does not exceed.
 
     >>> quantile([5, 1, 2, 3, 4], 0.9), quantile([5, 1, 2, 3, 4], 0.8)
     (5, 4)

@@ -1,4 +1,4 @@
-"""Healthy runs with a loop of their own: adversaries, pairs, latent codes, fine-tuning."""
+"""Healthy runs with custom loops: GANs, contrastive learning, VAEs, fine-tuning."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def stream(data: Data, seed: int, size: int = 64) -> Iterator[tuple[Tensor, Tens
 
 
 def descend(loss: Tensor, optimizer: torch.optim.Optimizer) -> None:
-    """Step down the loss by fresh gradients."""
+    """Take one optimizer step on the loss."""
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
@@ -60,7 +60,7 @@ def hit_rate(model: nn.Module, data: Data) -> float:
 
 
 def by_neighbour(code: nn.Module, data: Data) -> float:
-    """Return how often the nearest training sample, in the model's eyes, is of the same class."""
+    """Return the accuracy of a nearest-neighbour classifier on the model's outputs."""
     code.eval()
     with torch.no_grad():
         near = torch.cdist(code(data.x_test), code(data.x)).argmin(1)
@@ -68,9 +68,9 @@ def by_neighbour(code: nn.Module, data: Data) -> float:
 
 
 def fine_tune(frozen: bool, cnn: bool, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Learn odd from even first, then only a new head for the digits themselves.
+    """Learn odd and even digits first, then only a new head for the digits themselves.
 
-    The rest is frozen, or just not given to the optimizer.
+    The rest is frozen, or not passed to the optimizer.
     """
     data = begin("digits", seed, folder)
     model = convolutional(2) if cnn else fc(64, 64, 64, 2)
@@ -94,13 +94,13 @@ def fine_tune(frozen: bool, cnn: bool, seed: int, folder: Path | None, watch: Wa
 
 
 def gan(watched: str, least_squares: bool, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Teach a generator to make points like the blobs; one of the two players is watched."""
+    """Train a GAN on the blobs and watch one of its two networks."""
     data = begin("blobs", seed, folder)
     compare = F.mse_loss if least_squares else F.binary_cross_entropy_with_logits
     generator, critic = fc(4, 32, 32, 2), fc(2, 32, 32, 1)
     for_generator = torch.optim.Adam(generator.parameters(), lr=0.002, betas=(0.5, 0.9))
     for_critic = torch.optim.Adam(critic.parameters(), lr=0.002, betas=(0.5, 0.9))
-    away = torch.tensor([2.0, -1.0])  # a start far off, so that learning shows
+    away = torch.tensor([2.0, -1.0])  # starts far away, so that learning is visible
     real_test = data.x_test[:, :2] + away
     before = energy(generator(torch.randn(500, 4)).detach(), real_test)
     if watched == "generator":
@@ -119,13 +119,13 @@ def gan(watched: str, least_squares: bool, seed: int, folder: Path | None, watch
 
 
 def energy(a: Tensor, b: Tensor) -> float:
-    """Return the energy distance of two sets of points: 0 if they are spread alike."""
+    """Return the energy distance of two sets of points: 0 for equal distributions."""
     between = torch.cdist(a, b).mean()
     return (2 * between - torch.cdist(a, a).mean() - torch.cdist(b, b).mean()).item()
 
 
 def contrastive(name: str, warmth: float, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Tell two noisy views of a sample from those of the others (InfoNCE)."""
+    """Match two noisy views of each sample (InfoNCE)."""
     data = begin(name, seed, folder)
     model = fc(data.x[0].numel(), 64, 32)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
@@ -147,7 +147,7 @@ def contrastive(name: str, warmth: float, seed: int, folder: Path | None, watch:
 
 
 def triplet(margin: float, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Bring samples of a class together and push the others away."""
+    """Pull samples of a class together and push others away (triplet loss)."""
     data = begin("digits", seed, folder)
     model = fc(64, 48, 16)
     compare = nn.TripletMarginLoss(margin)
@@ -175,7 +175,7 @@ class Variational(nn.Module):
 
 
 def vae(name: str, weight: float, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Reconstruct through a noisy code that is kept near a normal distribution."""
+    """Train a variational autoencoder."""
     data = begin(name, seed, folder)
     model = Variational(data.x[0].numel(), 12)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
@@ -193,7 +193,7 @@ def vae(name: str, weight: float, seed: int, folder: Path | None, watch: Watch) 
 
 
 def averaged(cnn: bool, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Keep a slow average of the weights, and score that."""
+    """Score an exponential moving average of the weights."""
     data = begin("digits", seed, folder)
     model = convolutional(10) if cnn else fc(64, 48, 48, 10)
     slow = deepcopy(model)
@@ -220,7 +220,7 @@ class TwoHeads(nn.Module):
 
 
 def auxiliary(weight: float, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Tell the digit, and on the side whether it is odd."""
+    """Classify digits, with an auxiliary loss for odd and even."""
     data = begin("digits", seed, folder)
     model = TwoHeads()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.003)

@@ -1,4 +1,4 @@
-"""The healthy runs, many of them of a kind that frightens."""
+"""The healthy runs, many of which look suspicious."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EVERY = (
 )
 RIGHT: Settings = {"init": "right"}
 BINARY: Settings = {"objective": "bce"}
-RATES = {  # optimizers with a learning rate that suits them
+RATES = {  # optimizers with a suitable learning rate
     "sgd": 0.1,
     "adam": 0.003,
     "adamw": 0.003,
@@ -241,7 +241,7 @@ SEQUENCES = [
     healthy(plan("waves", "transformer", 2, 16, lr=0.005, schedule="warm_up", steps=300), "waves"),
     healthy(plan("mnist", "gru", 1, 32, lr=0.01), "rows"),
 ]
-# One or two samples a step: units are silent, losses and gradients jump, and nothing is wrong.
+# Batches of one or two: units are silent, losses and gradients jump, and nothing is wrong.
 MOMENTUM: Settings = {"optimizer": "sgd", "lr": 0.003, "momentum": 0.9}
 BOLD: Settings = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9}
 SAMPLE_BY_SAMPLE = [
@@ -260,5 +260,5 @@ SAMPLE_BY_SAMPLE = [
 ]
 HEALTHY: list[Variant] = [
     *(*ACTIVATIONS, *OPTIMIZERS, *SHAPES, *LOSSES, *INPUTS, *SEQUENCES),
-    *SAMPLE_BY_SAMPLE,  # last, as a variant's place makes its seed
+    *SAMPLE_BY_SAMPLE,  # last, because the seed of a variant is its index
 ]

@@ -1,4 +1,4 @@
-"""What the problems say about a recorded run, and whether it is right."""
+"""Judge recorded runs with every profile, and decide which findings are right."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES
 
-# Which findings name a fault rightly. A fault has several true names where what was done and what
-# is seen differ: a learning rate that is too high is seen as a loss that oscillates or explodes,
-# and a ReLU that died is a dead unit. Everything else must be called by its own name.
+# Further right findings of a fault. They are needed where the cause and the symptom have different
+# names: a learning rate that is too high shows as a loss that oscillates or explodes, and a dying
+# ReLU is a dead unit. Every other fault has only its own name.
 ACCEPTED: Mapping[str, frozenset[str]] = {
     label: frozenset(names.split())
     for label, names in {
         "vanishing_gradient": "saturated_activation",
         "exploding_gradient": "non_finite learning_rate_too_high",
-        "dying_relu": "dead_units learning_rate_too_high",  # some are killed by the rate
+        "dying_relu": "dead_units learning_rate_too_high",  # a high rate kills some units
         "dead_units": "dying_relu",
         "oscillating_accuracy": "learning_rate_too_high",
         "learning_rate_too_high": "oscillating_accuracy exploding_gradient non_finite loss_spike",
@@ -45,7 +45,7 @@ ACCEPTED: Mapping[str, frozenset[str]] = {
         "constant_prediction": "dead_units dying_relu vanishing_gradient learning_rate_too_high",
     }.items()
 }
-# The same for the words of the papers; AutoTrainer's are the labels themselves.
+# The names that papers use. AutoTrainer's names are the labels themselves.
 PAPERS: Mapping[str, Mapping[str, str]] = {
     "bttackler": {
         "vanishing_gradient": "reduced_gradient",
@@ -66,14 +66,14 @@ PAPERS: Mapping[str, Mapping[str, str]] = {
         "abnormal_data": "large_gradient loss_explosion",
     },
 }
-MARGIN = 0.05  # by so much a run must do worse than its repaired twin to count as sick
+MARGIN = 0.05  # a sick run must score this much worse than its twin to count
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedFinding:
-    """A finding, and when it was said.
+    """A finding, and when it was reported.
 
-    `shown` is the step of the evidence; `late` has the consequences that came later, and when.
+    `shown` is the step of the evidence. `late` has later consequences and their steps.
     """
 
     problem: str
@@ -93,14 +93,14 @@ class ReportedFinding:
         return cls(**fields, **rest, step=step, epoch=epoch, shown=finding.step)
 
     def when(self, names: frozenset[str], first: int) -> int | None:
-        """Return the step, from the first possible one on, at which one of the names was told."""
+        """Return the first step from `first` on at which one of the names was reported."""
         at_once = dict.fromkeys((self.problem, *self.consequences), self.step)
-        told = (step for name, step in (*at_once.items(), *self.late.items()) if name in names)
-        return min((step for step in told if step >= first), default=None)
+        steps = (step for name, step in (*at_once.items(), *self.late.items()) if name in names)
+        return min((step for step in steps if step >= first), default=None)
 
     @property
     def alarms(self) -> bool:
-        """Whether it is a warning or worse."""
+        """Whether the finding is a warning or worse."""
         return SEVERITIES.index(self.severity) >= SEVERITIES.index("warning")
 
     def __str__(self) -> str:
@@ -113,9 +113,9 @@ class ReportedFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run of the zoo that was judged.
+    """A judged run.
 
-    `said` has the findings by profile. `twin_score` is None where there is no twin.
+    `said` has the findings by profile. `twin_score` is None if there is no twin.
     """
 
     name: str
@@ -143,28 +143,28 @@ class Run:
 
     @property
     def counts(self) -> bool:
-        """Whether it is healthy, or sick enough to be told so."""
+        """Whether the run is healthy, or scores clearly worse than its twin."""
         if not self.problem or self.twin_score is None or isnan(self.score):
             return True
-        return round(self.twin_score - self.score, 9) >= MARGIN  # rounded: 0.95 - 0.9 is less
+        return round(self.twin_score - self.score, 9) >= MARGIN  # rounded, since 0.95 - 0.9 is less
 
     def is_right(self, said: ReportedFinding, profile: str = "default") -> bool:
-        """Tell whether a finding names the fault, and not before there was anything to see."""
+        """Return whether a finding names the fault and does not precede the evidence."""
         return said.when(accepted(self.problem, profile), self.first) is not None
 
     def answer(self, profile: str = "default") -> int | None:
-        """Return the step at which the fault was named for the first time."""
+        """Return the step at which the fault was first reported."""
         names = accepted(self.problem, profile)
         steps = (said.when(names, self.first) for said in self.said.get(profile, ()))
         return min((step for step in steps if step is not None), default=None)
 
 
 def accepted(label: str, profile: str = "default") -> frozenset[str]:
-    """Return the names of findings that name a fault rightly.
+    """Return the names of all right findings of a fault.
 
     >>> sorted(accepted("dying_relu", "bttackler"))
     ['dead_units', 'dying_relu', 'low_activation']
-    >>> accepted("")  # a healthy run has nothing to be named
+    >>> accepted("")  # a healthy run has no right findings
     frozenset()
     """
     if not label:
@@ -177,14 +177,14 @@ Profiles = Mapping[str, Sequence[Problem]]
 
 
 def judge(chart: Chart, profiles: Profiles) -> tuple[dict[str, list[ReportedFinding]], list[str]]:
-    """Return what each profile says about a recorded run, and what of ours has failed."""
-    return listen(chart.replay(), profiles)
+    """Return the findings of each profile in a recorded run, and internal errors."""
+    return judge_histories(chart.replay(), profiles)
 
 
-def listen(
+def judge_histories(
     histories: Iterator[History], profiles: Profiles
 ) -> tuple[dict[str, list[ReportedFinding]], list[str]]:
-    """Ask each profile's problems at each step and each end of an epoch."""
+    """Judge each history with each profile. Return the findings and internal errors."""
     troubles: list[str] = []
     causes_by_profile = {
         name: Causes(problems, Guard(lambda part, error: troubles.append(f"{part}: {error!r}")))
@@ -203,7 +203,7 @@ def listen(
 
 
 def attach(said: list[ReportedFinding], consequence: str, step: int, cause: str) -> None:
-    """Add a consequence that came later to the newest finding of its cause."""
+    """Add a later consequence to the newest finding of its cause."""
     for place in reversed(range(len(said))):
         if said[place].problem == cause:
             late = {consequence: step, **said[place].late}
@@ -212,6 +212,6 @@ def attach(said: list[ReportedFinding], consequence: str, step: int, cause: str)
 
 
 def judge_recorded(runs: Path, run: Run) -> Run:
-    """Return a recorded run with what every profile says about it."""
+    """Return a recorded run with the findings of every profile."""
     said, troubles = judge(Chart.open(runs / run.name), PROFILES)
     return replace(run, said=said, troubles=(*run.troubles, *troubles))

@@ -1,4 +1,4 @@
-"""What is minimised, right or wrong, and what an output then means."""
+"""Losses, right and wrong ones, with their targets and the meaning of their outputs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Compare = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss with the width of the outputs, its targets, and how to read an output.
+    """A loss with its output width, its targets, and the meaning of outputs.
 
     Attributes:
         function: The loss as a function.
         module: The same as a module.
-        target: Makes the loss's targets of the labels and the number of classes.
-        guess: Makes labels or values of the outputs, to score them.
-        single: Whether there is one output for all classes.
+        target: Converts labels to the targets of the loss.
+        guess: Converts outputs to labels or values for scoring.
+        single: Whether one output serves all classes.
     """
 
     function: Compare
@@ -73,17 +73,17 @@ def hundreds(y: Tensor, _size: int) -> Tensor:
 
 
 def bare(y: Tensor, _size: int) -> Tensor:
-    """Drop the dimension of size 1 that the outputs have."""
+    """Drop dimension 1, which the outputs keep."""
     return y.squeeze(1)
 
 
 def none_of_it(y: Tensor, _size: int) -> Tensor:
-    """Take values for class numbers."""
+    """Treat values as class numbers."""
     return torch.zeros(len(y), dtype=torch.long)
 
 
 def counts(y: Tensor, _size: int) -> Tensor:
-    """Make counts of standardised values."""
+    """Convert standardised values to counts."""
     return torch.exp(0.7 * y + 1).round()
 
 
@@ -168,7 +168,7 @@ OBJECTIVES: dict[str, Objective] = {
     "margin": Objective(F.multi_margin_loss, nn.MultiMarginLoss, same, best),
     "mse_hundreds": Objective(F.mse_loss, nn.MSELoss, hundreds, from_hundreds),
     "mse_signs": Objective(F.mse_loss, nn.MSELoss, signs, above_zero, single=True),
-    # From here on: wrong for what they are used for.
+    # The following losses are wrong for their data.
     "mse_index": Objective(F.mse_loss, nn.MSELoss, column, nearest, single=True),
     "l1_index": Objective(F.l1_loss, nn.L1Loss, column, nearest, single=True),
     "l1_onehot": Objective(F.l1_loss, nn.L1Loss, onehot, best),

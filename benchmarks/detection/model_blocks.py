@@ -1,4 +1,4 @@
-"""What the models are made of."""
+"""Descriptions and building blocks of the models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Net:
         kind: `fc`, `cnn`, `res`, `rnn`, `lstm`, `gru`, `transformer`, `bag` or `auto` (encoder).
         init: `torch` (its default), `right` (fits the activation), `normal` (of deviation `gain`).
         gain: Multiplies the initial weights of hidden layers.
-        bias: What the biases of hidden layers start with.
+        bias: The initial biases of hidden layers.
         output: The activation after the last layer.
         function: Whether the output activation is a function rather than a module.
     """
@@ -70,9 +70,9 @@ class Net:
     inline: bool = False  # whether hidden activations are functions rather than modules
     post_norm: bool = False
     tied: bool = False
-    spare: bool = False  # whether there is a head that is never called
-    first_norm: bool = False  # whether a batch norm comes before all else
-    scale: float = 1.0  # the inputs are divided by it inside the model
+    spare: bool = False  # whether the model has a head that is never called
+    first_norm: bool = False  # whether the model starts with a batch norm
+    scale: float = 1.0  # divides the inputs inside the model
 
 
 class Divide(nn.Module):
@@ -97,7 +97,7 @@ class Spare(nn.Module):
 
 
 class Inline(nn.Module):
-    """A layer and its activation, which is no module of its own."""
+    """A layer whose activation is a function, not a module."""
 
     def __init__(self, layer: nn.Module, activation: str) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Inline(nn.Module):
 
 
 class Functional(nn.Module):
-    """A model whose output activation is no module of its own."""
+    """A model whose output activation is a function, not a module."""
 
     def __init__(self, body: nn.Module, output: str) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class Functional(nn.Module):
 
 
 class Residual(nn.Module):
-    """Adds what its branch makes to what it got."""
+    """Adds its input to the output of a branch."""
 
     def __init__(self, *branch: nn.Module) -> None:
         super().__init__()
@@ -131,14 +131,14 @@ class Residual(nn.Module):
 
 
 class Rows(nn.Module):
-    """A series as it is, an image as a series of its rows."""
+    """Returns a series unchanged and an image as a series of rows."""
 
     def forward(self, x: Tensor) -> Tensor:
         return sequence(x)
 
 
 class Recurrent(nn.Module):
-    """A recurrent network; its last state, or every one for the next token, goes to the head."""
+    """A recurrent network with a head on its last state, or on all states for next tokens."""
 
     def __init__(self, net: Net, data: Data, outputs: int) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class Recurrent(nn.Module):
         else:
             self.read, inputs = Rows(), sequence(data.x[:1]).shape[-1]
         make = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[net.kind]
-        # The activation's name would be a wrong argument to an LSTM or a GRU.
+        # An LSTM or GRU does not accept the name of an activation.
         extra = {"nonlinearity": net.activation} if net.kind == "rnn" else {}
         self.core = make(inputs, net.width, net.depth, batch_first=True, **extra)
         self.norm = nn.LayerNorm(net.width) if net.norm else nn.Identity()
@@ -230,5 +230,5 @@ class Transformer(nn.Module):
 
 
 def sequence(x: Tensor) -> Tensor:
-    """Return a series as it is, and an image as a series of its rows."""
+    """Return a series unchanged, and an image as a series of rows."""
     return x if x.dim() == 3 else x.transpose(1, 2).flatten(2)

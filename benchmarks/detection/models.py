@@ -1,4 +1,4 @@
-"""The models: small ones of every common kind, built from a description."""
+"""Build small models of every common kind from a description."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from benchmarks.detection.model_blocks import (
     Transformer,
 )
 
-LECUN = ("selu", "tanh", "sigmoid", "none", "hardtanh", "softplus")  # the rest wants He's
+LECUN = ("selu", "tanh", "sigmoid", "none", "hardtanh", "softplus")  # other activations need He's
 
 
 class Bag(nn.Module):
-    """The mean of the word vectors, without the padding, and layers on top."""
+    """Layers on top of the mean word vector, without padding."""
 
     def __init__(self, net: Net, data: Data, outputs: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def dense(net: Net, inputs: int, outputs: int) -> list[nn.Module]:
 
 
 def convolutions(net: Net, data: Data, outputs: int) -> list[nn.Module]:
-    """Return convolutions on a quarter of the picture, then on a sixteenth, and a linear layer."""
+    """Return convolutions with two poolings, and a linear layer."""
     channels, side = data.x.shape[1], data.x.shape[2]
     stride = 1 if side < 16 else 2
     layers: list[nn.Module] = []
@@ -83,7 +83,7 @@ def convolutions(net: Net, data: Data, outputs: int) -> list[nn.Module]:
 
 
 def autoencoder(net: Net, inputs: int, outputs: int) -> list[nn.Module]:
-    """Return layers that get narrower, a waist, and layers that get wider again."""
+    """Return an encoder, a bottleneck and a decoder."""
     widths = [max(net.width // 2**index, 12) for index in range(net.depth)]
     layers: list[nn.Module] = []
     for wide, narrow in zip([inputs, *widths], widths, strict=False):
@@ -95,7 +95,7 @@ def autoencoder(net: Net, inputs: int, outputs: int) -> list[nn.Module]:
 
 
 def build(net: Net, data: Data, outputs: int) -> nn.Module:
-    """Return the model that a description asks for, on the data's inputs."""
+    """Build the model of a description for a data set."""
     if net.kind in ("rnn", "lstm", "gru"):
         body: nn.Module = Recurrent(net, data, outputs)
     elif net.kind == "transformer":
@@ -124,7 +124,7 @@ def build(net: Net, data: Data, outputs: int) -> nn.Module:
 
 
 def start(model: nn.Module, net: Net) -> None:
-    """Set the initial weights; the last layer keeps torch's own."""
+    """Set the initial weights. The last layer keeps torch's default."""
     layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
     for layer in layers[:-1]:
         fan = layer.weight[0].numel()

@@ -1,4 +1,4 @@
-"""Training a run once and keeping it as a chart, so that it can be judged many times."""
+"""Train a run once and record it as a chart, to judge it many times."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ from sickbay.model_arguments import check_model
 from sickbay.vitals import Kind, Setup
 
 RESULT = "result.json"
-DENSE, SPARSE = 20, 10  # read at each step below the first, and then at every so many
+DENSE, SPARSE = 20, 10  # reads every step below DENSE, then every SPARSE steps
 READ: tuple[Kind, ...] = ("gradient", "weight", "batch", "activation")
-CONSEQUENCE = re.compile(r"step \d+  (.+?)  .*\(a consequence of (.+)\)$")  # text of such an event
+CONSEQUENCE = re.compile(
+    r"step \d+  (.+?)  .*\(a consequence of (.+)\)$"
+)  # text of a consequence event
 Call = Callable[[nn.Module, Optimizer, int], Doctor]
 Result = dict[str, Any]
 
 
 class Dense(Governor):
-    """Reads everything at every step in the beginning, and often later, whatever it costs."""
+    """Reads everything at every step at first, and often later, at any cost."""
 
     def __init__(self) -> None:
         super().__init__(every=1, budget=1.0, kinds=READ)
@@ -47,7 +49,7 @@ class Dense(Governor):
 
 
 class DoctorWatch(Watch):
-    """A watch with a doctor, which is called when the run begins."""
+    """Passes everything to a doctor, which is created when the run begins."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -78,7 +80,7 @@ class DoctorWatch(Watch):
         return self.doctor
 
     def close(self) -> None:
-        """Let the doctor go; note the consequences that came later than their causes."""
+        """Close the doctor, and add consequences that came later than their causes."""
         self.present().close()
         for event in self.present().events:
             if event.kind == "consequence" and (match := CONSEQUENCE.match(event.text)):
@@ -87,7 +89,7 @@ class DoctorWatch(Watch):
 
     @property
     def troubles(self) -> list[str]:
-        """What of ours has failed."""
+        """Internal errors."""
         return [event.text for event in self.present().events if event.kind == "trouble"]
 
     def _note(self, new: list[Any]) -> None:
@@ -99,7 +101,7 @@ class DoctorWatch(Watch):
 
 
 def train_with_doctor(case: Case, call: Call) -> tuple[DoctorWatch, float]:
-    """Train a case with a doctor; return both."""
+    """Train a case with a doctor. Return the watch and the score."""
     watch = DoctorWatch(call)
     try:
         return watch, case.train(watch)
@@ -118,7 +120,7 @@ def cases_by_name(data: Path | None) -> Mapping[str, Case]:
 
 
 def record(data: Path | None, runs: Path, name: str) -> Result:
-    """Train a case and its twin, and keep the run under its name."""
+    """Train a case and its twin, and record the run under its name."""
     case = cases_by_name(data)[name]
     draft = drafts(runs, os.getppid()) / f"{name.replace('/', '_')}-{os.getpid()}"
     wall, cpu = perf_counter(), process_time()
@@ -143,12 +145,12 @@ def record(data: Path | None, runs: Path, name: str) -> Result:
 
 
 def drafts(runs: Path, process: int) -> Path:
-    """Return the folder of what the workers of a process have begun."""
+    """Return the folder for unfinished recordings of the workers of a process."""
     return runs / ".drafts" / str(process)
 
 
 def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: int) -> Doctor:
-    """Return a doctor that reads much, says nothing and writes everything down."""
+    """Return a doctor that reads often, prints nothing and records everything."""
     check_model(model, trainable=True)
     history = History(Setup(epochs=epochs))
     log = RunLog(history, [], "silent", folder)
@@ -158,7 +160,7 @@ def chart_doctor(folder: Path, model: nn.Module, optimizer: Optimizer, epochs: i
 
 
 def result_of(runs: Path, name: str) -> Result | None:
-    """Return how a recorded run went, None if there is none."""
+    """Return the result of a recorded run, or None if it is not recorded."""
     with suppress(OSError, ValueError, KeyError):
         result: Result = json.loads((runs / name / RESULT).read_text())
         scores = {key: result[key] for key in ("score", "twin_score") if result[key] is not None}
@@ -167,5 +169,6 @@ def result_of(runs: Path, name: str) -> Result | None:
 
 
 def plan_of(case: Case) -> str:
-    """Return what the case trains, as text, to tell a recorded run that has become outdated."""
-    return re.sub(r" at 0x[0-9a-f]+|PosixPath\('[^']*'\)", "", repr((case.train, case.twin)))
+    """Return the plan of a case as text that is the same in every process."""
+    text = re.sub(r" at 0x[0-9a-f]+|PosixPath\('[^']*'\)", "", repr((case.train, case.twin)))
+    return re.sub(r"(?<=frozenset\(\{)[^}]*", lambda m: ", ".join(sorted(m[0].split(", "))), text)

@@ -1,4 +1,4 @@
-"""The figures as tables: on the terminal, as a page, as JSON."""
+"""Figures of the detection benchmark as tables, as a page and as JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ for readings at every, every second and every fifth step.
 KEY_FIGURES = (
     "recall on AutoTrainer's eight", "healthy runs with a warning", "findings per sick run",
 )  # fmt: skip
-MOST = 60  # lines of a list on the terminal
+MOST = 60  # lines of a list shown on the terminal
 
 
 def sheets(figures: Row, half: str, profile: str) -> list[Sheet]:
@@ -105,25 +105,28 @@ def must_sheet(checks: Sequence[Row]) -> Sheet:
     note = (
         "The default profile on the reporting half. The smoke cases run as a user would run them."
     )
-    return Sheet("Limits", note, ("what", "is", "must be", ""), rows)
+    return Sheet("Limits", note, ("what", "value", "limit", ""), rows)
 
 
 def lists(runs: Sequence[Run], profile: str) -> list[tuple[str, list[str]]]:
-    """Return what to look at: runs that were missed, frightened, or are not really sick."""
-    told = [run for run in runs if run.counts]
+    """Return lists of missed runs, false alarms, runs that do not count, and internal errors."""
+    counting = [run for run in runs if run.counts]
     known = profile_names()[profile]
     missed = [
         run
-        for run in told
+        for run in counting
         if run.answer(profile) is None and not accepted(run.problem, profile).isdisjoint(known)
     ]
-    feared = [run for run in told if not run.problem and run.said.get(profile)]
-    unsick = [run for run in runs if not run.counts]
+    alarmed = [run for run in counting if not run.problem and run.said.get(profile)]
+    uncounted = [run for run in runs if not run.counts]
     return [
-        ("missed, and what was said", [f"{run.name}: {instead(run, profile)}" for run in missed]),
-        ("healthy, and what was said", [f"{run.name}: {instead(run, profile)}" for run in feared]),
-        ("not really sick: score, score of the twin", [scores(run) for run in unsick]),
-        ("trouble", [f"{run.name}: {text}" for run in runs for text in run.troubles]),
+        (
+            "missed faults, and the findings instead",
+            [f"{run.name}: {instead(run, profile)}" for run in missed],
+        ),
+        ("healthy runs with findings", [f"{run.name}: {instead(run, profile)}" for run in alarmed]),
+        ("not counted: score, score of the twin", [scores(run) for run in uncounted]),
+        ("internal errors", [f"{run.name}: {text}" for run in runs for text in run.troubles]),
     ]
 
 
@@ -140,17 +143,17 @@ def scores(run: Run) -> str:
 def show_lists(runs: Sequence[Run], profile: str, console: Console) -> None:
     for title, lines in lists(runs, profile):
         if lines:
-            more = [f"... and {len(lines) - MOST} more; --json has all"] * (len(lines) > MOST)
+            more = [f"... and {len(lines) - MOST} more (--json has all)"] * (len(lines) > MOST)
             console.print(f"\n[bold]{title}[/] ({len(lines)})")
             for line in [*lines[:MOST], *more]:
                 console.print("  " + escape(line), highlight=False, soft_wrap=True)
 
 
 def show_in_full(runs: Sequence[Run], console: Console) -> None:
-    """Print everything that was said about each run."""
+    """Print all findings of each run."""
     for run in runs:
         sick = run.problem or "healthy"
-        note = "" if run.counts else ", not really sick"
+        note = "" if run.counts else ", not counted"
         console.print(f"\n[bold]{escape(scores(run))}[/] ({sick}{note}; evidence from {run.first})")
         for profile, said in run.said.items():
             console.print(f"  {profile}: {'' if said else 'nothing'}", highlight=False)
@@ -158,7 +161,7 @@ def show_in_full(runs: Sequence[Run], console: Console) -> None:
                 mark = "✓" if run.is_right(each, profile) else "✗"
                 console.print(f"    {mark} {escape(str(each))}", highlight=False, soft_wrap=True)
         for text in run.troubles:
-            console.print(f"  [red]trouble[/] {escape(text)}", soft_wrap=True)
+            console.print(f"  [red]internal error[/] {escape(text)}", soft_wrap=True)
 
 
 def as_json(figures: Mapping[str, Any], runs: Sequence[Run]) -> Any:

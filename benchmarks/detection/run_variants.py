@@ -1,4 +1,4 @@
-"""A kind of run: a plan, and where it is sick, the same plan without the fault."""
+"""Variants of runs: a plan and, for a faulty one, the same plan without the fault."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from benchmarks.detection.training_loop import Plan
 Settings = dict[str, Any]
 SGD: Settings = {"optimizer": "sgd", "lr": 0.02, "momentum": 0.9}
 PLAIN: Settings = {"optimizer": "sgd", "lr": 0.05}
-VALUES = ("friedman", "sine", "plane", "exchange")  # data sets with values to tell
+VALUES = ("friedman", "sine", "plane", "exchange")  # data sets for regression
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A plan with a name; its twin lacks the fault."""
+    """A named plan, and its twin without the fault."""
 
     name: str
     plan: Plan
@@ -26,7 +26,7 @@ class Variant:
 
 
 def plan(data: str, kind: str = "fc", depth: int = 3, width: int = 32, /, **changes: Any) -> Plan:
-    """Return a sound plan: a model on data with the loss that fits, by Adam, and any changes."""
+    """Return a sound plan with a matching loss and Adam, then apply the changes."""
     objective = {"labels": "bce_labels"}.get(data, "mse" if data in VALUES else "ce")
     base = Plan(data=data, net=Net(kind=kind, depth=depth, width=width), objective=objective)
     return base.but(**changes)
@@ -40,17 +40,17 @@ def healthy(base: Plan, label: str = "") -> Variant:
 def faulty(
     base: Plan, label: str = "", *, first: int = 0, alone: bool = False, **fault: Any
 ) -> Variant:
-    """Return a variant whose fault is some changes to a sound plan, the twin.
+    """Return a variant that changes a sound plan, which becomes its twin.
 
     `alone` leaves out the twin.
     """
-    label = label or "-".join(said(name, value) for name, value in fault.items())
+    label = label or "-".join(change_label(name, value) for name, value in fault.items())
     sick = base.but(**fault)
     return Variant(variant_name(sick, label), sick, None if alone else base, first)
 
 
-def said(name: str, value: Any) -> str:
-    """Return a change in short: names of things as they are, numbers with what they are."""
+def change_label(name: str, value: Any) -> str:
+    """Return a short label of a change."""
     if isinstance(value, str):
         return value
     return f"{name}{value:g}" if isinstance(value, float | int) else getattr(value, "label", name)
@@ -60,15 +60,15 @@ def variant_name(plan: Plan, label: str) -> str:
     return f"{plan.data}-{plan.net.kind}{plan.net.depth}-{label}-{plan.optimizer}"
 
 
-# Losses that torch does not have: nobody can hear what they are fed, so that must be told.
+# Custom losses: sickbay cannot see their inputs, so the run passes its outputs.
 OWN_LOSSES = ("hinge", "hinge_index", "hinge_onehot", "hinge_values")
 
 
 def for_half(plan: Plan, place: int, half: int) -> Plan:
-    """Return the plan as one half of the zoo has it.
+    """Return the plan for one half of the runs.
 
-    How the loss is called and what is told follows from the variant's place, the same in both
-    halves; the odd half has other widths, depths and batch sizes.
+    The index of the variant decides how the loss is called and what the watch gets, in both halves.
+    The odd half has other widths, depths and batch sizes.
     """
     dice = Random(place)
     module = plan.module or dice.random() < 0.5

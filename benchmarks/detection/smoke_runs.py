@@ -1,4 +1,4 @@
-"""Seven runs of a small network that every tool should tell apart."""
+"""Seven runs of a small network that every tool should diagnose."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULTS: dict[str, tuple[str, Settings]] = {
 
 
 def smoke() -> list[Case]:
-    """Return one healthy run and six with a fault each, all told the outputs and the targets."""
+    """Return a healthy run and six runs with one fault each. All pass outputs and targets."""
     twin = partial(train, SOUND, 0, None)
     healthy = Case("smoke/healthy", "", 0, SOUND.data, twin, None, quick=True)
     return [healthy] + [

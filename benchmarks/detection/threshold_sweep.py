@@ -1,7 +1,7 @@
-"""Precision and recall against every threshold, one threshold moved at a time.
+"""Precision and recall against every threshold, varied one at a time.
 
-The other problems stay as they are, so what one of them explains is not held against the problem
-that is moved.
+The other problems keep their thresholds. A finding that one of them explains does not count against
+the varied problem.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Key = tuple[str, str, float]  # problem, threshold, value
 
 
 class TrackingCauses(Causes):
-    """A causes that tells what was new at the last judgement, and what it can explain."""
+    """Also records which readings were new, and answers what a reported problem explains."""
 
     fresh: frozenset[Source] = frozenset()
 
     def explains(self, name: str) -> bool:
-        """Tell whether a problem that was said explains another one."""
+        """Return whether a reported problem explains another one."""
         said = (self.problems[each] for each in self._said if each != name)
         return any(name in problem.explains for problem in said)
 
@@ -52,11 +52,11 @@ class TrackingCauses(Causes):
 
 @dataclass
 class Trial:
-    """A problem with one threshold moved, in the place of the one that has it not."""
+    """A problem with one threshold varied."""
 
     problem: Problem
-    found: bool = False  # was it ever seen
-    said: int | None = None  # the step at which it was first seen with nothing to explain it
+    found: bool = False  # whether it was ever found
+    said: int | None = None  # the first step at which it was found and nothing explained it
     guard: Guard = field(default_factory=lambda: Guard(lambda *_: None))
 
     def ask(self, history: History, causes: TrackingCauses) -> None:
@@ -69,7 +69,7 @@ class Trial:
 
 
 def values(default: float, above: float | None, least: float | None) -> list[float]:
-    """Return values around a default: a share stays one, everything else is multiplied.
+    """Return values around a default. Fractions stay below 1; other values are multiplied.
 
     >>> values(8, None, 1), [round(value, 2) for value in values(0.5, 0, None)]
     ([1, 2, 3, 4, 8, 15, 29, 71, 211], [0.03, 0.09, 0.2, 0.33, 0.5, 0.67, 0.8, 0.91, 0.97])
@@ -87,7 +87,7 @@ def values(default: float, above: float | None, least: float | None) -> list[flo
 
 
 def moved(names: Sequence[str]) -> dict[Key, Problem]:
-    """Return each problem of the default profile with each of its thresholds moved."""
+    """Return each problem of the default profile with each of its thresholds varied."""
     listed = {problem.name(): problem for problem in PROFILES["default"]}
     for name in names:
         if name not in listed:
@@ -106,7 +106,7 @@ def moved(names: Sequence[str]) -> dict[Key, Problem]:
 
 
 def try_all(runs: Path, names: Sequence[str], run: Run) -> tuple[set[Key], dict[Key, int]]:
-    """Return which trials saw something in a run, and which said it, at which step."""
+    """Return which trials found their problem in a run, and at which step they reported it."""
     trials = {key: Trial(problem) for key, problem in moved(names).items()}
     causes = TrackingCauses(PROFILES["default"], Guard(lambda *_: None))
     for history in Chart.open(runs / run.name).replay():
@@ -125,29 +125,29 @@ def sweep(
     out: Console,
     aside: Console,
 ) -> tuple[list[Row], Sheet]:
-    """Move every threshold, print and draw what becomes of precision and recall."""
+    """Vary every threshold, and print and plot precision and recall."""
     keys = moved(names)
-    heard: list[tuple[Run, set[Key], dict[Key, int]]] = []
-    told = [run for run in judged if run.counts]
-    for run, result in worker_pool.work(partial(try_all, runs, names), told, "sweeping", aside):
+    results: list[tuple[Run, set[Key], dict[Key, int]]] = []
+    counted = [run for run in judged if run.counts]
+    for run, result in worker_pool.work(partial(try_all, runs, names), counted, "sweeping", aside):
         if isinstance(result, worker_pool.Failure):
             out.print(f"failed: {run.name}: {result.why}", markup=False)
         else:
-            heard.append((run, *result))
-    rows = [row(key, heard) for key in keys]
+            results.append((run, *result))
+    rows = [row(key, results) for key in keys]
     table = sheet(rows)
     table.show(out)
     draw(rows, figure)
-    out.print(f"drawn in {figure}")
+    out.print(f"Plotted in {figure}.")
     return rows, table
 
 
-def row(key: Key, heard: Sequence[tuple[Run, set[Key], dict[Key, int]]]) -> Row:
-    """Return precision and recall of a problem by itself at one value of a threshold."""
+def row(key: Key, results: Sequence[tuple[Run, set[Key], dict[Key, int]]]) -> Row:
+    """Return precision and recall of one problem at one value of a threshold."""
     name, threshold, value = key
-    mine = [key in found for run, found, _ in heard if run.problem == name]
-    spoken = [(run, said[key]) for run, _, said in heard if key in said]
-    right = [name in accepted(run.problem) and step >= run.first for run, step in spoken]
+    mine = [key in found for run, found, _ in results if run.problem == name]
+    reported = [(run, said[key]) for run, _, said in results if key in said]
+    right = [name in accepted(run.problem) and step >= run.first for run, step in reported]
     (default,) = (each for each in PROFILES["default"] if each.name() == name)
     return {
         "problem": name,
@@ -156,8 +156,8 @@ def row(key: Key, heard: Sequence[tuple[Run, set[Key], dict[Key, int]]]) -> Row:
         "is_default": value == getattr(default, threshold),
         "recall": share(sum(mine), len(mine)),
         "precision": share(sum(right), len(right)),
-        "said": len(spoken),
-        "healthy": sum(not run.problem for run, _ in spoken),
+        "said": len(reported),
+        "healthy": sum(not run.problem for run, _ in reported),
     }
 
 
@@ -178,8 +178,8 @@ def sheet(rows: Sequence[Row]) -> Sheet:
         ]
         lines.append([title.replace(".", "\n."), *cells, *[""] * (most - len(cells))])
     note = (
-        "Below each value (* is the default): recall and precision in %, and the healthy runs in "
-        "which it was said."
+        "Below each value (* is the default): recall in %, precision in %, and the number of "
+        "healthy runs with this finding."
     )
     return Sheet("Thresholds, calibration half", note, ("threshold", *[""] * most), lines)
 
@@ -189,7 +189,7 @@ def hundredths(part: float) -> str:
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw a small panel for each threshold."""
+    """Plot a small panel for each threshold."""
     try:
         import matplotlib
     except ImportError:

@@ -1,4 +1,4 @@
-"""Runs with the doctor as a user has it."""
+"""Train runs with the default doctor, as a user would, and compare with replays."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sickbay.doctor import Doctor, watch
 
 
 def as_a_user(model: nn.Module, optimizer: Optimizer, _epochs: int) -> Doctor:
-    return watch(model, optimizer, on_finding="silent")  # few say how many epochs are planned
+    return watch(model, optimizer, on_finding="silent")  # most users do not pass `epochs`
 
 
 def live(data: Path | None, name: str) -> Run:
-    """Train a case with the default doctor, and return what it says."""
+    """Train a case with the default doctor and return its findings."""
     case = cases_by_name(data)[name]
     watched, score = train_with_doctor(case, as_a_user)
     return Run.of(
@@ -35,13 +35,13 @@ def live(data: Path | None, name: str) -> Run:
 
 
 def scored(live: Sequence[Run], replayed: Sequence[Run]) -> list[Run]:
-    """Return live runs with the scores of their twins, which are not trained again."""
+    """Return live runs with the recorded scores of their twins."""
     twins = {run.name: run.twin_score for run in replayed}
     return [replace(run, twin_score=twins.get(run.name)) for run in live]
 
 
 def compare(live: Sequence[Run], replayed: Sequence[Run]) -> Sheet:
-    """Return the runs in which a user hears something else than the replay says."""
+    """Return the runs whose live findings differ from those of the replay."""
     before = {run.name: run for run in replayed}
     differing = [
         [run.name, instead(before[run.name], "default"), instead(run, "default")]
@@ -49,9 +49,9 @@ def compare(live: Sequence[Run], replayed: Sequence[Run]) -> Sheet:
         if run.name in before and names(run) != names(before[run.name])
     ]
     both = sum(run.name in before for run in live)
-    note = f"{len(differing)} of {both} runs; problems, and the steps at which they were said."
+    note = f"{len(differing)} of {both} runs differ. Shown: problems and their steps."
     columns = ("run", "replayed", "live")
-    return Sheet("Where a live run and its replay differ", note, columns, differing)
+    return Sheet("Live runs compared with replays", note, columns, differing)
 
 
 def names(run: Run) -> set[str]:

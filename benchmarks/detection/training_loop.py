@@ -1,4 +1,4 @@
-"""The training loop of nearly all runs: a plan of plain settings, with places for faults."""
+"""The training loop of nearly all runs, controlled by a plan that can contain a fault."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything about a run but its seed.
+    """All settings of a run except its seed.
 
-    The last part are the places where a fault can be put in; `None` leaves things as they are.
+    The attributes from `inputs` on can inject a fault. `None` changes nothing.
 
     Attributes:
         data: The name of the data set.
         part: How many training samples are used.
         reconstruct: Whether the inputs are the targets.
-        accumulate: Batches whose gradients are added up before a step of the optimizer.
+        accumulate: Batches whose gradients are summed before an optimizer step.
         module: Whether the loss is a module rather than a function.
-        tell: What the watch is told besides the loss: `outputs`, `accuracy`, `epochs`.
-        inputs: Changes the inputs, held out ones too.
+        tell: What the watch gets besides the loss: `outputs`, `accuracy`, `epochs`.
+        inputs: Changes the inputs, including held-out ones.
         samples: Changes the training samples and their labels.
         batch: Changes the batch of a step.
         surgery: Changes the model before training.
-        groups: Chooses what the optimizer gets.
+        groups: Chooses the parameters for the optimizer.
         rate: Multiplies the learning rate at a step.
         loss: Changes the loss of a step, given the outputs.
         keep_gradients: Whether zero_grad is forgotten.
@@ -95,7 +95,7 @@ class Plan:
     mode: bool = True
 
     def but(self, **changes: Any) -> Plan:
-        """Return this plan with other settings, those of the net among them."""
+        """Return this plan with other settings, including those of the net."""
         net = {each.name for each in fields(Net)}
         inner = {name: value for name, value in changes.items() if name in net}
         outer = {name: value for name, value in changes.items() if name not in net}
@@ -103,7 +103,7 @@ class Plan:
 
 
 def prepare(plan: Plan, half: int, folder: Path | None, test: int = TEST) -> Data:
-    """Return the plan's data, with what it changes about it."""
+    """Return the data of a plan, with its changes."""
     data = load(plan.data, half, folder, test)
     x, y, x_test, y_test = data.x, data.y, data.x_test, data.y_test
     task, size = data.task, data.size
@@ -119,7 +119,7 @@ def prepare(plan: Plan, half: int, folder: Path | None, test: int = TEST) -> Dat
 
 
 def batches(data: Data, size: int, generator: torch.Generator) -> Iterator[Batch]:
-    """Yield full batches for ever; what is left at the end of an epoch is left out."""
+    """Yield full batches forever. Skip the incomplete last batch of an epoch."""
     while True:
         order = torch.randperm(len(data.x), generator=generator)
         for start in range(0, max(len(order) - size, 0) + 1, size):
@@ -146,7 +146,7 @@ def scheduler(plan: Plan, optimizer: Optimizer) -> torch.optim.lr_scheduler.Lamb
 
 
 def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
-    """Train by the plan, tell the watch, and return the score on held-out samples."""
+    """Train by the plan, call the watch, and return the score on held-out samples."""
     torch.manual_seed(seed)
     data, objective = prepare(plan, seed % 2, folder), OBJECTIVES[plan.objective]
     model = build(plan.net, data, objective.width(data))
@@ -171,7 +171,7 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
             schedule.step()
         if "accuracy" in plan.tell and data.task == "classes":
             hits.append(accuracy(objective.guess(out.detach(), data.size), y, 1))
-        watch.step(loss, **told(plan, out, target, hits))
+        watch.step(loss, **watch_arguments(plan, out, target, hits))
         if "epochs" in plan.tell and (step + 1) % per_epoch == 0:
             seen = {"accuracy": sum(hits) / len(hits)} if hits else {}
             watch.epoch(**seen, **validate(model, data, objective, compare))
@@ -180,14 +180,14 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
     return score(model, data, objective.guess)
 
 
-def told(plan: Plan, out: Tensor, target: Tensor, hits: list[float]) -> dict[str, Any]:
-    """Return what the watch is told besides the loss."""
+def watch_arguments(plan: Plan, out: Tensor, target: Tensor, hits: list[float]) -> dict[str, Any]:
+    """Return what the watch gets besides the loss."""
     metrics: dict[str, Any] = {"accuracy": hits[-1]} if hits else {}
     return metrics | ({"outputs": out, "targets": target} if "outputs" in plan.tell else {})
 
 
 def advance(plan: Plan, step: int, model: nn.Module, optimizer: Optimizer, loss: Tensor) -> bool:
-    """Compute the gradients and, where it is due, step the optimizer; return whether it was."""
+    """Compute gradients and step the optimizer if it is due. Return whether it was."""
     (loss / plan.accumulate).backward()  # type: ignore[no-untyped-call]
     if (step + 1) % plan.accumulate:
         return False
@@ -200,7 +200,7 @@ def advance(plan: Plan, step: int, model: nn.Module, optimizer: Optimizer, loss:
 
 
 def accuracy(guess: Tensor, y: Tensor, size: int) -> float:
-    """Return the share of right guesses; of two classes each counts a half, however rare."""
+    """Return the accuracy, balanced if there are two classes."""
     right = (guess == y).float()
     if size == 2 and 0 < y.sum() < len(y):
         return (right[y == 0].mean() + right[y == 1].mean()).item() / 2
@@ -208,19 +208,19 @@ def accuracy(guess: Tensor, y: Tensor, size: int) -> float:
 
 
 def validate(model: nn.Module, data: Data, objective: Objective, compare: Any) -> dict[str, float]:
-    """Return loss and accuracy on some of the held-out samples."""
+    """Return the loss and accuracy on some held-out samples."""
     model.eval()
     x, y = data.x_test[:200], data.y_test[:200]
     with torch.no_grad():
         out = model(x)
-        told = {"val_loss": float(compare(out, objective.target(y, data.size)))}
+        metrics = {"val_loss": float(compare(out, objective.target(y, data.size)))}
     if data.task == "classes":
-        told["val_accuracy"] = accuracy(objective.guess(out, data.size), y, 1)
-    return told
+        metrics["val_accuracy"] = accuracy(objective.guess(out, data.size), y, 1)
+    return metrics
 
 
 def score(model: nn.Module, data: Data, guess: Callable[[Tensor, int], Tensor]) -> float:
-    """Return how good a model is on held-out samples: 1 is perfect, NaN is broken."""
+    """Score a model on held-out samples: 1 is perfect, NaN means broken outputs."""
     model.eval()
     with torch.no_grad():
         out = model(data.x_test)
@@ -228,16 +228,16 @@ def score(model: nn.Module, data: Data, guess: Callable[[Tensor, int], Tensor]) 
         return nan
     if data.task == "next":
         return gained(F.cross_entropy(out, data.y_test.flatten()), data)
-    told = guess(out, data.size)
+    guesses = guess(out, data.size)
     if data.task == "classes":
-        return accuracy(told, data.y_test, data.size)
+        return accuracy(guesses, data.y_test, data.size)
     if data.task == "labels":
-        return (told == data.y_test).float().mean().item()
-    return clipped(1 - F.mse_loss(told, data.y_test).item() / data.y_test.var(0).mean().item())
+        return (guesses == data.y_test).float().mean().item()
+    return clipped(1 - F.mse_loss(guesses, data.y_test).item() / data.y_test.var(0).mean().item())
 
 
 def gained(loss: Tensor, data: Data) -> float:
-    """Return by how much a loss is below that of knowing only how frequent each token is."""
+    """Return the relative gain of a loss over knowing only the frequency of each token."""
     shares = torch.bincount(data.y.flatten(), minlength=data.size) / data.y.numel()
     return clipped(1 - loss.item() / float(-(shares * shares.clamp(min=1e-9).log()).sum()))
 

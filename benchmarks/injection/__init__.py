@@ -1,1 +1,1 @@
-"""Whether sickbay finds faults that were injected on purpose."""
+"""Measures whether sickbay finds injected faults: `python -m benchmarks.injection`."""

@@ -1,21 +1,21 @@
-"""Are faults found that were put in on purpose, and when: `python -m benchmarks.injection`.
+"""Measure whether and when sickbay finds injected faults: `python -m benchmarks.injection`.
 
-A char-GPT of four layers (for faults in floating-point inputs, a small CNN on made-up images) is
-trained with AdamW, a warm-up and a cosine schedule, watched with the default settings: once as it
-is, and once with each fault of `sickbay.inject`, from a fixed seed, on one thread.
+The benchmark trains a char-GPT of four layers with AdamW, a warm-up and a cosine schedule, and
+watches it with the default settings. Faults in floating-point inputs use a small CNN on made-up
+images. There is one clean run and one run with each fault of `sickbay.inject`, all from a fixed
+seed and on one thread.
 
 How to read the table:
-    found: of the times the fault was put in, those after which a right name was found before the
-        next time.
-    delay: the step of the finding minus the step of the fault; the highest.
-    said: steps from the fault to when the finding was said, which may be later; the highest.
-    norms: share of the steps at which the budget paid for reading the gradient norm. A fault that
-        lasts one step and is in the gradients only cannot be seen at the others.
-    other findings: of another name, with their steps. In a clean run, and before the fault, these
-        are false alarms.
+    found: how many injections were followed by a right finding before the next injection.
+    delay: the step of the finding minus the step of the fault. The highest is shown.
+    reported: steps from the fault until the finding was reported. The highest is shown.
+    norms: the fraction of steps at which the budget allowed reading the gradient norm. A fault that
+        lasts one step and affects only gradients cannot be seen at other steps.
+    other findings: findings of other problems, with their steps. In a clean run, and before the
+        fault, they are false alarms.
 
-`training_doctor` is the profile of that paper, told the loss and the gradient norm of every step.
-Its names differ: a right one is that of its rule for the same thing; "-" where it has none.
+`training_doctor` is the profile of that paper. It gets the loss and the gradient norm of every
+step. Its right names are those of its matching rules, and "-" marks faults without one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RULES = {  # of training_doctor, by our name for it
 
 
 def judge(run: Run, profile: str) -> Report:
-    """Return what a profile made of a run."""
+    """Return how well a profile found the fault of a run."""
     right = set(run.case.expected)
     if profile in OTHERS:
         right = {RULES[name] for name in right if name in RULES}
@@ -80,7 +80,7 @@ def judge(run: Run, profile: str) -> Report:
 
 
 def hit(run: Run, profile: str, right: set[str], step: int) -> ReportedFinding | None:
-    """Return the first right finding from this step to the next time the fault acts."""
+    """Return the first right finding between this injection and the next."""
     end = min([each for each in run.acted if each > step], default=run.size.steps)
     right_ones = (
         each
@@ -91,7 +91,7 @@ def hit(run: Run, profile: str, right: set[str], step: int) -> ReportedFinding |
 
 
 def is_false(run: Run, said: ReportedFinding) -> bool:
-    """Tell whether nothing was wrong yet."""
+    """Return whether a finding came before any fault."""
     return said.finding.step < min(run.acted, default=run.size.steps)
 
 
@@ -113,7 +113,7 @@ def finding_json(said: ReportedFinding) -> Report:
 
 
 def describe(run: Run) -> Report:
-    """Return all about a run."""
+    """Return the results of a run."""
     return {
         "workload": run.case.workload,
         "fault": str(run.case.at(run.size) or ""),
@@ -127,12 +127,12 @@ def describe(run: Run) -> Report:
 
 
 def plain(value: float) -> float | str:
-    """Return a number, or the name of what is none: JSON has no NaN."""
+    """Return a finite number, or NaN and infinity as text for JSON."""
     return value if isfinite(value) else str(value)
 
 
 def summary(runs: dict[str, Report]) -> Report:
-    """Return, by profile, how many faults were found, how fast, and how many alarms were false."""
+    """Return how many faults each profile found, how fast, and its false alarms."""
     totals: Report = {}
     for run in runs.values():
         for profile, judged in run["profiles"].items():
@@ -154,9 +154,18 @@ TOTALS: dict[str, Callable[[Report], int]] = {
 
 def show(report: Report, console: Console) -> None:
     """Print the table and the totals."""
-    table = Table(title="Faults on purpose")
-    for name in ("run", "fault", "profile", "found", "delay", "said", "norms", "other findings"):
-        right = name in ("found", "delay", "said", "norms")
+    table = Table(title="Injected faults")
+    for name in (
+        "run",
+        "fault",
+        "profile",
+        "found",
+        "delay",
+        "reported",
+        "norms",
+        "other findings",
+    ):
+        right = name in ("found", "delay", "reported", "norms")
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for name, run in report["runs"].items():
         for index, (profile, judged) in enumerate(run["profiles"].items()):
@@ -168,14 +177,15 @@ def show(report: Report, console: Console) -> None:
     for profile, total in report["summary"].items():
         console.print(
             f"{profile}: found {total['found']} of {total['put_in']}, "
-            f"{total['at_the_very_step']} at the very step, {total['said_at_once']} said at once; "
+            f"{total['at_the_very_step']} at the same step, "
+            f"{total['said_at_once']} reported at once; "
             f"false alarms: {total['false_alarms_in_warmup']} in the warm-up, "
             f"{total['false_alarms_later']} later."
         )
 
 
 def cells(judged: Report) -> list[str]:
-    """Return what the table says about one profile in one run."""
+    """Return the cells of the table for one profile in one run."""
     counts: dict[str, list[str]] = {}
     for each in judged["other_findings"]:
         name, _, step = each.partition("@")
@@ -194,7 +204,7 @@ def cells(judged: Report) -> list[str]:
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[str], Callable[[], object]]]:
-    """Show a bar of all steps on stderr, where it is not in the way of what is printed."""
+    """Show the progress of all steps on stderr."""
     with progress_bar(Console(stderr=True)) as bar:
         task = bar.add_task("", total=total)
 
@@ -206,7 +216,7 @@ def progress(total: int) -> Iterator[Callable[[str], Callable[[], object]]]:
 
 
 def measure(given: argparse.Namespace, report: Report) -> None:
-    """Run what the arguments ask for; what is done is in the report, should it be interrupted."""
+    """Run the selected cases. The report stays complete if this is interrupted."""
     size = QUICK if given.quick else Size()
     cases = {given.only: CASES[given.only]} if given.only else CASES
     others = [(name, PROFILES[name]) for name in OTHERS if name in PROFILES]
@@ -219,10 +229,10 @@ def measure(given: argparse.Namespace, report: Report) -> None:
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = new_parser("injection", __doc__)
-    parser.add_argument("--data", metavar="DIR", type=Path, help="folder of tinyshakespeare.txt")
-    parser.add_argument("--quick", action="store_true", help="fewer steps, a smaller model")
+    parser.add_argument("--data", metavar="DIR", type=Path, help="folder with tinyshakespeare.txt")
+    parser.add_argument("--quick", action="store_true", help="fewer steps and a smaller model")
     parser.add_argument("--only", metavar="NAME", choices=CASES, help=", ".join(CASES))
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers here")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the results to FILE")
     parser.add_argument(
         "--every", metavar="N", type=int, help="read every N steps (default: as the budget allows)"
     )
@@ -249,7 +259,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         measure(given, report)
     except KeyboardInterrupt:
-        console.print("Interrupted; this is what was done.")
+        console.print("Interrupted. These are the results so far.")
         code = 130
     show(report, console)
     if given.json is not None:

@@ -1,4 +1,4 @@
-"""Runs with a fault put in, watched: which faults, what each is to be called, and the loop."""
+"""Watched runs with an injected fault: the faults, the right findings, and the training loop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXTS, IMAGES = 16, 64  # in a batch
 
 @dataclass(frozen=True)
 class Size:
-    """How large a run is, and when the fault comes: at a step, and `every` so many after it."""
+    """The size of a run, and when the fault occurs: at step `at`, and every `every` steps after."""
 
     steps: int = 500
     warmup: int = 50
@@ -48,7 +48,7 @@ QUICK = Size(steps=240, warmup=20, at=100, every=120, width=64)
 
 @dataclass(frozen=True)
 class Case:
-    """A workload with a fault, or with none, and the names that are right for it."""
+    """A workload, its fault (if any), and the findings that are right for it."""
 
     workload: str
     fault: str = ""  # without its steps
@@ -87,7 +87,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class ReportedFinding:
-    """A finding, and the step of the loop after which it was said."""
+    """A finding, and the step after which it was reported."""
 
     finding: Finding
     after: int
@@ -95,7 +95,7 @@ class ReportedFinding:
 
 @dataclass
 class Run:
-    """What came of a case: when the fault acted, and what each profile said."""
+    """The results of a case: when the fault acted, and what each profile reported."""
 
     case: Case
     size: Size
@@ -104,18 +104,18 @@ class Run:
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
     overhead: float = 0.0
-    norms_read: float = 0.0  # share of the steps
+    norms_read: float = 0.0  # as a fraction of all steps
 
 
 class ComparedProfile:
-    """Another profile, told the loss and the gradient norm of every step."""
+    """Another profile, which gets the loss and gradient norm of every step."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems, self._history = problems, History()
         self._standing: set[str] = set()
 
     def step(self, step: int, loss: float, norm: float) -> list[Finding]:
-        """Return what is found at this step and was not at the one before."""
+        """Return the findings that are new at this step."""
         self._history.append(Vitals(step, scalars={"loss": loss, "grad_norm": norm}))
         checks = [problem.check(self._history) for problem in self._problems]
         found = {each.problem: each for each in checks if each is not None}
@@ -132,7 +132,7 @@ def train(
     others: Iterable[tuple[str, Sequence[Problem]]],
     tick: Callable[[], object],
 ) -> Run:
-    """Train a case from a fixed seed, watched; all settings but `every` are the default ones."""
+    """Train and watch a case from a fixed seed, with default settings except `every`."""
     torch.manual_seed(SEED)
     model, batches = WORKLOADS[case.workload](size, text)
     optimizer = AdamW(model.parameters(), RATE, betas=(0.9, 0.99), weight_decay=0.1)
@@ -151,8 +151,8 @@ def train(
             schedule.step()
             run.losses.append(loss.item())
             for name, opinion in opinions.items():
-                heard = opinion.step(step, run.losses[-1], norm)
-                run.said[name] += [ReportedFinding(each, step) for each in heard]
+                new = opinion.step(step, run.losses[-1], norm)
+                run.said[name] += [ReportedFinding(each, step) for each in new]
             tick()
     run.acted = getattr(injection or given, "steps", [])
     run.seconds, run.overhead = perf_counter() - start, doctor.overhead
@@ -163,7 +163,7 @@ def train(
 def learn(
     model: nn.Module, optimizer: Optimizer, inputs: Tensor, targets: Tensor
 ) -> tuple[Tensor, float]:
-    """Make one step; return the loss, and the norm of the gradients that the optimizer used."""
+    """Train one step. Return the loss and the norm of the gradients."""
     optimizer.zero_grad()
     loss = F.cross_entropy(model(inputs), targets)
     loss.backward()  # type: ignore[no-untyped-call]
@@ -173,14 +173,14 @@ def learn(
 
 
 def warmup_and_cosine(size: Size, step: int) -> float:
-    """Return the learning rate of a step as a fraction of the highest: up, then down to a tenth."""
+    """Return the fraction of the learning rate at a step: a warm-up, then a cosine to a tenth."""
     if step < size.warmup:
         return (step + 1) / size.warmup
     return 0.55 + 0.45 * cos(pi * (step - size.warmup) / (size.steps - size.warmup))
 
 
 def gpt(size: Size, text: str) -> tuple[nn.Module, list[Batch]]:
-    """Return a character GPT of four layers, and windows of the text with the characters after."""
+    """Return a char-GPT of four layers, and batches of text with the following characters."""
     alphabet = {character: index for index, character in enumerate(sorted(set(text)))}
     tokens = torch.tensor([alphabet[character] for character in text])
 
@@ -194,7 +194,7 @@ def gpt(size: Size, text: str) -> tuple[nn.Module, list[Batch]]:
 
 
 def cnn(size: Size, _text: str) -> tuple[nn.Module, list[Batch]]:
-    """Return four convolutions and a linear layer, and made-up images: a pattern under noise."""
+    """Return four convolutions and a linear layer, and batches of noisy patterns."""
     patterns = torch.randn(CLASSES, 3, 16, 16)
 
     def batch() -> Batch:

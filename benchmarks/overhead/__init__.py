@@ -1,1 +1,1 @@
-"""What watching a training loop costs."""
+"""Measures what watching a training loop costs: `python -m benchmarks.overhead`."""

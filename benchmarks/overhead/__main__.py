@@ -1,21 +1,21 @@
-"""What watching a training loop costs: `python -m benchmarks.overhead`.
+"""Measure what watching a training loop costs: `python -m benchmarks.overhead`.
 
 How to read the numbers:
-    CPU ratio: process CPU time of a step (all threads) over that of the plain loop in the same
-        round; the median of the rounds, with quartiles. `plain_again` is the plain loop against
-        itself: what lies within its quartiles is noise. Processes that a tool starts, and waiting
-        for them, are not counted, which favours tools that have any.
-    own: CPU time inside sickbay over that of the plain loop, the mean of all rounds: a reading that
-        falls into one round of three must count. It resolves far below the noise of the ratio, so
-        the limits are about it. It is what sickbay's own clock says (wall clock, in its hooks and
-        `step`), times the share of the block's wall clock in which the process ran. What torch
-        needs to call a hook is not in it.
+    CPU ratio: process CPU time of a step (all threads), divided by that of the plain loop in the
+        same round. The table shows the median and quartiles of the rounds. `plain_again` compares
+        the plain loop with itself, so differences within its quartiles are noise. Processes that a
+        tool starts, and the time spent waiting for them, are not counted. This favours such tools.
+    own: CPU time inside sickbay, divided by the CPU time of the plain loop. This is the mean of all
+        rounds, because even a reading in only one of three rounds must count. It resolves far less
+        than the noise of the ratio, so the limits apply to it. Sickbay's own clock measures wall
+        time in its hooks and in `step`. This is multiplied by the fraction of the block's wall time
+        in which the process ran. The time that torch needs to call a hook is not included.
 
-Every variant has a model, optimizer and data of its own, from the same seed, on one thread. They
-take turns in blocks of about half a second within one process; the order rotates and turns round,
-so that nobody always comes first or after the same one. Steps before the first measured block (the
-warm-up) are not counted. `default` reads now and then, so its blocks are longer, to meet those
-readings; all numbers are per step.
+Every variant has its own model, optimizer and data, from the same seed and on one thread. The
+variants take turns in blocks of about half a second in one process. The order rotates and
+reverses, so that no variant is always first or always follows the same one. The warm-up before the
+first block is not measured. `default` reads only some steps, so its blocks are longer. All numbers
+are per step.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from benchmarks.overhead.measure_in_turns import Report, Tick, measure
 from benchmarks.overhead.workloads import QUICK, WORKLOADS, Plan
 
 METHOD = {
-    "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop, a fraction",
-    "own": "what sickbay's own clock says (wall clock, in its hooks and step), times CPU time over "
-    "wall clock of the block, over the CPU time of the plain loop; per step, mean of all rounds; "
-    "leaves out what torch needs to call a hook",
-    "cpu_ratio": "process CPU time of a step over that of the plain loop in the same round, median "
-    "and quartiles; leaves out processes that a tool starts",
+    "summary": "own cost: CPU seconds inside sickbay / CPU seconds of the plain loop",
+    "own": "wall time in sickbay's hooks and step by its own clock, times the block's CPU time "
+    "over its wall time, divided by the CPU time of the plain loop; per step, mean of all rounds; "
+    "without the time that torch needs to call a hook",
+    "cpu_ratio": "process CPU time of a step divided by that of the plain loop in the same round, "
+    "median and quartiles; without processes that a tool starts",
     "warm-up": "the first warmup_steps of every variant are not measured",
 }
 LIMITS = {  # of the own cost
@@ -63,7 +63,7 @@ IMPORTS = {
 
 
 def measure_imports(rounds: int, tick: Tick) -> Report:
-    """Return the seconds that imports take in a fresh interpreter, the medians of some rounds."""
+    """Return the median seconds that imports take in a new interpreter."""
     clocks = "from time import perf_counter as w, process_time as c; a, b = w(), c()"
     costs: dict[str, list[tuple[float, float]]] = {name: [] for name in IMPORTS}
     for turn in range(rounds + 1):
@@ -72,7 +72,7 @@ def measure_imports(rounds: int, tick: Tick) -> Report:
             script = f"{clocks}; {code}; print(w() - a, c() - b)"
             done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
             wall, cpu = map(float, done.stdout.split())
-            if turn:  # the first only brings the files into memory
+            if turn:  # the first round only loads the files into the page cache
                 costs[name].append((wall, cpu))
     return {
         name: dict(zip(("wall", "cpu"), map(median, zip(*pairs, strict=True)), strict=True))
@@ -82,7 +82,7 @@ def measure_imports(rounds: int, tick: Tick) -> Report:
 
 def show(report: Report, console: Console) -> None:
     """Print the table."""
-    table = Table(title="What watching costs")
+    table = Table(title="Cost of watching")
     for name in ("workload", "variant", "CPU ratio", "quartiles", "own", "limit"):
         table.add_column(name, justify="left" if name in ("workload", "variant") else "right")
     for workload, measured in report["workloads"].items():
@@ -90,13 +90,13 @@ def show(report: Report, console: Console) -> None:
             table.add_row(workload, variant, *cells(workload, variant, entry))
         table.add_section()
     console.print(table)
-    console.print("Limits are of the own cost; plain_again shows what is noise in the CPU ratio.")
+    console.print("The limits apply to the own cost. plain_again shows the noise of the CPU ratio.")
     for name, cost in report["import_seconds"].items():
         console.print(f"{IMPORTS[name]}: {cost['wall']:.2f} s ({cost['cpu']:.2f} s CPU)")
 
 
 def cells(workload: str, variant: str, entry: Report) -> list[str]:
-    """Return what the table says about one variant."""
+    """Return the cells of the table for one variant."""
     if entry["status"] != "ok":
         return [escape(entry["status"])]
     own = entry.get("own")
@@ -117,7 +117,7 @@ def short(ratio: float) -> str:
 
 @contextmanager
 def progress(total: int) -> Iterator[Tick]:
-    """Show a bar on stderr. It moves between blocks only: a thread of its own would be measured."""
+    """Show progress on stderr, updated between blocks only: a thread would be measured too."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(file=sys.stderr)
     with Progress(
@@ -129,7 +129,7 @@ def progress(total: int) -> Iterator[Tick]:
 
 
 def measure_all(given: argparse.Namespace) -> Report:
-    """Measure what the arguments ask for."""
+    """Run the measurements that the arguments select."""
     about = {"python": platform.python_version(), "torch": torch.__version__, "threads": 1}
     report: Report = {"method": METHOD, "about": {**about, "quick": given.quick}}
     if given.long:
@@ -164,7 +164,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         report = measure_all(given)
     except KeyboardInterrupt:
-        console.print("Interrupted; nothing was written.")
+        console.print("Interrupted. Nothing was written.")
         return 130
     if "long" in report:
         show_long(report["long"], console)
@@ -176,7 +176,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def measure_gpu(given: argparse.Namespace, console: Console) -> int:
-    from benchmarks.overhead import measure_on_gpu  # it needs Triton
+    from benchmarks.overhead import measure_on_gpu  # needs Triton
 
     report = measure_on_gpu.measure_all(given.quick, Console(stderr=True))
     measure_on_gpu.show(report, console)

@@ -1,4 +1,4 @@
-"""What must hold on a GPU besides speed: no waiting, the same losses, little memory, NaNs found."""
+"""Checks on a GPU besides speed: no synchronisation, equal losses, little memory, NaNs found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def never_waiting() -> Iterator[None]:
 
 
 def check_waiting(size: Size) -> bool:
-    """Tell whether no step waits for the device: any wait raises."""
+    """Return whether no step waits for the device. Any wait raises."""
     loop = Loop(size, watching(every=1), share=False)
     loop.run(3)
     with never_waiting():
@@ -33,7 +33,7 @@ def check_waiting(size: Size) -> bool:
 
 
 def check_bits(size: Size) -> bool:
-    """Tell whether the losses of a watched loop are those of a plain one, to the bit."""
+    """Return whether the losses of a watched loop equal those of a plain loop bit for bit."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         losses = []
@@ -46,7 +46,7 @@ def check_bits(size: Size) -> bool:
 
 
 def check_memory(size: Size) -> Report:
-    """Return how much device memory watching everything at every step takes."""
+    """Return the device memory needed to read everything at every step."""
     held = []
     for watch in (None, watching(every=1)):
         gc.collect()
@@ -68,7 +68,7 @@ def check_memory(size: Size) -> Report:
 
 
 def check_growth(steps: int) -> Report:
-    """Return the memory after a tenth of many steps of a small loop, and at their end."""
+    """Return how much memory grows between a tenth of a long run and its end."""
     gc.collect()
     torch.manual_seed(0)
     layers = [part for _ in range(6) for part in (nn.Linear(256, 256), nn.ReLU())]
@@ -96,7 +96,7 @@ def check_growth(steps: int) -> Report:
 
 
 def check_nan(size: Size) -> Report:
-    """Return how many steps after a NaN in one gradient its layer is named."""
+    """Return how many steps after a NaN in a gradient its layer is reported."""
     loop = Loop(size, watching(every={"gradient": 1}, activations=False), share=False)
     loop.run(10)
     parameter = loop.model.get_parameter("blocks.2.up.weight")
@@ -111,7 +111,7 @@ def check_nan(size: Size) -> Report:
     handle.remove()
     late = 0
     while not loop.watcher._log.findings and late < 6:
-        torch.cuda.synchronize()  # as in a loop that looks at its loss
+        torch.cuda.synchronize()  # as in a loop that reads its loss
         loop.run(1)
         late += 1
     found = loop.watcher.findings

@@ -1,4 +1,4 @@
-"""The loops that are measured on a GPU: language models in bf16, compiled, with fused AdamW."""
+"""The training loops for GPUs: compiled language models in bf16 with fused AdamW."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = itertools.count()
 
 @dataclass(frozen=True)
 class Size:
-    """A language model, its batch, and how many steps make a block."""
+    """A language model, its batch size, and the steps of a block."""
 
     vocabulary: int
     length: int
@@ -39,7 +39,7 @@ SIZES = {
 
 
 class Loop:
-    """A training loop; `share` takes the class that others use, whose graph is then used again."""
+    """A training loop. With `share` it reuses the compiled graph of other loops."""
 
     def __init__(self, size: Size, watch: Callable[..., Any] | None, share: bool = True) -> None:
         torch.manual_seed(0)
@@ -54,7 +54,7 @@ class Loop:
         self.done = 0
 
     def run(self, steps: int) -> Any:
-        """Train some steps without ever waiting; return the last loss."""
+        """Train some steps without synchronising. Return the last loss."""
         for _ in range(steps):
             text = self.data[self.done % 8]
             self.optimizer.zero_grad()
@@ -68,7 +68,7 @@ class Loop:
         return loss.detach()
 
     def timed(self, steps: int) -> float:
-        """Return the seconds of a step."""
+        """Return the seconds per step."""
         torch.cuda.synchronize()
         start = perf_counter()
         self.run(steps)
@@ -77,12 +77,12 @@ class Loop:
 
 
 def shared() -> Any:
-    """Return the module of the models that is used by all who can."""
+    """Return the module with the models that loops can share."""
     return importlib.import_module("benchmarks.overhead.workloads")
 
 
 def fresh() -> Any:
-    """Return the module of the models anew: torch.compile keeps graphs by the code of a class."""
+    """Return a new copy of the module, because torch.compile caches graphs by class."""
     path = Path(__file__).with_name("workloads.py")
     name = f"benchmarks.overhead.workloads_{next(NAMES)}"
     spec = importlib.util.spec_from_file_location(name, path)

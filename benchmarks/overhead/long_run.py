@@ -1,4 +1,4 @@
-"""A long run of the MLP, to see whether the cost grows: `python -m benchmarks.overhead --long`."""
+"""Check that the cost of a long run does not grow: `python -m benchmarks.overhead --long`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from benchmarks.overhead.measure_in_turns import MeasuredLoop, Report, Tick
 from benchmarks.overhead.watchers import OWN, PLAIN
 from benchmarks.overhead.workloads import WORKLOADS
 
-CHUNK = 1000  # steps before the two loops take turns
+CHUNK = 1000  # steps of one loop before the other continues
 
 
 def measure_long(steps: int, tick: Tick) -> Report:
-    """Run the mlp with defaults and plain, in turns, and compare the end with the beginning."""
+    """Run the mlp watched and plain in turns, and compare the end with the start."""
     workload, memory = WORKLOADS["mlp"], []
     with ExitStack() as stack:
         watched, plain = (
@@ -57,7 +57,7 @@ def measure_long(steps: int, tick: Tick) -> Report:
 
 
 def ends(values: Sequence[float]) -> dict[str, float]:
-    """Return the first and the last, and the medians of ten at each end, which are less noisy."""
+    """Return the first and last value, and the less noisy medians of ten at each end."""
     return {
         "first": values[0],
         "last": values[-1],
@@ -67,7 +67,7 @@ def ends(values: Sequence[float]) -> dict[str, float]:
 
 
 def resident_megabytes() -> float:
-    """Return the memory this process holds, in MB (its peak, where that is all there is)."""
+    """Return the resident memory of this process, or its peak where only that is available."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -83,7 +83,13 @@ def show_long(long: Report, console: Console) -> None:
         console.print(escape(long["status"]))
         return
     table = Table(title=f"mlp with defaults, {long['steps']:,} steps")
-    for name in ("", "first 1,000", "last 1,000", "first ten of them", "last ten"):
+    for name in (
+        "",
+        "first 1,000 steps",
+        "last 1,000",
+        "first 10,000, median",
+        "last 10,000, median",
+    ):
         table.add_column(name, justify="right")
     for name, form in (("own", "{:.2%}"), ("own_microseconds", "{:.1f}"), ("cpu_ratio", "{:.3f}")):
         table.add_row(name.replace("_", " "), *map(form.format, long[name].values()))

@@ -19,14 +19,14 @@ Tick = Callable[[str], None]  # called with a description before each piece of w
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds a step, over one block."""
+    """Seconds per step in one block."""
 
     cpu: float
     own: float = 0.0
 
 
 class MeasuredLoop:
-    """One variant: a loop, whoever watches it, and what its blocks cost."""
+    """One variant: a loop, its watcher, and the costs of its blocks."""
 
     def __init__(self, name: str, workload: Workload, make: Make) -> None:
         self.name, self.status, self.costs = name, "ok", list[Cost]()
@@ -41,7 +41,7 @@ class MeasuredLoop:
         self._attempt(lambda: self._run(steps, measured))
 
     def close(self) -> None:
-        """Let the watcher go, whatever became of it."""
+        """Close the watcher, even if it failed."""
         with suppress(Exception), self._quiet():
             self.watcher.close()
 
@@ -55,13 +55,13 @@ class MeasuredLoop:
         self.loop.run(steps, watcher.step)
         cpu, wall, own = process_time() - cpu, perf_counter() - wall, watcher.own_time() - own
         watcher.pause()
-        if measured:  # own time is wall clock; time that others took from us is taken off
+        if measured:  # own time is wall time, so scale it to CPU time
             self.costs.append(Cost(cpu / steps, own / steps * cpu / wall))
         if watcher.trouble():
             self.status = f"failed: {watcher.trouble()}"
 
     def _attempt(self, action: Callable[[], object]) -> None:
-        """Do something; if it fails, say so in the status and do nothing more."""
+        """Run an action. If it fails, set the status and skip all further actions."""
         if self.status != "ok":
             return
         try:
@@ -76,7 +76,7 @@ class MeasuredLoop:
 
 
 def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Report:
-    """Run all variants of a workload in turns and return what they cost."""
+    """Run all variants of a workload in turns and return their costs."""
     workload = WORKLOADS[title]
     warmup = workload.warmup // plan.haste
     warmups = {name: warmup // 4 if name in RIVALS else warmup for name in makes}
@@ -110,7 +110,7 @@ def measure(title: str, makes: Mapping[str, Make], plan: Plan, tick: Tick) -> Re
 
 
 def describe(loop: MeasuredLoop, plain: Sequence[Cost]) -> Report:
-    """Return the costs of a variant against those of the plain loop in the same rounds."""
+    """Return the costs of a variant relative to the plain loop in the same rounds."""
     if loop.status != "ok":
         return {"status": loop.status}
     pairs = list(zip(loop.costs, plain, strict=True))

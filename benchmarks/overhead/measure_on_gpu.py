@@ -1,9 +1,9 @@
-"""What watching costs on a GPU: `python -m benchmarks.overhead --device cuda`.
+"""Measure what watching costs on a GPU: `python -m benchmarks.overhead --device cuda`.
 
-Every variant has a model, an optimizer and data of its own from the same seed: bf16, compiled,
-fused AdamW, no wait in the loop. They take turns in blocks; a block ends when the device is done.
-The ratio is the wall clock of a step over that of the plain loop in the same round: the median of
-the rounds, with quartiles. `plain_again` is the plain loop against itself.
+Every variant has its own model, optimizer and data from the same seed: bf16, compiled, fused AdamW,
+and no synchronisation in the loop. The variants take turns in blocks, and a block ends when the
+device is done. The ratio is the wall time of a step divided by that of the plain loop in the same
+round, as median and quartiles of the rounds. `plain_again` compares the plain loop with itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LIMITS = {"every_1": 1.010, "default": 1.005, "all_10": 1.010}  # on GPT-2 small
 
 
 class Histograms:
-    """What a watch-all of loggers does: a histogram of every gradient and weight."""
+    """Computes a histogram of every gradient and weight, as experiment loggers do."""
 
     def __init__(self, model: nn.Module, _optimizer: Any) -> None:
         self.parameters = list(model.parameters())
@@ -47,7 +47,7 @@ class Histograms:
 
 
 class PerParameter:
-    """What a first monitor looks like: six statistics of every gradient, one by one."""
+    """Computes six statistics of every gradient one by one, as a first monitor would."""
 
     def __init__(self, model: nn.Module, _optimizer: Any) -> None:
         self.parameters = list(model.parameters())
@@ -69,14 +69,14 @@ VARIANTS: dict[str, tuple[Callable[..., Any] | None, bool]] = {
     "per_parameter": (PerParameter, True),
     "histograms": (Histograms, True),
 }
-SLOW = ("per_parameter", "histograms")  # a quarter of the steps is enough
+SLOW = ("per_parameter", "histograms")  # run for a quarter of the steps
 
 
 def measure(size: Size, rounds: int, console: Console) -> Report:
     """Return the ratios of all variants for one model."""
     loops = {}
     for name, (watch, share) in VARIANTS.items():
-        console.print(f"  making {name}")
+        console.print(f"  preparing {name}")
         loops[name] = Loop(size, watch, share)
         loops[name].run(60 if name == "default" else 12)
     seconds: dict[str, list[float]] = {name: [] for name in loops}
@@ -109,7 +109,7 @@ def measure(size: Size, rounds: int, console: Console) -> Report:
 
 
 def measure_pass(size: Size) -> Report:
-    """Return how long one pass over all gradients takes, and one read at copying speed."""
+    """Return the time of a pass over all gradients, and of reading them once at copy speed."""
     torch.manual_seed(0)
     model = shared().GPT(size.vocabulary, size.length, size.width, size.layers, size.heads)
     grads = [torch.randn_like(each, device="cuda") * 1e-4 for each in model.parameters()]
@@ -132,7 +132,7 @@ def measure_pass(size: Size) -> Report:
 
 
 def device_seconds(work: Callable[[], object], times: int = 20, rounds: int = 7) -> float:
-    """Return the seconds of work on the device, of which enough is queued that it is never idle."""
+    """Return the seconds of work on a device that always has more work queued."""
     found = []
     for _ in range(rounds):
         for _ in range(3):
@@ -153,7 +153,7 @@ def events() -> list[Any]:
 
 
 def measure_all(quick: bool, console: Console) -> Report:
-    """Measure everything."""
+    """Run all measurements and checks."""
     report: Report = {
         "about": {
             "device": torch.cuda.get_device_name(),
@@ -190,7 +190,7 @@ def show(report: Report, console: Console) -> None:
 
 
 def tables(report: Report) -> Iterator[Table]:
-    costs = Table(title=f"What watching costs on {report['about']['device']}")
+    costs = Table(title=f"Cost of watching on {report['about']['device']}")
     for column in ("model", "variant", "ratio", "quartiles", "limit"):
         costs.add_column(column)
     for name, measured in report["workloads"].items():

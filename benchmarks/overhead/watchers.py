@@ -1,7 +1,7 @@
-"""Who watches: nobody, sickbay, or one of the tools people use today; and how they take turns.
+"""Watchers of a training loop: none, sickbay, and other tools.
 
-Every watcher is made for one model and its optimizer and is told the loss of each step. The other
-tools are imported when they are first used, and what they print is muted.
+A watcher belongs to one model and optimizer and gets the loss of each step. Other tools are
+imported at first use, and their output is suppressed.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ import sickbay
 
 
 class Watcher:
-    """Somebody who watches a loop; this one does not look."""
+    """Watches a training loop. This one does nothing."""
 
     def __init__(self, model: nn.Module, optimizer: Optimizer) -> None:
         pass
 
     def step(self, loss: Tensor) -> None:
-        """Be told that a step was made."""
+        """Handle a training step."""
 
     def pause(self) -> None:
-        """Be told that the loop stops for a while, in which another one runs."""
+        """Handle a pause of the loop, in which another loop runs."""
 
     def resume(self) -> None:
-        """Be told that the loop goes on."""
+        """Handle the end of a pause."""
 
     def own_time(self) -> float:
-        """Return the seconds spent inside the watcher so far, by its own account."""
+        """Return the seconds spent in the watcher so far, measured by itself."""
         return 0.0
 
     def trouble(self) -> str:
-        """Return what went wrong inside the watcher, if it said so instead of raising."""
+        """Return the errors that the watcher reported instead of raising."""
         return ""
 
     def facts(self) -> dict[str, Any]:
-        """Return what else is worth knowing about the run."""
+        """Return further results for the report."""
         return {}
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Detach from the model."""
 
 
 class Sickbay(Watcher):
@@ -71,7 +71,7 @@ class Sickbay(Watcher):
         self._paused = perf_counter()
 
     def resume(self) -> None:
-        # Else the pause would count as one very long step, and the budget would pay for more.
+        # Otherwise the pause would count as a very long step, and the budget would allow more.
         self.doctor._governor._last += perf_counter() - self._paused
 
     def own_time(self) -> float:
@@ -117,14 +117,14 @@ class Wandb(Watcher):
 
 
 class TorchAudit(Watcher):
-    """`torch_audit.autopatch(model, optimizer=optimizer)`; by default it looks every 1000 steps."""
+    """`torch_audit.autopatch(model, optimizer=optimizer)`; checks every 1000 steps by default."""
 
     def __init__(self, model: nn.Module, optimizer: Optimizer, **options: Any) -> None:
         autopatch = import_module("torch_audit").autopatch
         self._auditor: Any = autopatch(model, optimizer=optimizer, **options)
 
     def step(self, loss: Tensor) -> None:
-        pass  # it has patched the model and the optimizer
+        pass  # it patches the model and the optimizer
 
     def close(self) -> None:
         self._auditor.unpatch()
@@ -146,7 +146,7 @@ class Torchmortem(Watcher):
 
 Make = Callable[[nn.Module, Optimizer], Watcher]
 
-# The second shows how well the measurement resolves.
+# The second one shows the noise of the measurement.
 PLAIN: dict[str, Make] = {"plain": Watcher, "plain_again": Watcher}
 OWN: dict[str, Make] = {
     "default": Sickbay,
@@ -166,7 +166,7 @@ RIVALS: dict[str, Make] = {
 
 @contextmanager
 def muted() -> Iterator[None]:
-    """Let nothing be printed, logged or warned about."""
+    """Suppress output, logging and warnings."""
     before = logging.root.manager.disable
     with open(os.devnull, "w") as nowhere, warnings.catch_warnings():
         warnings.simplefilter("ignore")

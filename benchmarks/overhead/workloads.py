@@ -1,4 +1,4 @@
-"""The loops that are measured, and for how long: a small GPT, a convolutional network, an MLP."""
+"""The measured training loops: a small GPT, a convolutional network and an MLP."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class GPT(nn.Module):
         self.register_buffer("order", torch.arange(length), persistent=False)
 
     def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
-        """Return the logits of every place, or their loss if there are targets."""
+        """Return the logits of every position, or the loss if there are targets."""
         logits: Tensor = self.head(
             self.norm(self.blocks(self.tokens(tokens) + self.places(self.order)))
         )
@@ -77,7 +77,7 @@ def mlp(width: int = 64, depth: int = 12) -> nn.Module:
 
 
 def initialise(model: nn.Module) -> nn.Module:
-    """Start a model so that signals keep their size; a sick one would be measured differently."""
+    """Initialise a model so that it trains well, since faults would change the cost."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
@@ -91,7 +91,7 @@ def characters() -> Batch:
 
 def images() -> Batch:
     labels = torch.randint(10, (64,))
-    brightness = labels / 5 - 0.9  # so that there is something to learn
+    brightness = labels / 5 - 0.9  # gives the model something to learn
     return torch.randn(64, 3, 32, 32) + brightness.view(-1, 1, 1, 1), labels
 
 
@@ -101,7 +101,7 @@ def vectors() -> Batch:
 
 @dataclass(frozen=True)
 class Workload:
-    """A model, its data, and how many steps make a block and a warm-up."""
+    """A model, its data, and the steps of a block and of a warm-up."""
 
     build: Callable[[], nn.Module]
     batch: Callable[[], Batch]
@@ -119,21 +119,21 @@ WORKLOADS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured."""
+    """How many rounds and steps to measure."""
 
     rounds: int = 9
-    stretch: int = 8  # blocks of `default` are so many times as long
+    stretch: int = 8  # factor for the length of blocks of `default`
     imports: int = 7
-    haste: int = 1  # warm-ups are divided by it
+    haste: int = 1  # divisor for the length of warm-ups
 
 
 QUICK = Plan(rounds=3, stretch=3, imports=3, haste=4)
 
 
 class Loop:
-    """A training loop with a model, an optimizer and data of its own, the same at every start."""
+    """A training loop with its own model, optimizer and data, always from the same seed."""
 
-    BATCHES = 32  # made beforehand and used in turn
+    BATCHES = 32  # made in advance and reused
 
     def __init__(self, workload: Workload) -> None:
         torch.manual_seed(SEED)
@@ -144,7 +144,7 @@ class Loop:
         self._done = 0
 
     def run(self, steps: int, after_step: Callable[[Tensor], object]) -> None:
-        """Train for so many steps, telling `after_step` the loss of each."""
+        """Train for `steps` steps and call `after_step` with each loss."""
         for _ in range(steps):
             inputs, targets = self._batches[self._done % self.BATCHES]
             self.optimizer.zero_grad()

@@ -1,6 +1,6 @@
-"""How well what is found is repaired: `python -m benchmarks.repair`."""
+"""Measures how many faulty runs sickbay repairs: `python -m benchmarks.repair`."""
 
 import os
 
-# What this user's own repairs have counted must not change the figures, nor these the counts.
+# Keep the odds counted from this user's own repairs apart from the benchmark.
 os.environ["SICKBAY_HOME"] = os.devnull

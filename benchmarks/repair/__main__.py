@@ -1,9 +1,12 @@
-"""How well what is found is repaired: the zoo's sick runs, repaired by both strategies.
+"""Measure how many faulty runs `sickbay.repair` repairs, with both strategies.
 
-Each run of AutoTrainer's eight problems is trained as it is, as its healthy twin, and by
-`sickbay.repair`. It counts as repaired if nothing is found any more and the score is within 2
-points of the twin's. Healthy runs must come back unchanged. `--odds` tries every remedy by itself:
-`count` on the half with even seeds, for the odds that the package ships, `judge` on the other.
+The runs come from the detection benchmark and have one of AutoTrainer's eight problems. Each run is
+trained unchanged, as its healthy twin, and with `sickbay.repair`. It counts as repaired if no
+problem is found any more and its score is within 2 points of the twin's. Healthy runs must stay
+unchanged.
+
+`--odds` tries every remedy separately. `--odds count` uses runs with even seeds and writes the odds
+that the package ships. `--odds judge` checks these odds on the other runs.
 """
 
 from __future__ import annotations
@@ -33,15 +36,32 @@ SHIPPED = Path("src/sickbay/remedies/odds.json")
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = new_parser("repair", __doc__)
-    parser.add_argument("--data", metavar="DIR", type=Path, help="folder with the real data")
+    parser.add_argument("--data", metavar="DIR", type=Path, help="folder with the real data sets")
     parser.add_argument("--quick", action="store_true", help="a few runs of each problem")
-    parser.add_argument("--only", metavar="TEXT", default="", help="runs whose name has this in it")
-    parser.add_argument("--half", choices=("calibration", "reporting", "both"), default="reporting")
-    parser.add_argument("--strategy", choices=(*STRATEGIES, "both"), default="both")
-    parser.add_argument("--no-healthy", action="store_true", help="leave the healthy runs out")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="everything, run by run")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="the tables as a page")
-    parser.add_argument("--odds", choices=("count", "judge"), help=f"count: write {SHIPPED}")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="only runs whose name contains TEXT"
+    )
+    parser.add_argument(
+        "--half",
+        choices=("calibration", "reporting", "both"),
+        default="reporting",
+        help="even seeds calibrate, odd seeds report (reporting)",
+    )
+    parser.add_argument(
+        "--strategy", choices=(*STRATEGIES, "both"), default="both", help="how to repair (both)"
+    )
+    parser.add_argument("--no-healthy", action="store_true", help="leave out the healthy runs")
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write all results, run by run, to FILE"
+    )
+    parser.add_argument(
+        "--markdown", metavar="FILE", type=Path, help="write the tables as a page to FILE"
+    )
+    parser.add_argument(
+        "--odds",
+        choices=("count", "judge"),
+        help=f"try every remedy separately; count writes {SHIPPED}",
+    )
     given = parser.parse_args(args)
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data must be a folder, got '{given.data}'.")
@@ -49,7 +69,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
 
 
 def select(given: argparse.Namespace) -> list[RepairCase]:
-    """Return the repair_cases that were asked for."""
+    """Return the runs that the arguments select."""
     problems = AUTOTRAINER_EIGHT if given.no_healthy or given.odds else (*AUTOTRAINER_EIGHT, "")
     half = {"count": "calibration", "judge": "reporting"}.get(given.odds, given.half)
     wanted = {"calibration": (0,), "reporting": (1,), "both": (0, 1)}[half]
@@ -59,12 +79,12 @@ def select(given: argparse.Namespace) -> list[RepairCase]:
         if each.seed % 2 in wanted
         and given.only in each.name
         and (each.quick or not given.quick)
-        and not (given.odds and each.seed % 4 > 1)  # every second of that half is enough
+        and not (given.odds and each.seed % 4 > 1)  # every second run of the half is enough
     ]
 
 
-def told(args: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments that matter to others: not where things lie on this machine."""
+def portable_arguments(args: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments without the paths of this machine."""
     given = iter(args)
     for each in given:
         if each in ("--json", "--markdown"):
@@ -94,10 +114,10 @@ def main(args: Sequence[str] | None = None) -> int:
             else:
                 records.append(result)
     except KeyboardInterrupt:
-        out.print(f"Interrupted; this is about the {len(records)} of {len(chosen)} runs done.")
+        out.print(f"Interrupted. These results cover {len(records)} of {len(chosen)} runs.")
     records.sort(key=lambda each: each["name"])
     command = "python -m benchmarks.repair " + " ".join(
-        told(sys.argv[1:] if args is None else args)
+        portable_arguments(sys.argv[1:] if args is None else args)
     )
     about = {"command": command, "python": platform.python_version(), "torch": torch.__version__}
     sheets: list[Sheet] = []

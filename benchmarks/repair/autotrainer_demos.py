@@ -1,4 +1,4 @@
-"""The two demos of AutoTrainer, rebuilt: circles with sigmoid layers, blobs with batches of one."""
+"""AutoTrainer's two demos, rebuilt: circles with sigmoid layers, blobs with batches of one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.report_page import Sheet
 from sickbay.recipe import Recipe
 from sickbay.repairs.fit import Strategy, repair
 
-# By demo: epochs planned, epochs allowed in all, and what AutoTrainer itself took.
+# By demo: epochs planned, epochs allowed in total, and epochs that AutoTrainer itself needs.
 LIMITS = {"circles": (300, 330, 451), "blobs": (200, 220, 303)}
 GOOD = 0.85
 Halves = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -34,7 +34,7 @@ def circles() -> tuple[Recipe, Halves]:
 
 
 def blobs() -> tuple[Recipe, Halves]:
-    """Return one hidden layer on three blobs that overlap, trained sample by sample."""
+    """Return one hidden layer on three overlapping blobs, with a batch size of 1."""
     x, y = make_blobs(n_samples=1000, centers=3, n_features=2, cluster_std=1.8, random_state=2)
     model = nn.Sequential(nn.Linear(2, 50), nn.ReLU(), nn.Linear(50, 3))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
@@ -52,7 +52,7 @@ DEMOS: dict[str, Callable[[], tuple[Recipe, Halves]]] = {"circles": circles, "bl
 
 
 def run(name: str, strategy: Strategy) -> Record:
-    """Repair a demo; return what came of it."""
+    """Repair a demo and return the results."""
     torch.manual_seed(0)
     recipe, (data, validation) = DEMOS[name]()
     start = perf_counter()
@@ -90,7 +90,7 @@ def sheet(records: list[Record]) -> Sheet:
             ]
         )
     columns = (
-        "demo", "strategy", "accuracy", "epochs in all", "planned", "limit", "AutoTrainer itself",
+        "demo", "strategy", "accuracy", "epochs", "planned", "limit", "AutoTrainer itself",
         "found", "",
     )  # fmt: skip
     note = "Trained to 0.85 on held-out samples. AutoTrainer's epochs were measured by running it."

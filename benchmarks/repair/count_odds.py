@@ -1,4 +1,4 @@
-"""What each remedy does by itself: counted for the odds that are shipped, and to judge them."""
+"""Try every remedy separately, to count the shipped odds or to check them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMIT = 0.15
 
 
 def try_each_remedy(case: RepairCase) -> Record:
-    """Try every remedy for what is found, each by itself, for a whole training."""
+    """Train a run once with each remedy for the first problem found in it."""
     made = prepare_run(case.plan, case.seed, case.folder)
     data = data_of(made, case)
     known = with_data(made.recipe, data)
@@ -52,14 +52,14 @@ def try_each_remedy(case: RepairCase) -> Record:
             continue
         if recipe is not None and remedy.between_runs:
             start = plain.healthy if remedy.keeps_weights else None
-            record["tried"][remedy.key] = one(recipe, data, terms, made, start, twin)
+            record["tried"][remedy.key] = train_with_remedy(recipe, data, terms, made, start, twin)
     return record
 
 
-def one(
+def train_with_remedy(
     recipe: Recipe, data: Data, terms: RunSettings, made: PreparedRun, start: Any, twin: Record
 ) -> Record:
-    """Train with one remedy; return the score, and whether it has worked."""
+    """Train with one remedy. Return the score and whether the remedy worked."""
     training = TrainingLoop(recipe, data, terms, start)
     report = training.advance(terms.epochs)
     training.close()
@@ -72,7 +72,7 @@ def one(
 
 
 def count(records: Sequence[Record]) -> Counts:
-    """Return by what was found and by remedy how often it worked and was tried."""
+    """Return how often each remedy worked and was tried, by problem found."""
     counts: Counts = {}
     for record, remedy, worked in trials(records):
         pair = counts.setdefault(record["found"], {}).setdefault(remedy, [0, 0])
@@ -82,7 +82,7 @@ def count(records: Sequence[Record]) -> Counts:
 
 
 def trials(records: Sequence[Record]) -> list[tuple[Record, str, bool]]:
-    """Return every remedy that was tried, with what came of it."""
+    """Return every remedy that was tried, with its run and whether it worked."""
     return [
         (record, remedy, result["worked"])
         for record in records
@@ -94,15 +94,15 @@ def trials(records: Sequence[Record]) -> list[tuple[Record, str, bool]]:
 def table(
     records: Sequence[Record], about: Mapping[str, Any], before: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what the package ships; what was found in these runs replaces what was there."""
+    """Return the table that the package ships. New counts replace those in `before`."""
     runs = sum(bool(record["tried"]) for record in records)
     made = {**about, "runs": runs, "half": "calibration, every second"}
-    told, kept = (before["about"], before["counts"]) if before else ([], {})
-    return {"about": [*told, made], "counts": {**kept, **count(records)}}
+    earlier, kept = (before["about"], before["counts"]) if before else ([], {})
+    return {"about": [*earlier, made], "counts": {**kept, **count(records)}}
 
 
 def sheets(records: Sequence[Record]) -> list[Sheet]:
-    """Return how the shipped odds compare with what came on runs that they were not counted on."""
+    """Return tables that compare the shipped odds with runs they were not counted on."""
     rows = [
         [problem, remedy, f"{stated(problem, remedy):.2f}", f"{worked} of {tried}"]
         for problem, remedies in sorted(count(records).items())
@@ -111,12 +111,12 @@ def sheets(records: Sequence[Record]) -> list[Sheet]:
     note = "Every remedy alone, for a whole training, on runs that were not used to count the odds."
     return [
         Sheet("Each remedy alone", note, ("found", "remedy", "odds", "worked"), rows),
-        judged(records),
+        brier_sheet(records),
     ]
 
 
-def judged(records: Sequence[Record]) -> Sheet:
-    """Return how far odds are from what came, squared and on average: theirs and ours."""
+def brier_sheet(records: Sequence[Record]) -> Sheet:
+    """Return Brier scores of our odds, of the paper's, and of one constant."""
     made = trials(records)
     ours = [(stated(record["found"], remedy), worked) for record, remedy, worked in made]
     fixed = [(published(record["problem"]), worked) for record, _, worked in made]
@@ -124,14 +124,18 @@ def judged(records: Sequence[Record]) -> Sheet:
     rows = [
         ["the stated odds", brier(ours), f"at most {LIMIT}"],
         ["the paper's fixed numbers", brier(fixed), ""],
-        ["the share that worked, for all", brier([(share, worked) for _, worked in ours]), ""],
+        [
+            "the share that worked, for every remedy",
+            brier([(share, worked) for _, worked in ours]),
+            "",
+        ],
     ]
     note = f"Brier scores over {len(made)} trials. Lower is better."
     return Sheet("Accuracy of the odds", note, ("odds", "Brier score", "limit"), rows)
 
 
 def stated(problem: str, key: str) -> float:
-    """Return the odds that a remedy is said to have."""
+    """Return the shipped odds of a remedy."""
     remedies = {each.key: each for each in CHOICES.get(problem, ())}
     return odds(problem, remedies[key]).mean if key in remedies else 0.0
 
@@ -143,4 +147,4 @@ def published(problem: str) -> float:
 
 
 def brier(pairs: Sequence[tuple[float, bool]]) -> str:
-    return f"{mean((odds - came) ** 2 for odds, came in pairs):.3f}"
+    return f"{mean((odds - worked) ** 2 for odds, worked in pairs):.3f}"

@@ -1,4 +1,4 @@
-"""The runs of the zoo as recipes with data, and what a trained model of one is worth."""
+"""The runs of the detection benchmark as recipes with data and a score."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from benchmarks.detection.training_loop import Plan, make_optimizer, prepare
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 
-# What the paper reports: repaired of detected, by problem.
+# Reported in the paper: repaired and detected runs, by problem.
 PUBLISHED = {
     "vanishing_gradient": (49, 53), "exploding_gradient": (50, 54), "dying_relu": (24, 24),
     "slow_convergence": (167, 167), "oscillating_accuracy": (30, 30), "improper_output": (66, 66),
     "improper_loss": (65, 65), "abnormal_data": (47, 47),
 }  # fmt: skip
-LONGER = 3  # times the steps of the zoo: a repair is about whole trainings
-HELD_OUT = 2000  # samples, where there are so many: enough to tell 2 points from chance
-VALIDATION = 4  # every so many of them may be looked at in training; the others are scored on
-# The loss was fed nothing of what is to be learnt, so nothing can be.
+LONGER = 3  # times the steps of the detection benchmark, since repairs need whole trainings
+HELD_OUT = 2000  # samples if possible, enough to tell a gain of 2 points from noise
+VALIDATION = 4  # training validates on a fourth of the held-out samples, the rest is for scores
+# The loss does not depend on the real targets, so nothing can be learnt.
 UNLEARNABLE = ("nll_values",)
 
 
 @dataclass(frozen=True)
 class RepairCase:
-    """A run of the zoo."""
+    """A run of the detection benchmark, and its healthy twin."""
 
     name: str
     problem: str
@@ -48,7 +48,7 @@ class RepairCase:
 
 
 class InOneRow(nn.Module):
-    """A loss on the tokens of all sequences in one row, as the zoo's models put them out."""
+    """A loss over the tokens of all sequences in one row, as the models return them."""
 
     def __init__(self, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class InOneRow(nn.Module):
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A plan with everything that is needed to train it."""
+    """A recipe, its data, and a function that scores a trained model."""
 
     recipe: Recipe
     data: tuple[Tensor, Tensor]
@@ -69,7 +69,7 @@ class PreparedRun:
 
 
 def repair_cases(folder: Path | None, problems: Sequence[str]) -> list[RepairCase]:
-    """Return the runs of some problems, "" for healthy ones; those that a recipe can describe."""
+    """Return the runs of some problems ("" for healthy runs) that a recipe can describe."""
     found = [
         RepairCase(case.name, case.problem, case.seed, *plans(case), folder, case.quick)
         for case in cases(folder)
@@ -79,7 +79,7 @@ def repair_cases(folder: Path | None, problems: Sequence[str]) -> list[RepairCas
 
 
 def is_planned(case: Case) -> bool:
-    """Tell whether it is a plan, not a loop of its own (GANs and the like)."""
+    """Return whether a case follows a plan rather than a custom loop such as that of a GAN."""
     return isinstance(case.train, partial) and case.train.func is zoo_train.train
 
 
@@ -90,13 +90,13 @@ def plans(case: Case) -> tuple[Plan, Plan | None]:
 
 
 def can_be_described(plan: Plan) -> bool:
-    """Tell whether nothing in it is a matter of the loop; and whether it can be cured at all."""
+    """Return whether the plan changes nothing in the loop itself and can be repaired at all."""
     loop = (plan.batch, plan.rate, plan.loss, plan.groups)
     return not any(loop) and plan.accumulate == 1 and plan.objective not in UNLEARNABLE
 
 
 def prepare_run(plan: Plan, seed: int, folder: Path | None) -> PreparedRun:
-    """Return a plan as a recipe with its data."""
+    """Build the recipe, data and score of a plan."""
     torch.manual_seed(seed)
     data, objective = prepare(plan, seed % 2, folder, HELD_OUT), OBJECTIVES[plan.objective]
     model = build(plan.net, data, objective.width(data))
@@ -124,7 +124,7 @@ def prepare_run(plan: Plan, seed: int, folder: Path | None) -> PreparedRun:
 
 
 def score(model: nn.Module, recipe: Recipe, data: ZooData, objective: Objective) -> float:
-    """Return what a model is worth on samples that no training has looked at, as the zoo does."""
+    """Score a model on samples that training has not used, as the detection benchmark does."""
     guess = objective.guess
     if isinstance(recipe.loss, Fitted) and data.task == "classes":
         guess = best if recipe.loss.meaning == "classes" else above_zero

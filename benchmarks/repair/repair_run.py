@@ -1,4 +1,4 @@
-"""What becomes of one case: left alone, its healthy twin, and repaired."""
+"""Train one run unchanged, its healthy twin, and the run with repairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 def run_case(case: RepairCase, strategies: tuple[Strategy, ...]) -> Record:
-    """Return what came of a case by each strategy."""
+    """Return the results of a run: unchanged, of its twin, and repaired by each strategy."""
     made = prepare_run(case.plan, case.seed, case.folder)
     plain = train_unrepaired(made, case)
     record: Record = {
@@ -31,12 +31,12 @@ def run_case(case: RepairCase, strategies: tuple[Strategy, ...]) -> Record:
     if case.twin is not None:
         record["twin"] = train_unrepaired(prepare_run(case.twin, case.seed, case.folder), case)
     for strategy in strategies if case.problem else strategies[:1]:
-        record[strategy] = by(strategy, made, case, record)
+        record[strategy] = repair_by(strategy, made, case, record)
     return record
 
 
 def train_unrepaired(made: PreparedRun, case: RepairCase) -> Record:
-    """Train without looking; return the score and the seconds."""
+    """Train without looking for problems. Return the score and the seconds."""
     data = data_of(made, case)
     terms = RunSettings(problems=(), treatable=(), epochs=made.recipe.epochs or 1, seed=case.seed)
     start = perf_counter()
@@ -51,8 +51,8 @@ def train_unrepaired(made: PreparedRun, case: RepairCase) -> Record:
     }
 
 
-def by(strategy: Strategy, made: PreparedRun, case: RepairCase, record: Record) -> Record:
-    """Repair by a strategy; return what came of it."""
+def repair_by(strategy: Strategy, made: PreparedRun, case: RepairCase, record: Record) -> Record:
+    """Repair a run with one strategy and return the results."""
     start = perf_counter()
     outcome = repair(
         made.recipe,
@@ -90,5 +90,5 @@ def data_of(made: PreparedRun, case: RepairCase) -> Data:
 
 
 def number(score: float) -> float:
-    """Return a score; a model that puts out no numbers is worth nothing."""
+    """Return a score. It is -1 for a model whose outputs are not finite."""
     return -1.0 if isnan(score) else score

@@ -1,4 +1,4 @@
-"""The figures of the repairs: by problem, by remedy, and against the limits."""
+"""Figures of the repair benchmark by problem and by remedy, and the limits they must meet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.repair.repair_cases import PUBLISHED
 from benchmarks.repair.repair_run import Record
 from benchmarks.report_page import Sheet, key_figures, page_head
 
-SICK = 0.6  # a plain score below it is what the mean gain is about
+SICK = 0.6  # the mean gain covers runs with a plain score below this
 WORSE = 0.01
 LIMITS = (
     ("repaired, of those detected", "at least", 0.99),
@@ -48,7 +48,7 @@ def sheets(records: Sequence[Record], strategies: Sequence[str]) -> list[Sheet]:
 def by_problem(sick: Sequence[Record], strategy: str) -> Sheet:
     columns = (
         "problem", "runs", "detected", "repaired", "AutoTrainer, published", "before", "after",
-        "twin", "extra epochs", "most", "seconds, times",
+        "twin", "extra epochs", "maximum", "time factor",
     )  # fmt: skip
     rows = []
     for problem in (*AUTOTRAINER_EIGHT, ""):
@@ -111,7 +111,7 @@ def must_hold(records: Sequence[Record], strategy: str) -> Sheet:
 
 
 def figures(records: Sequence[Record], strategy: str) -> dict[str, float]:
-    """Return the numbers that must hold."""
+    """Return the figures that have a limit."""
     sick = [each for each in records if each["problem"] and each[strategy]["detected"]]
     healthy = [each for each in records if not each["problem"]]
     values: dict[str, float] = {}

@@ -95,11 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_checkup(commands.add_parser("checkup", help="examine a model before training"))
     problems = commands.add_parser("problems", help="list all problems that sickbay can find")
     problems.set_defaults(command=_problems)
-    explain = commands.add_parser("explain", help="explain a problem or a checkup test")
+    explain = commands.add_parser("explain", help="explain a problem, a remedy or a checkup test")
     explain.add_argument(
         "name",
         metavar="NAME",
-        help=f"one of: {', '.join(sorted(EVERY))}; or a test from `checkup --list`",
+        help=f"one of: {', '.join(sorted(EVERY))}; or a remedy, or a test from `checkup --list`",
     )
     explain.set_defaults(command=_explain)
     add_replay_options(
@@ -225,9 +225,7 @@ def _problems(_options: argparse.Namespace) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     if options.name not in {*EVERY, *RENAMED} and options.name not in installed():
-        from sickbay.checkups import command
-
-        print(command.explained(options.name))
+        _explain_other(options.name)
         return
     kind = find(options.name)
     name = kind.name()
@@ -245,6 +243,19 @@ def _explain(options: argparse.Namespace) -> None:
         if profile not in own:
             print(f"\nThe rule of the profile {profile}:\n\n{getdoc(problem)}")
             _print_thresholds({profile: problem})
+
+
+def _explain_other(name: str) -> None:
+    """Print the documentation of a remedy or a checkup test."""
+    from sickbay.checkups import command
+    from sickbay.remedies import by_problem
+
+    kind = by_problem.installed().get(name)
+    if kind is None:
+        print(command.explained(name))
+        return
+    problems = ", ".join(by_problem.treats(kind()))
+    print(f"{name} ({kind.safety})\n\n{getdoc(kind)}\n\nTreats:\n    {problems}")
 
 
 def _print_remedies(problem: str) -> None:

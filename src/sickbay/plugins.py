@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", bound=Tunable)
 def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
     """Return every concrete class of a kind defined in a package, by its name in snake case.
 
-    A new file is found by itself; nothing has to be listed. Of two classes with the same name, the
+    Of two classes with the same name, the
     one nearer to the top of the package counts.
     """
     found: dict[str, type[Kind]] = {}

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, file_writer, folder, tables
+from sickbay.chart import Chart, ChartWriter, files, tables
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.history import History
@@ -55,7 +55,7 @@ def record(monkeypatch: pytest.MonkeyPatch, most: int) -> list[tuple[str, bytes]
             log.append((Path(str(self.name)).name, b""))
             return super().truncate(size)
 
-    monkeypatch.setattr(folder, "create_file", lambda path: Recorded(path, "ab"))
+    monkeypatch.setattr(files, "create_file", lambda path: Recorded(path, "ab"))
     return log
 
 
@@ -67,7 +67,7 @@ def test_a_kill_at_any_byte_leaves_whole_readings(
 ) -> None:
     log = record(monkeypatch, most)
     monkeypatch.setattr(module, "MOST_ROWS", waiting)
-    monkeypatch.setattr(file_writer, "ROWS_PER_BLOCK", enough)
+    monkeypatch.setattr(files, "ROWS_PER_BLOCK", enough)
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         true = series(write(writer))
     killed = Chart.open(shutil.copytree(writer.path, tmp_path / "killed"))
@@ -94,7 +94,7 @@ def test_a_kill_at_any_byte_leaves_whole_readings(
 def test_a_file_torn_at_any_byte_is_read_up_to_there(
     writer: ChartWriter, monkeypatch: pytest.MonkeyPatch, name: str, garbage: bytes
 ) -> None:
-    monkeypatch.setattr(file_writer, "ROWS_PER_BLOCK", 2 if name == "scalars.bin" else 1000)
+    monkeypatch.setattr(files, "ROWS_PER_BLOCK", 2 if name == "scalars.bin" else 1000)
     true = series(write(writer))
     chart, path = Chart.open(writer.path), writer.path / name
     whole = path.read_bytes()
@@ -109,9 +109,9 @@ def test_a_file_torn_at_any_byte_is_read_up_to_there(
 
 LOOP = """
 import itertools, sys
-from sickbay.chart import file_writer, writer as module
+from sickbay.chart import files, writer as module
 from sickbay.vitals import Setup, Table, Vitals
-module.MOST_ROWS, file_writer.ROWS_PER_BLOCK = 1, 10
+module.MOST_ROWS, files.ROWS_PER_BLOCK = 1, 10
 writer = module.ChartWriter(sys.argv[1], Setup())
 for step in itertools.count():
     table = Table.of("gradient", step, {f"{step // 9}.weight": {"norm": step}})

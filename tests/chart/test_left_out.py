@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, file_writer, stored_run
+from sickbay.chart import Chart, ChartWriter, files, stored_run
 from sickbay.chart.json_lines import Events, encode
 from sickbay.chart.stored_run import Damage, read_events
 from sickbay.history import History
@@ -47,7 +47,7 @@ def norms(chart: Chart) -> list[float]:
 
 
 def test_a_damaged_block_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_writer, "ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr(files, "ROWS_PER_BLOCK", 10)
     chart = steps(tmp_path / "run")
     size = (chart.path / "scalars.bin").stat().st_size
     known = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, file_writer
+from sickbay.chart import Chart, ChartWriter, files
 from sickbay.chart.binary_records import HEADER, pack_record
 from sickbay.errors import UsageError
 from sickbay.vitals import Setup
@@ -54,7 +54,7 @@ def survives(folder: Path) -> bool:
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if request.param == "old":
         return Path(shutil.copytree(OLD, tmp_path / "run"))
-    monkeypatch.setattr(file_writer, "ROWS_PER_BLOCK", 3 if request.param == "blocks" else 1000)
+    monkeypatch.setattr(files, "ROWS_PER_BLOCK", 3 if request.param == "blocks" else 1000)
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         write(writer)
     return tmp_path / "run"
@@ -122,7 +122,7 @@ def with_checksums(data: bytes, change: Callable[[bytes], bytes], part: int) -> 
 def test_mutated_blocks_whose_checksums_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
-    monkeypatch.setattr(file_writer, "ROWS_PER_BLOCK", 3)
+    monkeypatch.setattr(files, "ROWS_PER_BLOCK", 3)
     with closing(ChartWriter(tmp_path / "run", SETUP)) as writer:
         write(writer)
     path, draw = tmp_path / "run" / "scalars.bin", random.Random(part)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, folder
+from sickbay.chart import Chart, ChartWriter, files
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.vitals import Vitals
@@ -91,7 +91,7 @@ def test_an_error_of_the_timer_is_raised_by_the_next_call_once(
         def write(self, _: Any, /) -> int:
             raise OSError(ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(folder, "create_file", lambda path: Full(path, "ab"))
+    monkeypatch.setattr(files, "create_file", lambda path: Full(path, "ab"))
     writer = ChartWriter(tmp_path / "run", SETUP)
     writer.append(Vitals(step=0))
     until(lambda: not ours())

@@ -41,7 +41,7 @@ ALLOWED = {
         )
     ),
     *(f"tuning.trial_doctor:TrialDoctor.{name}" for name in ("step", "epoch", "close")),
-    "tuning.optuna.doctor:OptunaDoctor.close",
+    "tuning.optuna.watch_trial:OptunaDoctor.close",
 }  # fmt: skip
 
 

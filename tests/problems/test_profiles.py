@@ -113,6 +113,12 @@ def test_objects_pass_through_in_the_order_given() -> None:
             "problems must be a list of names or Problem objects, got {'dying_relu'}.",
             id="set",
         ),
+        pytest.param(
+            "default",
+            [NonFinite],
+            "problems must be a list of names or Problem objects, got the class NonFinite in it.",
+            id="class",
+        ),
     ],
 )
 def test_what_cannot_be_chosen(profile: str, problems: Any, message: str) -> None:

@@ -43,8 +43,9 @@ def recipe() -> Recipe:
 def test_is_documented(kind: type[Remedy]) -> None:
     words = getdoc(kind) or ""
     places = [words.find(f"\n{section}\n    ") for section in SECTIONS]
-    assert places == sorted(places)
-    assert places[0] > 0
+    missing = [section for section, place in zip(SECTIONS, places, strict=True) if place < 0]
+    assert not missing, f"the docstring lacks these sections: {missing}"
+    assert places == sorted(places), f"the sections must come in this order: {SECTIONS}"
     assert ">>>" in words
     assert words.splitlines()[0].endswith(".")
 

@@ -1,4 +1,4 @@
-"""The sick runs: for each fault, variants of it."""
+"""Runs with a fault: several variants of each."""
 
 from benchmarks.detection.faulty_runs.dead_units import UNITS
 from benchmarks.detection.faulty_runs.gradients import GRADIENTS

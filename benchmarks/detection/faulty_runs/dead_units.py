@@ -1,4 +1,4 @@
-"""Units that are dead or saturated, and predictions that have collapsed."""
+"""Dead or saturated units, and constant predictions."""
 
 from benchmarks.detection.fault_code import Layer, Scaled, Weights, negative
 from benchmarks.detection.run_variants import SGD, Variant, faulty, plan

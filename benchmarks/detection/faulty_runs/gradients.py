@@ -1,4 +1,4 @@
-"""Gradients that vanish, explode, or jump."""
+"""Gradients that vanish, explode or jump."""
 
 from benchmarks.detection.fault_code import GradientTimes
 from benchmarks.detection.run_variants import PLAIN, SGD, Settings, Variant, faulty, plan
@@ -97,7 +97,7 @@ EXPLODING = [
     ),
 ]
 MID = (90,)
-STEADY = (  # plans whose gradients are watched for jumps
+STEADY = (  # plans for jumps of the gradients
     plan("blobs", **PLAIN),
     plan("digits", depth=4),
     plan("circles", depth=3, activation="tanh"),

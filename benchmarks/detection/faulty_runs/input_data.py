@@ -1,11 +1,11 @@
-"""Inputs of a wild scale, outliers, and values that are no numbers."""
+"""Inputs with a wrong scale, outliers, and values that are not finite."""
 
 from math import inf, nan
 
 from benchmarks.detection.fault_code import Scaled, Some, WildFeature
 from benchmarks.detection.run_variants import PLAIN, SGD, Variant, faulty, plan
 
-PIXELS = Scaled(75.0, 100.0)  # about what 0 to 255 is against mean 0 and deviation 1
+PIXELS = Scaled(75.0, 100.0)  # maps standardised pixels to about 0 to 255
 
 ABNORMAL = [
     faulty(plan("circles", depth=3, **PLAIN), inputs=Scaled(1e4)),

@@ -1,4 +1,4 @@
-"""Learning rates that are wrong, and what they lead to; learning by heart."""
+"""Wrong learning rates and their consequences."""
 
 from benchmarks.detection.run_variants import PLAIN, SGD, Variant, faulty, plan
 

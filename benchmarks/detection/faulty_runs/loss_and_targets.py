@@ -1,4 +1,4 @@
-"""Losses that do not fit the targets, targets that do not fit, shapes that spread."""
+"""Losses and targets that do not match, and shapes that broadcast."""
 
 from math import nan
 
@@ -56,7 +56,7 @@ CONSTANT = Labels(0.0)
 
 
 def broken(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Lose some labels, as a bad join of two tables does."""
+    """Replace some labels by NaN, as a bad join of two tables does."""
     y[::50] = nan
     return x, y
 

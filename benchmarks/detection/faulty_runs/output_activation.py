@@ -1,4 +1,4 @@
-"""Output activations that cannot reach the targets, or that the loss applies a second time."""
+"""Output activations that cannot reach the targets or that the loss applies again."""
 
 from benchmarks.detection.run_variants import PLAIN, SGD, Settings, Variant, faulty, plan
 

@@ -1,4 +1,4 @@
-"""Faults of the loop: what is computed, optimised and reset, and what happens in mid-run."""
+"""Faults of the training loop and sudden faults during a run."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from benchmarks.detection.run_variants import PLAIN, SGD, Settings, Variant, fau
 
 @dataclass(frozen=True)
 class Broken:
-    """Something added to the loss from a step on that is no number, or has no gradient."""
+    """Adds a term without a finite value or gradient to the loss from one step on."""
 
     how: str
     at: int = 0

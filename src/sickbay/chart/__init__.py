@@ -10,7 +10,7 @@ Steps and ends of epochs are the rows of a run. Rows are numbered, and every tab
 JSON has no NaN and no infinity, so these are the strings "nan", "inf" and "-inf".
 Charts of schema 1 have no blocks: all their steps are lines.
 
-Writing:  ChartWriter (writer) -> file_writer -> json_lines, tables, blocks -> binary_records
+Writing:  ChartWriter (writer) -> FileWriter (files) -> json_lines, tables, blocks -> binary_records
 Reading:  Chart (reader) -> stored_run -> json_lines, tables, blocks -> History
 """
 

@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 
 from sickbay.arguments import check_int, check_path
-from sickbay.chart.folder import HEAD, SCHEMA
+from sickbay.chart.files import HEAD, SCHEMA
 from sickbay.chart.json_lines import Names
 from sickbay.chart.stored_run import Damage, StoredRun, describe_damage, read_events
 from sickbay.errors import UsageError

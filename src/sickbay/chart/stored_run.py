@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sickbay.chart.blocks import Block, Columns, TablesOf, scan_blocks
-from sickbay.chart.folder import BLOCKS, EVENTS, LINES, TABLES
+from sickbay.chart.files import BLOCKS, EVENTS, LINES, TABLES
 from sickbay.chart.json_lines import EpochEnd, Events, Row, or_none, read_rows, whole_lines
 from sickbay.chart.tables import TableReader
 from sickbay.errors import UsageError

@@ -13,8 +13,7 @@ from threading import RLock, Timer, current_thread, get_ident
 from typing import TypeVar
 from weakref import WeakSet, finalize
 
-from sickbay.chart.file_writer import FileWriter
-from sickbay.chart.folder import SCHEMA, create_chart_folder, current_folder
+from sickbay.chart.files import SCHEMA, FileWriter, create_chart_folder, current_folder
 from sickbay.chart.json_lines import EpochEnd, Line, Row, encode, floats
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding

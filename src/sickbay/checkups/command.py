@@ -22,6 +22,7 @@ from sickbay.checkups.user_code import call, defined_at, load
 from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.by_name import EVERY as PROBLEMS
+from sickbay.remedies.by_problem import installed as installed_remedies
 from sickbay.reports.checkup_text import show
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
@@ -72,7 +73,9 @@ def explained(name: str) -> str:
     """Return the documentation of a test with its limits."""
     known = known_statements()
     if name not in known:
-        raise unknown_name("problem or test", name, [*PROBLEMS, *known])
+        raise unknown_name(
+            "problem, remedy or test", name, [*PROBLEMS, *installed_remedies(), *known]
+        )
     kind = known[name]
     text = f"{name} ({kind.severity})\n\n{inspect.getdoc(kind)}"
     if kind.remedy:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sickbay import problems as ours
 from sickbay.arguments import bad_argument, check_choice
+from sickbay.errors import UsageError
 from sickbay.problems import Problem
 from sickbay.problems.by_name import find
 from sickbay.problems.published import autotrainer, bttackler, training_doctor
@@ -104,6 +105,9 @@ def choose(
         raise bad_argument("problems", "a list of names or Problem objects", problems)
     chosen = []
     for each in problems:
+        if isinstance(each, type):
+            got = f"the class {each.__name__} in it"
+            raise UsageError(f"problems must be a list of names or Problem objects, got {got}.")
         if not isinstance(each, Problem):
             kind = find(each)
             each = tuned.get(kind.name()) or kind()

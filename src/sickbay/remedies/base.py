@@ -67,7 +67,7 @@ class Remedy(Tunable, ABC):
         """What it does, in a few words."""
         if self.words_template:
             return self.words_template.format(**vars(self))
-        first = (getdoc(self) or "").partition("\n")[0].rstrip(".")
+        first = (getdoc(type(self)) or "").partition("\n")[0].rstrip(".")
         return first[:1].lower() + first[1:]
 
     def __str__(self) -> str:

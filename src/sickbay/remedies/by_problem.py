@@ -127,11 +127,16 @@ def find(name: str) -> list[Remedy]:
     """Return the remedies with a name or a key; look into other packages only if there is none."""
     if found := [each for each in EVERY.values() if name in (each.key, each.name())]:
         return found
-    others = classes_from_packages(GROUP, Remedy)  # type: ignore[type-abstract]
-    if name in others:
-        return [others[name]()]
-    known = {each.name() for each in EVERY.values()} | set(others)
-    raise unknown_name("remedy", name, known)
+    known = installed()
+    if name not in known:
+        raise unknown_name("remedy", name, known)
+    return [known[name]()]
+
+
+def installed() -> dict[str, type[Remedy]]:
+    """Return every kind of remedy by name, with those of other packages."""
+    own = {each.name(): type(each) for each in EVERY.values()}
+    return classes_from_packages(GROUP, Remedy) | own  # type: ignore[type-abstract]
 
 
 def treats(remedy: Remedy) -> tuple[str, ...]:

@@ -7,6 +7,6 @@ if find_spec("optuna") is None:
         "sickbay.tuning.optuna needs the package optuna: pip install 'sickbay[optuna]'."
     )
 
-from sickbay.tuning.optuna.doctor import OptunaDoctor as OptunaDoctor
 from sickbay.tuning.optuna.pruner import DiagnosisPruner as DiagnosisPruner
+from sickbay.tuning.optuna.watch_trial import OptunaDoctor as OptunaDoctor
 from sickbay.tuning.optuna.watch_trial import watch as watch
