@@ -119,22 +119,16 @@ class Batch:
             shared = value.shape == (size, size) and value is not main
             return value if shared and _is_mask(value) else select(value, self.sample_dim)
 
-        return self.map_inputs(select_input, floats_only=False)._map_targets(select)
+        return self.map_inputs(select_input)._map_targets(select)
 
-    def map_inputs(
-        self, function: Callable[[Tensor], Tensor], *, floats_only: bool = True
-    ) -> Batch:
-        """Return the batch with a function applied to its inputs, by default only to floats."""
-
-        def apply(value: Tensor) -> Tensor:
-            return value if floats_only and not value.is_floating_point() else function(value)
-
-        kwargs = {name: _map(value, apply) for name, value in self.kwargs.items()}
-        return replace(self, args=_map(self.args, apply), kwargs=kwargs)
+    def map_inputs(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        """Return the batch with a function applied to its inputs."""
+        kwargs = {name: _map(value, function) for name, value in self.kwargs.items()}
+        return replace(self, args=_map(self.args, function), kwargs=kwargs)
 
     def with_input(self, old: Tensor, new: Tensor) -> Batch:
         """Return the batch with one of its inputs replaced."""
-        return self.map_inputs(lambda value: new if value is old else value, floats_only=False)
+        return self.map_inputs(lambda value: new if value is old else value)
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
@@ -142,7 +136,7 @@ class Batch:
         def move(value: Tensor) -> Tensor:
             return value.to(device)
 
-        return self.map_inputs(move, floats_only=False)._map_targets(move)
+        return self.map_inputs(move)._map_targets(move)
 
     def require_samples(self) -> Batch:
         """Return the batch, or raise `Inapplicable` unless it holds several separate samples."""

@@ -19,13 +19,12 @@ def difference(one: Tensor, other: Tensor) -> float:
         return inf
     one, other = one.double(), other.double()
     finite = one.isfinite()
-    if not one[~finite].nan_to_num().equal(other[~finite].nan_to_num()):
+    same = one[~finite].nan_to_num().equal(other[~finite].nan_to_num())
+    if not same or not other[finite].isfinite().all():
         return inf
     one, other = one[finite], other[finite]
     if not one.numel():
         return 0.0
-    if not other.isfinite().all():
-        return inf
     return (one - other).abs().max().item() / max(one.abs().max().item(), SMALLEST_OUTPUT)
 
 

@@ -88,17 +88,13 @@ class Setup:
         args, kwargs = inputs_of((batch.args, dict(batch.kwargs)))
         return model(*args, **kwargs)
 
-    def output(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Return the main output of a model for a batch."""
-        return main_output(self.run(model, batch))
-
     def evaluate(self, batch: Batch, model: nn.Module | None = None) -> Tensor:
         """Return the main output without gradients, of a new copy in evaluation by default."""
         if model is None:
             with self.model_copy() as model:
                 return self.evaluate(batch, model)
         with torch.no_grad():
-            return self.output(model, batch)
+            return main_output(self.run(model, batch))
 
     def seeded_output(self, model: nn.Module, batch: Batch, seed: int = 0) -> Tensor:
         """Return the output without gradients, with random numbers from a seed."""

@@ -50,18 +50,12 @@ def forget(watcher: object) -> None:
 def _state(self: nn.Module) -> Any:
     usual = (_before or getattr(object, "__getstate__", vars))(self)  # Python 3.10 has none
     with suppress(Exception):  # a copy with idle hooks is better than none
-        return _clean(usual)
+        held, *slots = usual if isinstance(usual, tuple) else (usual,)
+        hooks = [pair for name in HOOKS for pair in held.get(name, {}).items()]
+        if ours := {key for key, hook in hooks if isinstance(hook, Hook)}:
+            clean = dict(held)
+            for name in (*HOOKS, *FLAGS):
+                kept = [pair for pair in held.get(name, {}).items() if pair[0] not in ours]
+                clean[name] = OrderedDict(kept)
+            return (clean, *slots) if slots else clean
     return usual
-
-
-def _clean(usual: Any) -> Any:
-    held, *slots = usual if isinstance(usual, tuple) else (usual,)
-    hooks = [pair for name in HOOKS for pair in held.get(name, {}).items()]
-    ours = {key for key, hook in hooks if isinstance(hook, Hook)}
-    if not ours:
-        return usual
-    clean = dict(held)
-    for name in (*HOOKS, *FLAGS):
-        kept = [pair for pair in held.get(name, {}).items() if pair[0] not in ours]
-        clean[name] = OrderedDict(kept)
-    return (clean, *slots) if slots else clean

@@ -26,22 +26,6 @@ class Patch:
     value)`. `wrapper` replaces the method and passes its calls to `call`. It must have no closure,
     or a graph compiled through it would be compiled again without it. Wrappers that others put
     below or above ours keep working, also after ours is removed.
-
-    >>> class Greeter:
-    ...     def greet(self, name):
-    ...         return f"hello {name}"
-    >>> def greet(self, *args, **kwargs):
-    ...     return patch.call(self, args, kwargs)
-    >>> def heard(listener, greeter, args, value):
-    ...     print(args, value)
-    >>> class Ear:
-    ...     guard = Guard(print)
-    >>> patch, ear = Patch(Greeter, "greet", greet, "hearing", after=heard), Ear()
-    >>> patch.listen(ear)
-    >>> greeting = Greeter().greet("you")
-    ('you',) hello you
-    >>> patch.forget(ear)
-    >>> greeting = Greeter().greet("you")
     """
 
     def __init__(

@@ -1,10 +1,8 @@
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
-from sickbay.checkups.first_pass import ParameterUsage
+from sickbay.checkups.first_pass import ParameterUsage, main_output
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.probe.loss_graph import nodes
@@ -31,48 +29,39 @@ class EveryParameterIsUsed(Statement):
     def examine(self, setup: Setup) -> Result:
         first = setup.first_pass
         foreign = _foreign_tensors(setup)
-        if unknown := _unregistered_names(setup, foreign):
+        own = dict(setup.model.named_parameters())  # a user's function may hold the model itself
+        known = set(map(id, own.values()))
+        named = [
+            name or "a layer defined elsewhere"
+            for each, name in foreign.items()
+            if id(each) not in known and (name or isinstance(each, nn.Parameter))
+        ]
+        if unknown := list(dict.fromkeys(named)):
             message = f"{several(unknown, None, 'is', 'are')} trained, but not part of the model"
             return self.fails(message, layers=unknown, unknown=len(unknown))
         total = len(first.gradients)
         if not total:
             raise Inapplicable("no parameter is trainable")
-        own = dict(setup.model.named_parameters())  # a user's function may hold the model itself
         unused = [name for name in first.gradients if name not in first.used]
         unused = [name for name in unused if all(own[name] is not each for each in foreign)]
         for training in (False, True) if unused else ():
-            used = _used(setup, training)
-            unused = [name for name in unused if name not in used]
+            # Look again with more samples: parameters may be chosen by them or at random.
+            copy = setup.model_copy(training=training)
+            with copy as model, torch.no_grad(), ParameterUsage(model) as usage:
+                setup.run(model, setup.full_batch.first(MOST_SAMPLES))
+            unused = [name for name in unused if name not in usage.operations]
         if unused:
             message = f"{several(unused, total, 'is', 'are')} not used in the forward pass"
             return self.fails(message, layers=unused, unused=len(unused))
         return self.holds(f"all {total} parameters are used", unused=0)
 
 
-def _used(setup: Setup, training: bool) -> set[str]:
-    """Look again with more samples: parameters may be chosen by them or at random."""
-    copy = setup.model_copy(training=training)
-    with copy as model, torch.no_grad(), ParameterUsage(model) as usage:
-        setup.run(model, setup.full_batch.first(MOST_SAMPLES))
-    return set(usage.operations)
-
-
 def _foreign_tensors(setup: Setup) -> dict[Tensor, str]:
     """Return the tensors, with names, that get a gradient but are no parameters of the copy."""
     with setup.model_copy(training=True) as model:
-        output = setup.output(model, setup.batch)
+        output = main_output(setup.run(model, setup.batch))
         known = {id(each) for each in model.parameters()}
         leaves = {each.variable for each in nodes(output.grad_fn) if hasattr(each, "variable")}
         named = {each: name for name, each in unregistered(model).items() if each in leaves}
     others = {each: "" for each in leaves if each not in named and id(each) not in known}
     return named | others
-
-
-def _unregistered_names(setup: Setup, foreign: Mapping[Tensor, str]) -> list[str]:
-    own = {id(each) for each in setup.model.parameters()}
-    names = [
-        name or "a layer defined elsewhere"
-        for each, name in foreign.items()
-        if id(each) not in own and (name or isinstance(each, nn.Parameter))
-    ]
-    return list(dict.fromkeys(names))

@@ -1,7 +1,5 @@
 from collections import Counter
 
-from torch import Tensor
-
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.wording import several
 
@@ -34,7 +32,9 @@ class OptimizerHoldsEveryParameter(Statement):
         others = [each for each in held if id(each) not in own]
         if missing:
             which = several(missing, len(trainable), "is", "are")
-            note = _of_another_model([named[name] for name in missing], others)
+            shapes = {each.shape for each in others}  # a copy of the model has the same ones
+            copied = any(named[name].shape in shapes for name in missing)
+            note = f", which holds {len(others)} tensors of another model" if copied else ""
             message = f"{which} not in the optimizer{note}"
             return self.fails(message, layers=missing, missing=len(missing), others=len(others))
         if twice:
@@ -46,10 +46,3 @@ class OptimizerHoldsEveryParameter(Statement):
         message += f"; {several(frozen, len(named), 'is', 'are')} frozen" if frozen else ""
         message += f"; it also holds {len(others)} tensors of something else" if others else ""
         return self.holds(message, frozen=len(frozen), others=len(others))
-
-
-def _of_another_model(missing: list[Tensor], others: list[Tensor]) -> str:
-    """Return a note if the optimizer holds tensors like the missing ones, as those of a copy."""
-    shapes = {each.shape for each in others}
-    found = any(each.shape in shapes for each in missing)
-    return f", which holds {len(others)} tensors of another model" if found else ""

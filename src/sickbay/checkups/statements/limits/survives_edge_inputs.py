@@ -77,12 +77,8 @@ def _problem(setup: Setup, batch: Batch) -> str:
         if not output.isfinite().all():
             return "give outputs that are NaN or Inf"
     constant = batch.main.min() == batch.main.max()
-    judged = constant and (batch.main.is_floating_point() or not batch.main.any())
-    return _gradient_problem(setup, batch) if judged else ""
-
-
-def _gradient_problem(setup: Setup, batch: Batch) -> str:
-    """Return which gradient is not finite."""
+    if not constant or not (batch.main.is_floating_point() or not batch.main.any()):
+        return ""
     with setup.model_copy(training=True) as model:
         try:
             gradients = first_pass(model, batch, setup.run, setup.loss_of).gradients

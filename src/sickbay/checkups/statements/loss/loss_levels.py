@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from math import isfinite
 
 import torch
@@ -47,13 +48,11 @@ def levels(setup: Setup, batch: Batch, output: Tensor) -> Levels:
             raise Inapplicable("the chance level of this loss is unknown")
 
     def loss_of(prediction: Tensor) -> float:
-        try:
+        with suppress(Exception):
             loss = setup.loss_of(prediction.contiguous(), batch)
-        except Exception:
-            raise Inapplicable("the loss rejects constructed predictions") from None
-        if loss is None or loss.numel() != 1 or not isfinite(value := loss.item()):
-            raise Inapplicable("the loss rejects constructed predictions")
-        return value
+            if loss is not None and isfinite(value := loss.item()):
+                return value
+        raise Inapplicable("the loss rejects constructed predictions")
 
     return Levels(min(map(loss_of, perfect)), loss_of(constant), loss_of(chance))
 

@@ -100,7 +100,9 @@ class OverfitsOneBatch(Statement):
         if lowest < limit and (count > self.few or attempt.falling):
             raise Inapplicable("training is too slow to judge")
         limit = self._goal(known, start) if count <= self.few else limit
-        note = ": equal inputs have different targets" if _has_duplicates(batch) else ""
+        rows = batch.main.movedim(batch.sample_dim, 0).flatten(1)
+        duplicates = len(torch.unique(rows, dim=0)) < batch.size
+        note = ": equal inputs have different targets" if duplicates else ""
         return self.fails(f"{course}, not to {limit:.3g}{note}", **numbers)
 
 
@@ -133,12 +135,6 @@ def _ignores_targets(setup: Setup, batch: Batch, output: Tensor) -> bool:
     others = [shifted, 1 - targets] if targets.is_floating_point() else [shifted]
     # The model's own output may be the same for all samples.
     return ignores_targets(setup, batch, torch.rand_like(output), others)
-
-
-def _has_duplicates(batch: Batch) -> bool:
-    """Return whether some inputs are equal."""
-    rows = batch.main.movedim(batch.sample_dim, 0).flatten(1)
-    return len(torch.unique(rows, dim=0)) < batch.size
 
 
 @dataclass

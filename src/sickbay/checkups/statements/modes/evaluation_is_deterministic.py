@@ -51,7 +51,9 @@ class EvaluationIsDeterministic(Statement):
         change = difference(first, second)
         if change <= self.slack:
             return self.holds("two passes gave the same output", difference=change)
-        draws = _random_draws(setup)
+        with setup.model_copy() as model, RandomDraws(model) as draws:
+            raw = setup.run(model, setup.two_samples)
+        draws.finish(raw)
         message = f"two passes differ by {change:.2g} of the output's size (limit {self.slack:g})"
         if draws.noise:
             layers = [layer for layer, _ in draws.noise]
@@ -69,15 +71,6 @@ class EvaluationIsDeterministic(Statement):
             message = "the output differs because the model keeps a state"
             return self.holds(message, difference=change)
         return self.fails(message, difference=change)
-
-
-def _random_draws(setup: Setup) -> RandomDraws:
-    with setup.model_copy() as model, torch.enable_grad():
-        draws = RandomDraws(model)
-        with draws:
-            raw = setup.run(model, setup.two_samples)
-        draws.finish(raw)
-    return draws
 
 
 class RandomDraws(TorchFunctionMode):

@@ -107,7 +107,7 @@ def with_length(batch: Batch, time: int, length: int) -> Batch:
                 value = value.index_select(dimension, places)
         return value
 
-    return batch.map_inputs(resize, floats_only=False)
+    return batch.map_inputs(resize)
 
 
 def by_position(output: Tensor, batch: Batch, length: int) -> Tensor | None:

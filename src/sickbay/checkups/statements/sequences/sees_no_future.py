@@ -69,12 +69,10 @@ def _changed_positions(
     setup: Setup, batch: Batch, shown: Tensor, time: int, part: tuple[int, int]
 ) -> tuple[Tensor, Tensor]:
     """Return which earlier and which later outputs change with a part of the input."""
-    start, length = part[0], shown.shape[time]
-    places = torch.arange(length, device=shown.device)
-    inside = (places >= start) & (places < part[1])
-    inside = inside.view([-1 if each == time else 1 for each in range(shown.ndim)])
-    new = torch.where(inside, altered(shown), shown)
-    differs = by_position(changes(setup, batch, shown, new), batch, length)
+    start, count = part[0], part[1] - part[0]
+    new = shown.clone()
+    new.narrow(time, start, count).copy_(altered(shown).narrow(time, start, count))
+    differs = by_position(changes(setup, batch, shown, new), batch, shown.shape[time])
     if differs is None:
         raise Inapplicable("the outputs have no positions")
     places = differs.any(dim=2).any(dim=0)

@@ -44,8 +44,10 @@ class UsesPositions(Statement):
         batch = unambiguous_samples(setup.batch)
         main = batch.main
         if main.ndim == 4:
-            new = _shifted_patches(main, _patch_side(setup.model, main.shape[1]))
-            return self._judge(setup, batch, nudged_output(setup, batch), new, None)
+            side = _patch_side(setup.model, main)
+            return self._judge(
+                setup, batch, nudged_output(setup, batch), main.roll(side, dims=-1), None
+            )
         time = time_dimension(setup)
         length = main.shape[time]
         others = [each for each in batch.inputs if each is not main and length in each.shape]
@@ -80,22 +82,19 @@ def _mixes_positions(setup: Setup, batch: Batch, before: Tensor, time: int) -> b
     return positions is None or bool(positions[:, 1:].any())
 
 
-def _patch_side(model: nn.Module, channels: int) -> int:
-    """Return the side of the patches that an image is first cut into."""
+def _patch_side(model: nn.Module, images: Tensor) -> int:
+    """Return the side of the patches that images are first cut into."""
+    side, channels = 0, images.shape[1]
     convolutions = [each for each in model.modules() if isinstance(each, nn.Conv2d)]
     if not convolutions:
         widths = [each.in_features for each in model.modules() if isinstance(each, nn.Linear)]
         sides = ((isqrt(width // channels), width) for width in widths)
         found = [side for side, width in sides if side > 1 and side**2 * channels == width]
-        if found:
-            return found[0]
-    if len(convolutions) != 1 or convolutions[0].kernel_size != convolutions[0].stride:
+        side = next(iter(found), 0)
+    elif len(convolutions) == 1 and convolutions[0].kernel_size == convolutions[0].stride:
+        side = int(convolutions[0].stride[0])
+    if not side:
         raise Inapplicable("the inputs are neither sequences nor images cut into patches")
-    return int(convolutions[0].stride[0])
-
-
-def _shifted_patches(images: Tensor, side: int) -> Tensor:
-    """Return images with their patches shifted by one, cyclically."""
     if images.shape[-1] % side or images.shape[-2] % side or images.shape[-1] <= side:
         raise Inapplicable("the images are not cut into patches")
-    return images.roll(side, dims=-1)
+    return side
