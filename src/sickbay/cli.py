@@ -103,21 +103,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     explain.set_defaults(command=_explain)
     add_replay_options(
-        commands.add_parser("replay", help="judge the trials of a finished search again")
+        commands.add_parser(
+            "replay", help="show which trials of a finished search would have ended"
+        )
     )
     return parser
 
 
 def _add_demo(demo: argparse.ArgumentParser) -> None:
     demo.description = "Train a sick network, find its problem, repair it and train it again."
-    demo.add_argument("--epochs", type=int, default=30, help="epochs per training (default: 30)")
+    demo.add_argument(
+        "--epochs", type=int, default=30, help="epochs per training run (default: 30)"
+    )
     demo.add_argument(
         "--chart", metavar="DIR", help="record every attempt here (default: a temporary folder)"
     )
     demo.add_argument("--json", action="store_true", help="print only the result, as JSON")
     what = demo.add_mutually_exclusive_group()
     what.add_argument(
-        "--problem", metavar="NAME", default=DEMOS[0], help=f"one of: {', '.join(DEMOS)}"
+        "--problem",
+        metavar="NAME",
+        default=DEMOS[0],
+        help=f"what is wrong with the network: {', '.join(DEMOS)}",
     )
     what.add_argument(
         "--inject",
@@ -133,7 +140,8 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
         "factory",
         nargs="?",
         metavar="PACKAGE.MODULE:FUNCTION",
-        help="returns the model, or a dict with model, batch, loss, optimizer, task, validation",
+        help="a function that returns the model, "
+        "or a dict with model, batch, loss, optimizer, task, validation",
     )
     checkup.add_argument(
         "--batch",
@@ -141,9 +149,9 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
         help="a function, or a shape: 8x3x32x32 for numbers, 8x128:65 for tokens below 65",
     )
     checkup.add_argument("--loss", metavar="NAME", help="for example torch.nn:CrossEntropyLoss")
-    checkup.add_argument("--task", metavar="TASK", help="what to learn, for example multiclass")
+    checkup.add_argument("--task", metavar="TASK", help="the task, for example multiclass")
     checkup.add_argument(
-        "--tests", metavar="NAMES", help="run only these tests, separated by commas, or all"
+        "--tests", metavar="NAMES", help="names of the tests to run, separated by commas; or all"
     )
     checkup.add_argument("--list", action="store_true", help="list the tests and exit")
     form = checkup.add_mutually_exclusive_group()
@@ -161,7 +169,7 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
 
 def add_replay_options(replay: argparse.ArgumentParser) -> None:
     """Add the arguments of `sickbay replay` to a parser."""
-    replay.description = "Judge the recorded trials of a search again, by the rules of a profile."
+    replay.description = "Show which trials of a recorded search a profile would have ended."
     replay.add_argument(
         "sources",
         nargs="+",
@@ -182,7 +190,9 @@ def add_replay_options(replay: argparse.ArgumentParser) -> None:
     )
     replay.add_argument("--metric", metavar="NAME", help="the metric that ranks the trials")
     replay.add_argument("--direction", metavar="WAY", help="maximize or minimize")
-    replay.add_argument("--trials", action="store_true", help="list the trials of every problem")
+    replay.add_argument(
+        "--trials", action="store_true", help="list the trials that each problem ends"
+    )
     replay.add_argument(
         "--calibrate",
         action="store_true",

@@ -24,7 +24,7 @@ class SickbayError(Exception):
 
 
 class UsageError(SickbayError, ValueError):
-    """An argument or file that cannot be used. The message says what was given and what can be."""
+    """An unusable argument or file. The message says what was given and what is allowed."""
 
 
 class Declined(SickbayError):  # noqa: N818 - said as a sentence: the change was declined

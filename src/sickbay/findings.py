@@ -67,9 +67,9 @@ class Event:
     """Something that happened to the run or to sickbay itself.
 
     `kind` is one of: `finding` (a problem began), `consequence` (a problem began that an earlier
-    finding explains), `gone` (a problem went away), `combined` (several are present at once),
-    `treatment` (a remedy was applied to the loop), `skipped_step` (a gradient scaler dropped the
-    step), `trouble` (a part of sickbay failed and was switched off), `notice`.
+    finding explains), `gone` (a problem went away), `combined` (several problems are present at
+    once), `treatment` (a remedy was applied to the loop), `skipped_step` (a gradient scaler dropped
+    the step), `trouble` (a part of sickbay failed and was switched off), `notice`.
     """
 
     kind: EventKind

@@ -118,7 +118,8 @@ class History:
     def first(self, name: str, count: int = 1) -> float:
         """Return the first finite value of a scalar, or the median of the first `count`, up to 32.
 
-        Values by epoch count if there are none by step. NaN if there are none at all.
+        If a scalar has no values by step, its values by epoch are used. NaN if there are none at
+        all.
         """
         known = self.totals.first.get(name) or filter(isfinite, self.totals.epochs.get(name, ()))
         values = list(islice(known, min(count, FIRST)))
@@ -146,7 +147,7 @@ class History:
         return _newest(self._tables.get(kind, ()), count)
 
     def batch(self, name: str) -> dict[str, float]:
-        """Return the statistics of the newest `input`, `output` or `target`, {} if unknown."""
+        """Return the statistics of the newest `input`, `output` or `target`, or {} if unknown."""
         table = self.table("batch")
         return table.row(name) if table is not None and name in table.names else {}
 

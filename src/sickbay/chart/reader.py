@@ -37,9 +37,9 @@ class Head:
 class Chart:
     """A run that was, or is being, written to a folder; every call reads the files again.
 
-    `path` is the folder. A record that is torn, because it is being written or its process was
-    killed, ends its file. Damaged parts are left out and reported by `damage`. Reading never
-    writes.
+    `path` is the folder. An incomplete record, because it is still being written or its process was
+    killed, counts as the end of its file. Damaged parts are left out and reported by `damage`.
+    Reading never writes.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -62,7 +62,7 @@ class Chart:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Chart:
-        """Open the chart in a folder; a `UsageError` if it has none, or one of a newer sickbay."""
+        """Open the chart in a folder; `UsageError` if it has none, or one from a newer sickbay."""
         place = check_path("chart", path)
         if not os.path.lexists(place / HEAD):
             found = place.glob(f"*/{HEAD}") if os.path.isdir(place) else ()
@@ -113,8 +113,9 @@ class Chart:
     def replay(self, window: int = 512, tables: int = 32) -> Iterator[History]:
         """Replay the run: yield its history after each reading and after each end of an epoch.
 
-        It is one history that grows as it grew in the loop, with the newest `window` values of a
-        scalar and `tables` tables of a kind. Only its setup is the newest from the start.
+        It is always the same history, which grows as it did in the loop and keeps the newest
+        `window` values of a scalar and `tables` tables of a kind. Its setup is the newest one from
+        the start.
         """
         return self._replay(_check_size("window", window), _check_size("tables", tables))
 

@@ -33,7 +33,7 @@ EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
 
 
 class Doctor:
-    """Watches one model train; made by `watch`."""
+    """Watches one model train; created by `watch`."""
 
     def __init__(self, watched: Watched, judge: Judging) -> None:
         model, log = watched.model, watched.log
@@ -126,9 +126,10 @@ class Doctor:
         Values passed between two optimizer steps (gradient accumulation) are averaged.
 
         Args:
-            loss: The loss, preferably the tensor itself: its graph shows what it is made of.
+            loss: The loss, preferably the tensor itself, because its graph shows how it was
+                computed.
             outputs: What the loss compared with the targets; not needed for losses of `torch.nn`.
-            targets: What the outputs should have been; likewise.
+            targets: What the outputs should have been; also not needed for losses of `torch.nn`.
             metrics: Other numbers of the step; `accuracy` is used if given.
         """
         start = perf_counter()

@@ -52,8 +52,8 @@ def watch(
         chart: A folder to record the run in. It is created; if it holds a run already, the new one
             goes beside it (`NAME-2`).
         on_finding: "advise" (print it), "silent", "stop" (raise `Diagnosed` at the next `step`),
-            "treat" (print it and apply what a running loop can take: the only choice that changes
-            your training), or a function to call with each finding.
+            "treat" (print it and apply remedies that are safe in a running loop: the only choice
+            that changes your training), or a function to call with each finding.
         activations: Whether to read the outputs of layers.
 
     Returns:

@@ -6,14 +6,15 @@ LOOK_BACK = 32  # readings
 
 @dataclass(frozen=True, kw_only=True)
 class BadTargets(Problem):
-    """The targets hold NaN, lie outside the range of the loss, or never change.
+    """The targets contain NaN, lie outside the range of the loss, or never change.
 
     Why it matters:
         A model can only learn what its targets say.
 
     How it is judged:
         The targets hold NaN or Inf. Or the targets of a binary cross-entropy lie outside 0 to 1. Or
-        all targets are the same in `batches` readings in a row that hold at least `values` targets.
+        all targets are the same in `batches` readings in a row that together hold at least `values`
+        targets.
 
     Example:
         >>> from sickbay.vitals import Setup

@@ -7,12 +7,12 @@ class ConstantPrediction(LearningProblem):
     """The model gives the same answer for every input.
 
     Why it matters:
-        It has found the best constant answer, and it rarely leaves that again.
+        The model has found the best constant answer, and it rarely gets away from that again.
 
     How it is judged:
         The outputs of a batch differ from sample to sample by less than `spread` of their size, in
         each of the last `checks` readings after step `after`. The targets must differ, and the
-        model must be learning badly.
+        model must learn badly (see `accuracy` and `loss_drop`).
 
     Example:
         >>> history = History(loss=60 * [2.3], output_spread=60 * [1e-6])
@@ -28,7 +28,7 @@ class ConstantPrediction(LearningProblem):
     explains = ("slow_convergence",)
 
     spread: float = threshold(
-        1e-3, "Spread of the outputs over their size that is too little.", above=0
+        1e-3, "Limit for the spread of the outputs, relative to their size.", above=0
     )
     checks: int = threshold(5, "Readings in a row that must show it.", least=1)
     after: int = threshold(10, "Steps that are not judged.", least=0)

@@ -22,10 +22,11 @@ class DeadUnits(LearningProblem):
         passes nothing on.
 
     How it is judged:
-        The share of units in one layer that were zero for the whole batch in each of the last three
-        readings, while the model learns badly. A layer that outputs nothing but 0 counts always,
-        and at once. Where batches are small, more readings count: as many as hold twice `samples`,
-        or `samples` for a layer that outputs nothing but 0.
+        In one layer, at least `share` of the units were zero for the whole batch in each of the
+        last three readings, while the model learns badly (see `accuracy` and `loss_drop`). A layer
+        that outputs nothing but 0 always counts, and at once. If batches are small, more readings
+        are needed: enough to hold twice `samples` samples, or `samples` for a layer that outputs
+        nothing but 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -38,7 +39,7 @@ class DeadUnits(LearningProblem):
         Lu et al. (2020), Dying ReLU and initialization: theory and numerical examples.
     """
 
-    advice = "lower the learning rate, look at the biases, or replace ReLU by LeakyReLU or ELU"
+    advice = "lower the learning rate, look at the biases, or replace ReLU with LeakyReLU or ELU"
     reads = ("activation",)
     explains = (
         "dying_relu", "unchanged_weights", "gradient_collapse", *GRADIENTS, *RATES, *STANDSTILL,

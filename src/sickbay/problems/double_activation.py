@@ -9,12 +9,12 @@ class DoubleActivation(Problem):
     """The loss applies softmax or sigmoid itself, but the outputs have already been through one.
 
     Why it matters:
-        Squeezed twice, the outputs can never become certain: the loss stays high and its gradient
-        small.
+        Outputs that are squeezed twice can never become certain, so the loss stays high and its
+        gradient small.
 
     How it is judged:
-        From the graph behind the loss: softmax or sigmoid, as a module or a function, right before
-        cross-entropy or BCE with logits. A log-softmax before cross-entropy changes nothing.
+        The autograd graph of the loss shows softmax or sigmoid, as a module or a function, right
+        before cross-entropy or BCE with logits. A log-softmax before cross-entropy is harmless.
 
     Example:
         >>> from sickbay.vitals import Setup

@@ -15,9 +15,9 @@ class DyingRelu(GradientProblem):
         A unit that is zero for every sample has no gradient, so it cannot recover.
 
     How it is judged:
-        The share of exact zeros among the gradient entries of all kernels, in `checks` readings in
-        a row, while the model learns badly. Embeddings do not count: their gradient is zero for
-        every word that did not occur.
+        Among the gradient entries of all kernels, the share of exact zeros is at least `share`, in
+        `checks` readings in a row, while the model learns badly (see `accuracy` and `loss_drop`).
+        Embeddings do not count: their gradient is zero for every word that did not occur.
 
     Example:
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
@@ -32,7 +32,7 @@ class DyingRelu(GradientProblem):
     """
 
     advice = (
-        "replace ReLU by LeakyReLU or ELU, lower the learning rate, or re-initialise the biases"
+        "replace ReLU with LeakyReLU or ELU, lower the learning rate, or re-initialise the biases"
     )
 
     share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)

@@ -13,7 +13,7 @@ class ExplodingGradient(Problem):
     """Gradients are so large that a step throws the weights far off.
 
     Why it matters:
-        One such step can destroy all that was learnt.
+        One such step can destroy everything that was learnt.
 
     How it is judged:
         The gradient of a kernel is more than `relative` times as large as the kernel itself. In
@@ -37,7 +37,7 @@ class ExplodingGradient(Problem):
     reads = ("gradient",)
     explains = ("non_finite", "unchanged_weights", "vanishing_gradient", *AFTERMATH)
 
-    relative: float = threshold(1e3, "Gradient over weight that is too large.", above=0)
+    relative: float = threshold(1e3, "Limit for the gradient, relative to the weight.", above=0)
 
     def check(self, history: History) -> Finding | None:
         gradient, weight = history.table("gradient"), history.table("weight")

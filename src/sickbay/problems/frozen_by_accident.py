@@ -7,17 +7,18 @@ from sickbay.vitals import layer_of
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenByAccident(Problem):
-    """Trainable layers do not train: the optimizer lacks them, or no gradient reaches them.
+    """Trainable layers do not train: they are not in the optimizer, or no gradient reaches them.
 
     Why it matters:
         They keep their random initial weights, which nobody intended.
 
     How it is judged:
-        Kernels that require a gradient and are called, but are missing from the optimizer. Or
-        kernels that the optimizer holds, but that had no gradient in `checks` readings in a row. Or
-        kernels that the model uses without holding them, such as layers in a plain list. Layers
-        frozen on purpose require no gradient. If the optimizer holds only the last quarter or less
-        of three or more kernels, this may be the fine-tuning of a head, so the severity is `info`.
+        Kernels that require a gradient and are called are missing from the optimizer. Or kernels
+        that the optimizer holds had no gradient in `checks` readings in a row. Or the model uses
+        kernels that are not registered in it, such as layers in a plain list. Layers frozen on
+        purpose do not count, because they require no gradient. If the optimizer holds only the last
+        quarter or less of three or more kernels, this may be the fine-tuning of a head, so the
+        severity is `info`.
 
     Example:
         >>> from sickbay.vitals import Setup

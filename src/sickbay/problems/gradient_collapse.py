@@ -12,7 +12,7 @@ class GradientCollapse(SampledProblem):
     """The gradient norm drops far below its recent level.
 
     Why it matters:
-        From one step to the next the model stops learning: something has cut it off.
+        From one step to the next the model stops learning: something has cut off the gradient.
 
     How it is judged:
         The newest norm is below `factor` times the lowest of the `window` steps before it, unless
@@ -34,10 +34,8 @@ class GradientCollapse(SampledProblem):
     tolerated_at_best = True
     explains = ("loss_spike", "gradient_spike")
 
-    factor: float = threshold(
-        1e-3, "Multiple of the lowest recent norm that is too little.", above=0
-    )
-    window: int = threshold(100, "Steps before the newest that set it.", least=2)
+    factor: float = threshold(1e-3, "Limit, as a multiple of the lowest recent norm.", above=0)
+    window: int = threshold(100, "Earlier steps to compare the newest one with.", least=2)
 
     def check(self, history: History) -> Finding | None:
         steps = self.steps(history)

@@ -27,8 +27,8 @@ class GradientSpike(SampledProblem):
     reads = ("step",)
     tolerated_at_best = True
 
-    factor: float = threshold(8.0, "Multiple of the highest recent norm that is too much.", above=1)
-    window: int = threshold(100, "Steps before the newest that set it.", least=2)
+    factor: float = threshold(8.0, "Limit, as a multiple of the highest recent norm.", above=1)
+    window: int = threshold(100, "Earlier steps to compare the newest one with.", least=2)
 
     def check(self, history: History) -> Finding | None:
         steps = self.steps(history)

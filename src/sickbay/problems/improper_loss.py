@@ -21,9 +21,10 @@ class ImproperLoss(Problem):
         Training minimises the loss, whether or not that makes sense.
 
     How it is judged:
-        By what cannot be right: a loss below its lower bound; cross-entropy over one unit, or on
-        targets that are not classes; log-likelihood of values that are not logarithms; soft margin
-        without labels -1; l1 on one-hot classes; a distance to class numbers.
+        One of these is found: a loss below its lower bound; cross-entropy over one unit, or on
+        targets that are not classes; log-likelihood of values that are not logarithms; a soft
+        margin loss without labels of -1; an L1 loss on one-hot classes; a distance to class
+        numbers.
 
     Example:
         >>> from sickbay.vitals import Setup

@@ -24,7 +24,7 @@ class ImproperOutput(SampledProblem):
     How it is judged:
         A bounded or clipped output before a loss that expects logits; softmax over a single unit;
         or targets that lie outside the range of the activation by more than `margin` standard
-        deviations. The range of a clamp is where a quarter of the outputs is cut off.
+        deviations. A clamp counts as a bound where it cuts off at least a quarter of the outputs.
 
     Example:
         >>> from sickbay.vitals import Setup

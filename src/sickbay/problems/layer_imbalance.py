@@ -8,12 +8,13 @@ class LayerImbalance(Problem):
     """Some layers change far faster than others.
 
     Why it matters:
-        No single learning rate fits both: the fast layers are thrown about while the slow ones
-        stand still.
+        No single learning rate fits both: the fast layers jump about while the slow ones hardly
+        change.
 
     How it is judged:
-        The largest update of a kernel relative to its size, over the smallest one, in each of the
-        last `checks` readings. Kernels that do not change at all do not count.
+        Updates are measured relative to the size of their kernels. The largest is more than
+        `factor` times the smallest, in each of the last `checks` readings. Kernels that do not
+        change at all do not count.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 1e-8}, "b.weight": {"update_ratio": 1e-2}}
@@ -30,7 +31,9 @@ class LayerImbalance(Problem):
     advice = "check the initial scale and the learning rate of these layers, or use Adam or LARS"
     reads = ("weight",)
 
-    factor: float = threshold(1e4, "Largest over smallest update that is too much.", above=1)
+    factor: float = threshold(
+        1e4, "Limit for the ratio of the largest to the smallest update.", above=1
+    )
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:

@@ -23,7 +23,7 @@ class LearningRateTooHigh(SampledProblem):
     """Each step changes the weights by a large part of their size, and the loss does not fall.
 
     Why it matters:
-        Every step throws away what the one before has learnt.
+        Every step destroys what the step before it has learnt.
 
     How it is judged:
         An update is measured relative to the weights, as the median over kernels. It is above
@@ -48,11 +48,13 @@ class LearningRateTooHigh(SampledProblem):
     reads = ("weight",)
     explains = ("non_finite", *EVERYTHING)
 
-    ratio: float = threshold(0.1, "Update over weight that is too much.", above=0)
-    loss: float = threshold(1.2, "Loss over its first value that is too much.", above=0)
+    ratio: float = threshold(0.1, "Limit for an update, relative to the weights.", above=0)
+    loss: float = threshold(1.2, "Limit for the loss, as a multiple of the first loss.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
-    jump: float = threshold(3.0, "Update over weight that is too much even once.", above=0)
-    raised: float = threshold(20.0, "Times its highest so far that the rate may rise to.", above=1)
+    jump: float = threshold(3.0, "The same for a single reading.", above=0)
+    raised: float = threshold(
+        20.0, "Multiple of its highest value so far that the rate may rise to.", above=1
+    )
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)

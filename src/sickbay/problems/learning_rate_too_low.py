@@ -14,9 +14,9 @@ class LearningRateTooLow(LearningProblem):
     How it is judged:
         An update is measured relative to the weights, as the median over kernels. It is below
         `certain`, or from step `after` on below `ratio`, in each of the last `checks` readings,
-        while the model learns badly and the learning rate is not rising, as it does during a
-        warm-up. Once a schedule has lowered the rate to less than half, a loss that fell by
-        `loss_drop` is good enough.
+        while the model learns badly (see `accuracy` and `loss_drop`). It does not count while the
+        learning rate rises, as in a warm-up. Once a schedule has lowered the rate to less than
+        half, a loss that fell by `loss_drop` is good enough.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
@@ -33,9 +33,9 @@ class LearningRateTooLow(LearningProblem):
     reads = ("weight",)
     explains = ("plateau", "layer_imbalance", *STANDSTILL)
 
-    certain: float = threshold(5e-6, "Update over weight that is too little.", least=0)
+    certain: float = threshold(5e-6, "Smallest update, relative to the weights.", least=0)
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
-    after: int = threshold(50, "Steps that the loss has to fall.", least=0)
+    after: int = threshold(50, "Steps that the loss is given to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:

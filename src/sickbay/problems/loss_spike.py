@@ -38,9 +38,13 @@ class LossSpike(SampledProblem):
     samples: int = threshold(
         32, "Samples judged together, over several steps if batches are small.", least=1
     )
-    factor: float = threshold(6.0, "Times the recent range above it that is too much.", above=0)
-    least: float = threshold(0.1, "Jump over the first loss that counts.", least=0)
-    window: int = threshold(30, "Steps before the newest that set the range.", least=2)
+    factor: float = threshold(
+        6.0, "Limit for the jump, as a multiple of the recent range.", above=0
+    )
+    least: float = threshold(
+        0.1, "Smallest jump that counts, as a share of the first loss.", least=0
+    )
+    window: int = threshold(30, "Earlier steps that define the recent range.", least=2)
 
     def check(self, history: History) -> Finding | None:
         steps = max(1, min(self.steps(history), MOST // (self.window + 1)))

@@ -40,8 +40,8 @@ class NonFinite(Problem):
     batches_are_skipped = True
     explains = EVERYTHING
     advice = (
-        "check that batch, and log, sqrt or division near zero; otherwise clip gradients or lower "
-        "the learning rate"
+        "check that batch, and look for log, sqrt or division near zero; otherwise clip gradients "
+        "or lower the learning rate"
     )
 
     def check(self, history: History) -> Finding | None:

@@ -11,15 +11,15 @@ class Overfitting(SampledProblem):
 
     How it is judged:
         In each of the last `epochs` epochs the validation loss was above its best by more than
-        `rise` of that best, and by more than `least` of the first training loss. Since that best,
-        the training loss fell by a tenth or more, and it is below the validation loss.
+        `rise` of that best, and by more than `least` of the first training loss. Since its best
+        epoch, the training loss fell by a tenth or more, and it is below the validation loss.
 
     Example:
         >>> history = History(loss=[1.0])
         >>> for loss, val_loss in [(0.6, 0.5), (0.4, 0.7), (0.3, 0.8), (0.2, 0.8), (0.2, 0.9)]:
         ...     history.end_epoch(loss=loss, val_loss=val_loss)
         >>> print(Overfitting().check(history).message)
-        validation loss 0.9, at best 0.5 in epoch 0; training loss 0.2, then 0.6
+        validation loss 0.9, at best 0.5 in epoch 0; training loss 0.2, in that epoch 0.6
 
     Reference:
         Prechelt (1998), Early stopping, but when?
@@ -51,6 +51,6 @@ class Overfitting(SampledProblem):
             return None
         message = (
             f"validation loss {validation[-1]:.3g}, at best {best:.3g} in epoch {place}; "
-            f"training loss {training[-1]:.3g}, then {training[place]:.3g}"
+            f"training loss {training[-1]:.3g}, in that epoch {training[place]:.3g}"
         )
         return self.found(history, message, best=best, now=validation[-1], epoch_of_best=place)

@@ -18,9 +18,9 @@ class SaturatedActivation(LearningProblem):
 
     How it is judged:
         For outputs p between 0 and 1, the mean of p(1 - p) is 0.25 in the middle of the range and 0
-        at its ends; it follows from their mean and variance. A layer is saturated if that is below
-        `slope`, in `checks` readings in a row, while the model learns badly. The last activation
-        does not count.
+        at its ends. It is computed from the mean and the variance of the outputs. A layer is
+        saturated if this value is below `slope`, in `checks` readings in a row, while the model
+        learns badly (see `accuracy` and `loss_drop`). The last activation does not count.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -39,7 +39,7 @@ class SaturatedActivation(LearningProblem):
     reads = ("activation",)
     explains = ("vanishing_gradient", "dying_relu", *JUMPS, *RATES, *STANDSTILL)
 
-    slope: float = threshold(0.02, "Mean of p(1 - p) that is too small; 0.25 is the most.", above=0)
+    slope: float = threshold(0.02, "Smallest mean of p(1 - p); it is 0.25 at most.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:

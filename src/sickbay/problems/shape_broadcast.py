@@ -10,8 +10,8 @@ class ShapeBroadcast(Problem):
         Every output is compared with every target of the batch, so the model learns their mean.
 
     How it is judged:
-        From the shapes that a loss module receives, or from an expansion of the outputs in the
-        graph behind the loss.
+        The shapes that a loss module receives differ, or the autograd graph of the loss shows that
+        the outputs were expanded.
 
     Example:
         >>> from sickbay.vitals import Setup

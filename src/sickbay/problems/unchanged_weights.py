@@ -10,7 +10,7 @@ IDLE: dict[Kind, tuple[str, float]] = {"weight": ("update_ratio", 0.0), "gradien
 
 @dataclass(frozen=True, kw_only=True)
 class UnchangedWeights(SampledProblem):
-    """Some layers do not change at all, although the optimizer holds them and others do change.
+    """Some layers do not change at all, although the optimizer holds them and other layers change.
 
     Why it matters:
         They keep their random initial weights, which nobody intended.

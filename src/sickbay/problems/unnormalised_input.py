@@ -8,7 +8,7 @@ FAR = 10  # times the limits
 
 @dataclass(frozen=True, kw_only=True)
 class UnnormalisedInput(SampledProblem):
-    """The inputs are large, and the first layer passes that on.
+    """The inputs are large, and so are the outputs of the first layer.
 
     Why it matters:
         Initial weights and common learning rates are made for inputs around 1. Larger inputs
@@ -17,8 +17,8 @@ class UnnormalisedInput(SampledProblem):
     How it is judged:
         The root mean square of the input batch is above `size`, and that of the first layer's
         output is above `passed`, so a first layer that normalises is fine. Where batches are small,
-        both the newest batch and several together must show it, unless the newest is ten times
-        above the limits.
+        both the newest batch and several batches together must show it, unless the newest is ten
+        times above the limits.
 
     Example:
         >>> history = History()

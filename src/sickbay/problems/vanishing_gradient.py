@@ -9,13 +9,14 @@ class VanishingGradient(GradientProblem):
     """Almost no gradient reaches the first layers.
 
     Why it matters:
-        The layers next to the input do not learn, so the layers behind them work on noise.
+        The layers near the input do not learn, so the layers after them work on noise.
 
     How it is judged:
         The gradient norm of the first kernel is tiny both by itself and compared with that of the
         last kernel, or it is below `floor` whatever the last one is. This holds in `checks`
-        readings in a row. It counts while the outputs hardly depend on the inputs (`spread`), or,
-        if the outputs are not known, while the model learns badly.
+        readings in a row. This counts only while the outputs hardly depend on the inputs
+        (`spread`). If the outputs are not known, it counts while the model learns badly (see
+        `accuracy` and `loss_drop`).
 
     Example:
         >>> history = History(loss=[0.69])
@@ -27,13 +28,19 @@ class VanishingGradient(GradientProblem):
         Zhang et al. (2021), AutoTrainer; its own rule is `published.autotrainer.VanishingGradient`.
     """
 
-    advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
+    advice = "replace sigmoid or tanh with ReLU or SELU, or add batch or layer normalisation"
     explains = ("unchanged_weights", "gradient_spike", *RATES, *UNITS, *STANDSTILL)
 
-    ratio: float = threshold(2e-2, "First over last gradient norm that is too small.", above=0)
+    ratio: float = threshold(
+        2e-2, "Limit for the ratio of the first to the last gradient norm.", above=0
+    )
     norm: float = threshold(1e-3, "Gradient norm of the first kernel that is too small.", above=0)
-    floor: float = threshold(1e-6, "Norm that is too small whatever the last one is.", least=0)
-    spread: float = threshold(4e-3, "Spread of outputs over their size that is nothing.", above=0)
+    floor: float = threshold(
+        1e-6, "First gradient norm that is too small whatever the last one is.", least=0
+    )
+    spread: float = threshold(
+        4e-3, "Limit for the spread of the outputs, relative to their size.", above=0
+    )
 
     def shows(self, history: History, table: Table) -> bool:
         first, last = first_and_last(history, table)

@@ -26,9 +26,10 @@ class Remedy(Tunable, ABC):
         safety: `live` if a running loop may apply it, `retrain` if only a new run may, `advice` if
             only a person can.
         keeps_weights: Whether the weights learnt so far are still useful afterwards.
-        between_runs: Whether a new run may start with it; some only help a running one.
+        between_runs: Whether a new run may start with it; some remedies only help a running one.
         code_template: The remedy as code, with its settings as `{names}`.
-        words_template: What it does, in the same way. By default the docstring's first line.
+        words_template: The remedy in words, with its settings in the same way. By default the
+            docstring's first line.
     """
 
     treats: ClassVar[tuple[str, ...]] = ()

@@ -6,7 +6,7 @@ class ClearGradients(Remedy):
     """Clear the gradients before each backward pass.
 
     Why it helps:
-        Otherwise each step repeats all the steps before it.
+        Otherwise each step also repeats the gradients of all steps before it.
 
     Example:
         >>> ClearGradients().code

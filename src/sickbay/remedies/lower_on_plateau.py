@@ -3,7 +3,7 @@ from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
 
 @dataclass(frozen=True, kw_only=True)
 class LowerOnPlateau(Remedy):
-    """Halve the learning rate whenever the loss stands still.
+    """Halve the learning rate whenever the loss stops falling.
 
     Why it helps:
         Large steps cross a valley, small ones lead down into it.

@@ -3,7 +3,7 @@ from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class MendTargets(Remedy):
-    """Check the targets, and make them what the loss expects.
+    """Check the targets, and correct them to what the loss expects.
 
     Why it helps:
         No model can learn from labels that are constant, out of range or missing.

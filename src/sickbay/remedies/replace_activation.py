@@ -8,7 +8,7 @@ FITTING = {"selu": "lecun_normal", "relu": "he_uniform", "leaky_relu": "he_unifo
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaceActivation(Remedy):
-    """Replace the hidden activations, and draw fitting initial weights.
+    """Replace the hidden activations, and draw initial weights that suit them.
 
     Why it helps:
         A sigmoid passes on at most a quarter of a gradient, a silent ReLU nothing. The new
@@ -16,7 +16,7 @@ class ReplaceActivation(Remedy):
 
     Example:
         >>> ReplaceActivation(to="selu").words
-        'replace the hidden activations by SELU, LeCun initialisation'
+        'replace the hidden activations with SELU, LeCun initialisation'
     """
 
     to: str = choice("selu", "The new activation.", list(FITTING))
@@ -38,4 +38,4 @@ class ReplaceActivation(Remedy):
         name = {"selu": "SELU", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU"}
         scheme = {"l": "LeCun", "h": "He", "g": "Glorot"}[FITTING[self.to][0]]
         to = name.get(self.to, self.to)
-        return f"replace the hidden activations by {to}, {scheme} initialisation"
+        return f"replace the hidden activations with {to}, {scheme} initialisation"

@@ -6,7 +6,7 @@ class RollBack(Remedy):
     """Return to the last healthy weights, and skip the data in between.
 
     Why it helps:
-        This undoes the damage of a few bad batches, and they do not come again.
+        This undoes the damage of a few bad batches, and these batches are not used again.
 
     Example:
         >>> RollBack().words

@@ -10,7 +10,7 @@ class UsualLearningRate(Remedy):
     """Use the usual learning rate of the optimizer.
 
     Why it helps:
-        A rate that is far off learns nothing, or unlearns everything.
+        At a rate that is far off, a model learns nothing or unlearns everything.
 
     Example:
         >>> UsualLearningRate().words

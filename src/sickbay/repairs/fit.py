@@ -82,7 +82,7 @@ def fit(
 ) -> Outcome:
     """Train a model. If something goes wrong, repair it and train again.
 
-    The model given is not touched. The trained one is `Outcome.model`.
+    The model that you pass is not changed. The trained one is `Outcome.model`.
 
     Args:
         model: The model, with its initial weights.
@@ -91,7 +91,7 @@ def fit(
         loss: A module, or a function of outputs and targets.
         optimizer: The model's optimizer, or a function that makes one from parameters.
         batch_size: Samples in a batch. A DataLoader has its own.
-        epochs: Epochs of one training.
+        epochs: Epochs of one training run.
         **options: Any of these:
 
             validation: Held-out samples. Without them, a tenth of the data is held out if there
@@ -101,9 +101,10 @@ def fit(
             device: Where to train. Defaults to the model's device.
             remedies: Remedies to choose from, as names or objects. Defaults to all.
                 "autotrainer" tries them in this order, "race" by their odds.
-            budget: Epochs that all attempts together may take. Defaults to 2.5 trainings.
+            budget: Epochs that all attempts together may take. Defaults to 2.5 training runs.
             profile: The problems to look for: "default", or that of the strategy.
-            strategy: "race" (short heats, the best goes on) or "autotrainer" (as in the paper).
+            strategy: "race" (remedies compete in short runs, and the best goes on) or "autotrainer"
+                (as in the AutoTrainer paper).
             workers: The number of processes to train in, or "ray".
             chart: A folder to record every attempt in.
             resume: Whether to resume the repair in that folder.
@@ -147,12 +148,12 @@ def repair(
 ) -> Outcome:
     """Do what `fit` does, but start from a recipe, or use a training loop of your own.
 
-    `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and calls the doctor
-    after each step and epoch, like any watched loop. It is called again with every repaired
-    recipe. A finding leaves it by an exception, so it should not catch exceptions it does not
-    know. Each call starts with torch, numpy and random seeded with `seed`. Such a loop has its
-    own data, so `data`, `validation` and `workers` do not apply. `learn` adds the remedies that
-    worked to your odds. `fit` explains the other arguments.
+    `train(recipe, doctor)` trains `recipe.model` with `recipe.optimizer` and calls the doctor after
+    each step and epoch, like any watched loop. It is called again with every repaired recipe. When
+    a problem is found, the doctor leaves the loop by raising an exception, so the loop should not
+    catch exceptions it does not know. Each call starts with torch, numpy and random seeded with
+    `seed`. Such a loop has its own data, so `data`, `validation` and `workers` do not apply.
+    `learn` adds the remedies that worked to your odds. `fit` explains the other arguments.
     """
     workers = _check_call(recipe, strategy, train, data, validation, workers)
     path = _check_output(chart, resume, progress, console, learn)

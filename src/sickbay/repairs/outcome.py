@@ -52,8 +52,8 @@ class Outcome:
         model: The best model seen, with its best weights.
         recipe: The recipe it was trained with.
         original: The recipe as given.
-        solved: Whether its training ended without a finding and reached the target, if there is
-            one; or reached the target anyway.
+        solved: Whether training reached the target or, if there is no target, ended without a
+            finding.
         score: Its score on the validation data.
         before: The best score of the recipe as given, or the score before training if that was
             stopped in its first epoch.

@@ -26,13 +26,13 @@ class Problem(Tunable, ABC):
         explains: The names of problems that are consequences of this one.
         loss_may_recover: The loss may return to its old level by itself, so live treatment waits
             a few steps before it acts.
-        spares_weights: The weights stay healthy while it stands, so live treatment goes on taking
-            snapshots of them.
-        batches_are_skipped: Live treatment skips the batches that have it, so it only has to act
+        spares_weights: The weights stay healthy while the problem lasts, so live treatment goes on
+            taking snapshots of them.
+        batches_are_skipped: Live treatment skips the batches that show the problem, so it acts only
             if the weights are damaged.
-        tolerated_at_best: A repair goes on in spite of it while the score is at its best.
+        tolerated_at_best: A repair goes on in spite of the problem while the score is at its best.
         yields_to_the_best: It does not end a trial that is among the best of a search.
-        benign: A trial that it ends has given all it can and stays a candidate.
+        benign: A trial that it ends has nothing wrong with it and stays a candidate.
     """
 
     severity: ClassVar[Severity] = "warning"
@@ -60,7 +60,7 @@ class Problem(Tunable, ABC):
         """
 
     def lasts(self, _finding: Finding) -> bool:
-        """Tell whether the damage may outlast the problem, which then explains later ones."""
+        """Return whether the damage may outlast the problem, so that it explains later problems."""
         return True
 
     def found(

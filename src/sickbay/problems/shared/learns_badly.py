@@ -22,7 +22,7 @@ class LearningProblem(SampledProblem):
     )
     loss_drop: float = threshold(
         0.1,
-        "Without an accuracy: a model whose loss fell by this share of the first is left alone.",
+        "If there is no accuracy: a model whose loss fell by this share is left alone.",
         above=0,
     )
 

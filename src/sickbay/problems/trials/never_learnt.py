@@ -9,17 +9,18 @@ FAR = 1.0  # above the first loss, as a share of it: such a trial was thrown off
 
 @dataclass(frozen=True, kw_only=True)
 class NeverLearnt(Problem):
-    """After whole epochs the loss is still where it began.
+    """After several epochs, the loss is still where it began.
 
     Why it matters:
         With few exceptions, a trial that has learnt nothing in so many steps never will.
 
     How it is judged:
-        Judged once `window` of the planned epochs (rounded, at least 2; 2 of 20) and `steps` steps
-        are over. In no epoch was the mean training loss or the validation loss below the first
-        training loss (the median of 5 steps) by `drop` of that. A loss that fell by `still` of that
-        in the last epoch may be on its way, unless it is far above its start. The trials with the
-        lowest training losses are protected, in case no trial of the search learns more.
+        Judged once a share of `window` of the planned epochs (rounded, at least 2; for example 2 of
+        20) and `steps` steps are over. The first training loss is the median of 5 steps. In no
+        epoch was the mean training loss or the validation loss lower than that by a share of
+        `drop`. A model whose loss fell by `still` of the first loss in the last epoch may still be
+        learning, unless the loss is far above its start. The trials with the lowest training losses
+        are protected, in case no trial of the search learns more.
 
     Example:
         >>> from sickbay.vitals import Setup

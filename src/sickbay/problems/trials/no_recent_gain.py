@@ -5,17 +5,18 @@ from sickbay.problems.trials.comparison import ComparedProblem, Comparison
 
 @dataclass(frozen=True, kw_only=True)
 class NoRecentGain(ComparedProblem):
-    """The metric has not improved for a while: the trial has given all it can.
+    """The metric has not improved for a while: more epochs are unlikely to help.
 
     Why it matters:
         Nothing is wrong, but another trial is a better use of the time. The result so far counts.
 
     How it is judged:
-        In the newest epochs (`window` of the planned ones, rounded, at least 3) the best value of
-        the metric has not improved by `gain` of that. Judged once `after` of the planned epochs are
-        over, and not while a schedule keeps the learning rate above half of its highest value:
-        metrics often improve when it falls. A rate that has not changed yet counts as constant;
-        with `StepLR`, set `after` to its first drop.
+        In the newest epochs (a share of `window` of the planned ones, rounded, at least 3), the
+        best value of the metric has not improved by more than a share of `gain`. Judged once a
+        share of `after` of the planned epochs is over, and not while a schedule keeps the learning
+        rate above half of its highest value, because metrics often improve when the rate falls. A
+        rate that has not changed yet counts as constant; with `StepLR`, set `after` to its first
+        drop.
 
     Example:
         >>> from sickbay.problems.trials.comparison import LearningCurve

@@ -8,20 +8,21 @@ from sickbay.problems.trials.never_learnt import FIRST
 
 @dataclass(frozen=True, kw_only=True)
 class OutOfReach(ComparedProblem):
-    """To get among the best, a trial would have to gain more than almost any other has.
+    """To become one of the best, the trial would have to gain more than almost any other has.
 
     Why it matters:
-        It may be healthy, but other settings do better and deserve its time.
+        The trial may be healthy, but other settings do better and are a better use of the time.
 
     How it is judged:
-        The bar is the value that the best `share` of all trials, but at least `least` of them, have
-        reached. The trial is further below it than `slack` times the most that a finished trial has
-        gained from the same epoch on (ignoring the luckiest `lucky` of them), and further than it
-        would climb at `pace` times its recent pace (over `window` of the planned epochs, rounded,
-        at least 2). Judged from epoch `after` on, and once `needed` trials have finished. Trials
-        with one of the lowest training losses are protected. So are trials that were thrown off at
-        first (the mean loss of the first epoch exceeds the first loss by `thrown` of that) while
-        their loss falls by `still` of that per epoch.
+        The value to reach is that of the best trials: a share of `share` of all trials, but at
+        least `least` of them. Two things are compared with the distance to that value. One is the
+        largest gain of a finished trial from the same epoch on, ignoring a share of `lucky` of the
+        largest gains. The other is what the trial would still gain at its recent pace, over a share
+        of `window` of the planned epochs (rounded, at least 2). The distance is larger than `slack`
+        times the one and larger than `pace` times the other. Judged from epoch `after` on, and once
+        `needed` trials have finished. Trials with one of the lowest training losses are protected.
+        So are trials that got worse at first (the mean loss of the first epoch exceeds the first
+        loss by a share of `thrown`), while their loss falls by `still` of the first loss per epoch.
 
     Example:
         >>> from sickbay.problems.trials.comparison import LearningCurve
@@ -32,7 +33,8 @@ class OutOfReach(ComparedProblem):
         0.12 after 2 epochs, 0.48 short of the best 20 %; hardly any gained more than 0.2 from here
 
     Reference:
-        Made for this library; chosen by `python -m benchmarks.tuning run --part calibration`.
+        Made for this library; thresholds chosen with
+        `python -m benchmarks.tuning run --part calibration`.
     """
 
     severity = "info"
@@ -41,14 +43,18 @@ class OutOfReach(ComparedProblem):
     yields_to_the_best = True
 
     share: float = threshold(0.2, "Share of the trials that count as the best.", above=0, most=1)
-    least: int = threshold(6, "Number of trials that count as the best, at least.", least=1)
+    least: int = threshold(6, "Smallest number of trials that count as the best.", least=1)
     needed: int = threshold(3, "Trials that must have finished.", least=1)
-    lucky: float = threshold(0.1, "Share of the largest gains that do not count.", least=0, most=1)
-    slack: float = threshold(1.2, "Times the largest gain that is out of reach.", above=0)
-    window: float = threshold(0.1, "Share of the epochs that gives the pace.", above=0, most=1)
-    pace: float = threshold(1.0, "Times its own pace that is out of reach.", above=0)
+    lucky: float = threshold(0.1, "Share of the largest gains that is ignored.", least=0, most=1)
+    slack: float = threshold(1.2, "Multiple of the largest gain that is still in reach.", above=0)
+    window: float = threshold(
+        0.1, "Share of the epochs that the pace is measured over.", above=0, most=1
+    )
+    pace: float = threshold(1.0, "Multiple of its own pace that is still in reach.", above=0)
     after: int = threshold(2, "Epochs to wait for.", least=2)
-    thrown: float = threshold(0.25, "Rise above the first loss of a trial thrown off.", above=0)
+    thrown: float = threshold(
+        0.25, "Rise above the first loss that shows a bad start, as a share.", above=0
+    )
     still: float = threshold(0.005, "Fall per epoch that shows recovery.", above=0)
 
     def compare(self, history: History, beside: Comparison) -> Finding | None:

@@ -197,7 +197,7 @@ def describe_end(end: End) -> dict[str, Any]:
 
 
 def to_json_numbers(values: Sequence[float]) -> list[float | None]:
-    """Round numbers to six digits, and replace those that are not finite by None.
+    """Round numbers to six digits, and replace those that are not finite with None.
 
     >>> to_json_numbers([2 / 3, float("nan")])
     [0.666667, None]

@@ -7,7 +7,7 @@ from sickbay.checkups.wording import counted, several
 
 @dataclass(frozen=True, kw_only=True)
 class GradientReachesEveryParameter(Statement):
-    """A gradient other than zero reaches every trainable parameter that is used.
+    """A nonzero gradient reaches every trainable parameter that is used.
 
     Why it matters:
         A parameter without a gradient keeps its random initial value, however long training takes.

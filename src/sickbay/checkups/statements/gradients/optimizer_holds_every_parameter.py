@@ -6,10 +6,10 @@ from sickbay.checkups.wording import several
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerHoldsEveryParameter(Statement):
-    """The optimizer holds every trainable parameter of the model, once.
+    """The optimizer holds every trainable parameter of the model exactly once.
 
     Why it matters:
-        Parameters missing from the optimizer never change; those it holds twice change twice.
+        Parameters missing from the optimizer never change; those it holds twice are updated twice.
 
     How it is tested:
         The tensors in its groups are compared with those of the model. It may hold others as well,

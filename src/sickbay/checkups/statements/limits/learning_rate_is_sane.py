@@ -26,10 +26,10 @@ SAFETY = 10.0  # the rate grew while the loss fell, so a constant one must be th
 
 @dataclass(frozen=True, kw_only=True)
 class LearningRateIsSane(Statement):
-    """The loss falls at this learning rate.
+    """The loss falls at the learning rate of the optimizer.
 
     Why it matters:
-        A rate too high breaks training; one far too low takes a thousand times as long.
+        A rate that is too high breaks training; one far too low makes it a thousand times as long.
 
     How it is tested:
         A copy is trained for `steps` steps with the same kind of optimizer, while the rate grows

@@ -10,10 +10,10 @@ from sickbay.checkups.statements.loss.loss_levels import levels
 
 @dataclass(frozen=True, kw_only=True)
 class StartsAtChance(Statement):
-    """Before training the loss is close to the chance level.
+    """Before training, the loss is close to the chance level.
 
     Why it matters:
-        A model far above it must first unlearn; one far below it sees the answers.
+        A model far above that level must first unlearn; one far below it can see the answers.
 
     How it is tested:
         The loss in training is at most `above` times the chance level: ln C for C classes, ln 2 for

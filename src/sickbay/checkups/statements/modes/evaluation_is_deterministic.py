@@ -26,7 +26,7 @@ ORDERS = ("argsort", "sort", "topk")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationIsDeterministic(Statement):
-    """In evaluation the same batch gives the same output.
+    """In evaluation mode, the same batch gives the same output.
 
     Why it matters:
         Noise in evaluation lowers every score and makes models hard to compare.

@@ -18,7 +18,7 @@ from sickbay.model_copies import tensors_in
 
 @dataclass(frozen=True, kw_only=True)
 class ModesDiffer(Statement):
-    """Layers that train and evaluate differently follow the mode of the model.
+    """Layers that behave differently in training and in evaluation follow the mode of the model.
 
     Why it matters:
         Dropout or batch norm in the wrong mode spoils either the training or every score.

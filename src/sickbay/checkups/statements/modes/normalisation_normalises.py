@@ -28,7 +28,7 @@ MISTAKES = {
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisationNormalises(Statement):
-    """Every norm layer brings its inputs to one scale, over values that vary.
+    """Every norm layer brings its inputs to the same scale, and normalises values that vary.
 
     Why it matters:
         A norm that divides by the wrong thing hides the signal that it should stabilise.

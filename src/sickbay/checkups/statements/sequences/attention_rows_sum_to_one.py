@@ -4,7 +4,7 @@ from sickbay.checkups.statements.sequences.attention import observed_attention
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionRowsSumToOne(Statement):
-    """In evaluation the attention weights of each query sum to one.
+    """In evaluation mode, the attention weights of each query sum to one.
 
     Why it matters:
         Otherwise the output is no average of the values: it grows with the length, or mixes rows.

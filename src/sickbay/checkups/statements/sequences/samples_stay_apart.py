@@ -15,7 +15,7 @@ LARGER = 3  # times: a division by the largest value of a batch shows only with 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplesStayApart(Statement):
-    """In evaluation no sample changes the output of another.
+    """In evaluation mode, no sample changes the output of another.
 
     Why it matters:
         A model that mixes samples relies on others that will not be there in production.

@@ -19,7 +19,7 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
 
 @dataclass(frozen=True, kw_only=True)
 class SeesNoFuture(Statement):
-    """A model that predicts what comes next does not see it.
+    """A model that predicts the next position does not see that position.
 
     Why it matters:
         A model that sees the answer copies it: the loss is excellent and the model useless.

@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class ShapesFollowTheBatch(Statement):
-    """Other batch sizes and sequence lengths run, and the output follows them.
+    """The model runs with other batch sizes and sequence lengths, and its output fits them.
 
     Why it matters:
         The last batch of an epoch is smaller, and in production there is one sample of any length.

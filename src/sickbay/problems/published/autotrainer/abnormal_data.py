@@ -15,9 +15,10 @@ class AbnormalData(LowAccuracyProblem):
         Large inputs saturate units and blow up gradients, so the model learns little from them.
 
     How it is judged:
-        The output of a layer is at least `limit`, or holds a NaN or an Inf: by its mean absolute
-        value in any layer but the last, or with `measure="largest"` by its largest value in any
-        layer. In `checks` readings in a row, while the accuracy is low.
+        The mean absolute output of a layer is at least `limit`, or its output contains a NaN or an
+        Inf. The last layer does not count. With `measure="largest"`, the largest absolute output is
+        compared instead, in every layer. This must hold in `checks` readings in a row, while the
+        accuracy is low.
 
     Example:
         >>> history = History(accuracy=[0.5])

@@ -8,8 +8,9 @@ class DyingRelu(LowAccuracyProblem, like=ours.DyingRelu):
     """Most of the network gets a gradient of exactly zero: its units are switched off for good.
 
     How it is judged:
-        The share of exact zeros among the newest gradient entries of all kernels, as in the
-        published code. It counts while the accuracy is low. Embeddings do not count.
+        Among the newest gradient entries of all kernels, the share of exact zeros is at least
+        `share`, as in the published code. This counts only while the accuracy is low. Embeddings do
+        not count.
 
     Example:
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}

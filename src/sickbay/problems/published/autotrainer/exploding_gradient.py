@@ -12,7 +12,7 @@ class ExplodingGradient(LowAccuracyProblem, like=ours.ExplodingGradient):
 
     How it is judged:
         The newest gradient norm of the first kernel over that of the last one is at least `ratio`,
-        or any gradient holds a NaN or an Inf. It counts while the accuracy is low.
+        or any gradient contains a NaN or an Inf. This counts only while the accuracy is low.
 
     Example:
         >>> history = History(accuracy=[0.1])
@@ -21,7 +21,9 @@ class ExplodingGradient(LowAccuracyProblem, like=ours.ExplodingGradient):
         gradient norm 90, first/last 900 (limit 70)
     """
 
-    ratio: float = threshold(70.0, "First over last gradient norm that is too large.", above=1)
+    ratio: float = threshold(
+        70.0, "Limit for the ratio of the first to the last gradient norm.", above=1
+    )
 
     def check(self, history: History) -> Finding | None:
         table = history.table("gradient")

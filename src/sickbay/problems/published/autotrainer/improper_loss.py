@@ -17,7 +17,7 @@ class ImproperLoss(LowAccuracyProblem, like=ours.ImproperLoss):
 
     How it is judged:
         By the task alone: cross-entropy for classes, binary cross-entropy for yes-or-no answers, a
-        distance for numbers. It counts while the accuracy is low.
+        distance for numbers. This counts only while the accuracy is low.
 
     Example:
         >>> from sickbay.vitals import Setup

@@ -17,7 +17,7 @@ class ImproperOutput(LowAccuracyProblem, like=ours.ImproperOutput):
 
     How it is judged:
         By the task alone: sigmoid for yes-or-no answers, softmax for classes, no activation for
-        numbers and (unlike in the paper) before losses that take logits. It counts while the
+        numbers and (unlike in the paper) before losses that take logits. This counts only while the
         accuracy is low.
 
     Example:

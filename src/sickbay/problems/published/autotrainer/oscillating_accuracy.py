@@ -12,10 +12,11 @@ class OscillatingAccuracy(Problem):
         Steps that are too large jump over the minimum again and again.
 
     How it is judged:
-        Local maxima and minima of the accuracy by epoch, paired in the order of time: the number of
-        pairs that lie `size` or more apart, over the number of epochs. Either the training or the
-        validation accuracy is enough. Judged once `after` of the planned epochs are over, or from
-        the start if their number is not known; silent without an accuracy.
+        Local maxima and minima of the accuracy by epoch are paired in order of time. The number of
+        pairs that lie `size` or more apart, divided by the number of epochs, is at least `share`.
+        Either the training or the validation accuracy is enough. Judged once a share of `after` of
+        the planned epochs is over, or from the start if their number is not known. Not judged
+        without an accuracy.
 
     Example:
         >>> history = History()
@@ -32,8 +33,8 @@ class OscillatingAccuracy(Problem):
     advice = "lower the learning rate, use Adam or momentum, or make the batch larger"
     reads = ("epoch",)
 
-    size: float = threshold(0.03, "Accuracy between maximum and minimum that counts.", above=0)
-    share: float = threshold(0.2, "Such pairs for every epoch that are too many.", above=0)
+    size: float = threshold(0.03, "Smallest difference in accuracy that counts.", above=0)
+    share: float = threshold(0.2, "Limit for the number of such pairs per epoch.", above=0)
     after: float = threshold(0.3, "Share of the planned epochs that must be over.", least=0)
     validation: bool = switch(True, "Judge the validation accuracy as well.")
 

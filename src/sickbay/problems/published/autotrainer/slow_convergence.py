@@ -12,10 +12,10 @@ class SlowConvergence(Problem):
         At this pace the run ends before the model has learnt anything.
 
     How it is judged:
-        No epoch raised the accuracy by more than `change`, and it was never above `accuracy`.
-        Training and validation accuracy must both show it, as far as they are given. Judged once
-        `after` of the planned epochs are over, or from the second epoch if their number is not
-        known; silent without an accuracy.
+        No epoch raised the accuracy by more than `change`, and it was never above `accuracy`. If
+        both the training and the validation accuracy are given, both must show it. Judged once a
+        share of `after` of the planned epochs is over, or from the second epoch if their number is
+        not known. Not judged without an accuracy.
 
     Example:
         >>> history = History()

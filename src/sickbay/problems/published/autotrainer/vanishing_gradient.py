@@ -10,7 +10,7 @@ class VanishingGradient(LowAccuracyProblem, like=ours.VanishingGradient):
 
     How it is judged:
         The newest gradient norm of the first kernel is tiny, both by itself and against that of the
-        last kernel. It counts while the accuracy is low.
+        last kernel. This counts only while the accuracy is low.
 
     Example:
         >>> history = History(accuracy=[0.1])
@@ -19,7 +19,9 @@ class VanishingGradient(LowAccuracyProblem, like=ours.VanishingGradient):
         gradient norm 2e-09 (limit 0.0001), first/last 5e-09 (limit 0.001)
     """
 
-    ratio: float = threshold(1e-3, "First over last gradient norm that is too small.", above=0)
+    ratio: float = threshold(
+        1e-3, "Limit for the ratio of the first to the last gradient norm.", above=0
+    )
     norm: float = threshold(1e-4, "Gradient norm of the first kernel that is too small.", above=0)
 
     def check(self, history: History) -> Finding | None:

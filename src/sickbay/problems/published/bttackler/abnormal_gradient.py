@@ -9,7 +9,7 @@ class AbnormalGradient(Problem):
     """Gradients are not finite, or far too large in most layers.
 
     Why it matters:
-        The next update throws the weights away.
+        The next update destroys the weights.
 
     How it is judged:
         The newest gradients hold a NaN or an Inf, or the mean absolute gradient of the median
@@ -23,7 +23,7 @@ class AbnormalGradient(Problem):
         mean |gradient| 2.5e+04 in the median layer (limit 10000)
 
     Reference:
-        Pei et al. (2024), BTTackler; AGV, by its published code.
+        Pei et al. (2024), BTTackler; its rule AGV, as in the published code.
     """
 
     severity = "critical"

@@ -8,16 +8,16 @@ from sickbay.problems.shared.planned_epochs import stage
 
 @dataclass(frozen=True, kw_only=True)
 class AmplifiedGradient(Problem):
-    """The gradient grows by a large factor at most layers on its way back to the input.
+    """In most layers, the gradient grows by a large factor on its way back to the input.
 
     Why it matters:
-        It grows exponentially with the depth and throws the first layers about.
+        The gradient grows exponentially with depth, so the updates of the first layers are erratic.
 
     How it is judged:
-        The mean absolute gradient of each kernel over that of the next one, in the newest reading:
-        the median of these ratios is above `ratio`. Silent if a kernel's gradient is all zero, or
-        if any is not finite, which `abnormal_gradient` reports. Judged in the first half of the
-        planned epochs; silent if their number is not known.
+        In the newest reading, the mean absolute gradient of each kernel is divided by that of the
+        next kernel. The median of these ratios is above `ratio`. Not judged if the gradient of a
+        kernel is all zero, or if any gradient is not finite (`abnormal_gradient` reports that).
+        Judged only in the first half of the planned epochs, and only if their number is known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -29,7 +29,7 @@ class AmplifiedGradient(Problem):
         mean |gradient| over that of the next layer: median 4e+03 (limit 1000)
 
     Reference:
-        Pei et al. (2024), BTTackler; EAG, by its published code.
+        Pei et al. (2024), BTTackler; its rule EAG, as in the published code.
     """
 
     advice = "clip the gradient norm to 1, lower the learning rate, or add normalisation layers"

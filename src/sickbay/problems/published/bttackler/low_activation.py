@@ -9,12 +9,12 @@ class LowActivation(Problem):
     """In most layers a large part of the gradient is exactly zero: few units are active.
 
     Why it matters:
-        Units that are off learn nothing, so the network uses a fraction of its width.
+        Units that are off learn nothing, so the network uses only a fraction of its width.
 
     How it is judged:
-        The share of exact zeros in the gradient of each kernel, in the newest reading: the median
-        is above `share`, once `epochs` epochs are over. Silent if a gradient is not finite, which
-        `abnormal_gradient` reports. Embeddings do not count.
+        In the newest reading, the share of exact zeros in the gradient is taken for each kernel.
+        The median of these shares is above `share`. Judged once `epochs` epochs are over, unless a
+        gradient is not finite (`abnormal_gradient` reports that). Embeddings do not count.
 
     Example:
         >>> history = History()
@@ -25,10 +25,10 @@ class LowActivation(Problem):
         70 % of the gradient is exactly 0 in the median layer (limit 50 %)
 
     Reference:
-        Pei et al. (2024), BTTackler; LAR, by its published code.
+        Pei et al. (2024), BTTackler; its rule LAR, as in the published code.
     """
 
-    advice = "replace ReLU by LeakyReLU or ELU, lower the learning rate, or use less dropout"
+    advice = "replace ReLU with LeakyReLU or ELU, lower the learning rate, or use less dropout"
     reads = ("epoch",)
     yields_to_the_best = True
 

@@ -4,15 +4,16 @@ from sickbay.problems.shared.planned_epochs import adaptive_window, stage
 
 @dataclass(frozen=True, kw_only=True)
 class NoMoreGain(Problem):
-    """The loss no longer falls: the run has given all it can.
+    """The loss no longer falls: more epochs are unlikely to help.
 
     Why it matters:
         Nothing is wrong, but another run is a better use of the time. The result so far counts.
 
     How it is judged:
-        The loss of the newest epochs, `window` of the planned ones (rounded, at least 2; 6 of 20):
-        the mean of their second half is above that of their first. Training or validation loss.
-        Judged in the second half of the planned epochs; silent if their number is not known.
+        The newest epochs are looked at, as many as a share of `window` of the planned ones
+        (rounded, at least 2; for example 6 of 20). The mean loss of their second half is above that
+        of their first half, for the training or the validation loss. Judged only in the second half
+        of the planned epochs, and only if their number is known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -23,7 +24,7 @@ class NoMoreGain(Problem):
         mean loss rose from 0.5 to 0.52 within 2 epochs
 
     Reference:
-        Pei et al. (2024), BTTackler; NMG, by its published code.
+        Pei et al. (2024), BTTackler; its rule NMG, as in the published code.
     """
 
     severity = "info"

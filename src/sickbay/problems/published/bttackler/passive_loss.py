@@ -6,15 +6,16 @@ from sickbay.problems.shared.planned_epochs import stage
 
 @dataclass(frozen=True, kw_only=True)
 class PassiveLoss(Problem):
-    """The training loss does not move.
+    """The training loss hardly changes.
 
     Why it matters:
         Training that has no effect at the start will hardly have one later.
 
     How it is judged:
-        The standard deviation of the training loss over all epochs so far, over its mean, is below
-        `spread`, once `epochs` epochs are over. As published, a negative loss always counts. Judged
-        in the first half of the planned epochs; silent if their number is not known.
+        The standard deviation of the training loss over all epochs so far, divided by its mean, is
+        below `spread`. Judged once `epochs` epochs are over. As published, a negative loss always
+        counts. Judged only in the first half of the planned epochs, and only if their number is
+        known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -25,14 +26,16 @@ class PassiveLoss(Problem):
         loss varied by 2.05e-05 of its mean in 3 epochs (limit 0.0001)
 
     Reference:
-        Pei et al. (2024), BTTackler; PLC, by its published code.
+        Pei et al. (2024), BTTackler; its rule PLC, as in the published code.
     """
 
-    advice = "raise the learning rate, and look whether the gradient reaches all layers"
+    advice = "raise the learning rate, and check whether the gradient reaches all layers"
     reads = ("epoch",)
     yields_to_the_best = True
 
-    spread: float = threshold(1e-4, "Standard deviation over mean that is too small.", above=0)
+    spread: float = threshold(
+        1e-4, "Limit for the standard deviation, divided by the mean.", above=0
+    )
     epochs: int = threshold(3, "Epochs that must be over.", least=2)
 
     def check(self, history: History) -> Finding | None:

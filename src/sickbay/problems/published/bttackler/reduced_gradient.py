@@ -9,16 +9,17 @@ from sickbay.problems.shared.planned_epochs import stage
 
 @dataclass(frozen=True, kw_only=True)
 class ReducedGradient(Problem):
-    """The gradient shrinks by a large factor at most layers on its way back, or is tiny anyway.
+    """In most layers, the gradient shrinks by a large factor on its way back, or it is tiny.
 
     Why it matters:
-        It shrinks exponentially with the depth, so the first layers do not learn.
+        The gradient shrinks exponentially with depth, so the first layers do not learn.
 
     How it is judged:
-        The mean absolute gradient of each kernel, in the newest reading: the median is below
-        `mean`, or the median of the ratios of each kernel to the next is below `ratio`, or one of
-        them is zero. Silent if a gradient is not finite, which `abnormal_gradient` reports. Judged
-        in the first half of the planned epochs; silent if their number is not known.
+        In the newest reading, the mean absolute gradient is taken for each kernel. The median of
+        these means is below `mean`, or the median of the ratios of each kernel to the next is below
+        `ratio`, or one of the means is zero. Not judged if a gradient is not finite
+        (`abnormal_gradient` reports that). Judged only in the first half of the planned epochs, and
+        only if their number is known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -30,10 +31,10 @@ class ReducedGradient(Problem):
         mean |gradient| median 0.2 (limit 1e-05), over that of the next layer 5e-05 (limit 0.0001)
 
     Reference:
-        Pei et al. (2024), BTTackler; ERG, by its published code.
+        Pei et al. (2024), BTTackler; its rule ERG, as in the published code.
     """
 
-    advice = "replace sigmoid or tanh by ReLU or SELU, or add batch or layer normalisation"
+    advice = "replace sigmoid or tanh with ReLU or SELU, or add batch or layer normalisation"
     reads = ("epoch",)
     yields_to_the_best = True
 

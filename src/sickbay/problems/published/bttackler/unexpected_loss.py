@@ -12,10 +12,11 @@ class UnexpectedLoss(Problem):
         The loss should settle by now; a run that falls apart this late does not recover.
 
     How it is judged:
-        A straight line fitted to the loss of the newest epochs, `window` of the planned ones
-        (rounded, at least 2; 6 of 20), rises by at least `slope` per epoch, and the standard
-        deviation over the mean is above `spread`. Training or validation loss. Judged in the second
-        half of the planned epochs; silent if their number is not known.
+        The newest epochs are looked at, as many as a share of `window` of the planned ones
+        (rounded, at least 2; for example 6 of 20). A straight line fitted to their losses rises by
+        at least `slope` per epoch, and the standard deviation of the losses divided by their mean
+        is above `spread`. The training or the validation loss is enough. Judged only in the second
+        half of the planned epochs, and only if their number is known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -26,14 +27,16 @@ class UnexpectedLoss(Problem):
         loss rises by 0.3 per epoch (limit 0.01) and varies by 0.429 of its mean (limit 0.2)
 
     Reference:
-        Pei et al. (2024), BTTackler; ULC, by its published code.
+        Pei et al. (2024), BTTackler; its rule ULC, as in the published code.
     """
 
     advice = "let the learning rate decay, lower it, or clip gradients"
     reads = ("epoch",)
 
     slope: float = threshold(0.01, "Rise of the loss in an epoch that is too much.", least=0)
-    spread: float = threshold(0.2, "Standard deviation over mean that is too much.", least=0)
+    spread: float = threshold(
+        0.2, "Limit for the standard deviation, divided by the mean.", least=0
+    )
     window: float = threshold(0.3, "Share of the planned epochs to look at.", above=0)
 
     def check(self, history: History) -> Finding | None:

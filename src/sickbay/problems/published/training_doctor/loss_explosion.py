@@ -11,8 +11,8 @@ class LossExplosion(Problem):
         The last update did harm, and the next one starts from there.
 
     How it is judged:
-        The newest loss is above `limit`, or above `factor` times the one before it. The limit
-        ignores the scale of the loss, and a negative loss always seems to jump.
+        The newest loss is above `limit`, or above `factor` times the one before it. The limit does
+        not depend on the scale of the loss, and a negative loss always seems to jump.
 
     Example:
         >>> print(LossExplosion().check(History(loss=[0.9, 2.1])).message)
@@ -27,7 +27,7 @@ class LossExplosion(Problem):
     loss_may_recover = True
 
     limit: float = threshold(10.0, "Loss that is too large at any time.", above=0)
-    factor: float = threshold(2.0, "Multiple of the loss before that is too much.", above=1)
+    factor: float = threshold(2.0, "Limit, as a multiple of the previous loss.", above=1)
 
     def check(self, history: History) -> Finding | None:
         timed = history.timed("loss", 2)

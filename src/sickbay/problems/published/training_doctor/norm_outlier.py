@@ -13,7 +13,7 @@ class NormOutlierProblem(Problem):
 
     limit: float = threshold(1.0, "Gradient norm that is out of range at any time.", above=0)
     sigmas: float = threshold(3.0, "Standard deviations from the mean that are too many.", above=0)
-    window: int = threshold(50, "Norms before the newest that set the mean.", least=2)
+    window: int = threshold(50, "Earlier norms that the mean is taken over.", least=2)
 
     def outlier(self, history: History, sign: int) -> Finding | None:
         """Return a finding if the newest norm is too large (`sign` 1) or too small (`sign` -1)."""

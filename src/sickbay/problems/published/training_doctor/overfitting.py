@@ -10,7 +10,7 @@ class Overfitting(Problem, like=ours.Overfitting):
 
     How it is judged:
         The newest validation loss minus the newest training loss is above `gap`, or above `severe`,
-        which is critical. Both limits ignore the scale of the loss.
+        which is critical. Both limits are absolute: they do not depend on the scale of the loss.
 
     Example:
         >>> history = History()

@@ -5,15 +5,15 @@ from sickbay.problems.shared.base import Finding, History, Problem, dataclass, t
 
 @dataclass(frozen=True, kw_only=True)
 class Plateau(Problem):
-    """The loss stands still.
+    """The loss hardly changes.
 
     Why it matters:
-        Either everything is learnt, or the run is stuck and wastes its time.
+        Either everything is learnt, or the run is stuck and wastes time.
 
     How it is judged:
         The variance of the loss over the newest `window` steps is below `variance`. This needs a
-        full window. The limit ignores the scale of the loss: a small loss always seems to stand
-        still.
+        full window. The limit does not depend on the scale of the loss, so a small loss always
+        seems to be on a plateau.
 
     Example:
         >>> history = History(loss=[2.303, 2.302] * 10)

@@ -26,7 +26,7 @@ class UnstableGradient(Problem):
     advice = "clip the gradient norm to 1, make the batch larger, or warm the learning rate up"
     reads = ("step",)
 
-    ratio: float = threshold(2.0, "Standard deviation over mean that is too much.", above=0)
+    ratio: float = threshold(2.0, "Limit for the standard deviation, divided by the mean.", above=0)
     window: int = threshold(50, "Norms to look at.", least=2)
 
     def check(self, history: History) -> Finding | None:
