@@ -68,7 +68,7 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("layer_imbalance", "that is too much.\n        10000\n"),  # in no profile
+        ("layer_imbalance", "to the smallest update.\n        10000\n"),  # in no profile
         ("non_finite", "How it is judged"),  # has no thresholds
         ("dying_relu", "\n        default 0.9\n"),
         ("dying_relu", "The rule of the profile autotrainer:"),
