@@ -67,8 +67,8 @@ def blocks(data: bytes, random: Random) -> bytes:
         digest = packed(changed(json.loads(zlib.decompress(digest)), random))
     elif way == 1:
         listed, _, columns = zlib.decompress(body).partition(b"\n")
-        told = changed(json.loads(listed), random)
-        body = zlib.compress(told.encode("utf-8", "surrogatepass") + b"\n" + columns, 1)
+        listing = changed(json.loads(listed), random)
+        body = zlib.compress(listing.encode("utf-8", "surrogatepass") + b"\n" + columns, 1)
     elif way == 2:
         digest, body = random.choice(((bomb(), body), (digest, bomb())))
     else:

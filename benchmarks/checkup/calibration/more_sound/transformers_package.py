@@ -11,10 +11,10 @@ from benchmarks.checkup.calibration.sound.transformers_package import (
     INSTALLED,
     SMALL,
     TOKENS,
+    classifier,
     guessed,
     made,
     seen,
-    told,
     translated,
     written,
 )
@@ -51,7 +51,7 @@ def register() -> None:
     shared = {"num_key_value_heads": 2}
     few = {"num_labels": 3}
     for name, make in {
-        "ALBERT": lambda: told(
+        "ALBERT": lambda: classifier(
             made("AlbertConfig", "Albert" + text, embedding_size=16, **few, **SMALL)
         ),
         "OPT": lambda: written(made("OPTConfig", "OPTForCausalLM", **OPT)),

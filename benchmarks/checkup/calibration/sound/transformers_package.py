@@ -58,7 +58,7 @@ def guessed(model: Any) -> Inputs:
     return Inputs(model, {"input_ids": words, "attention_mask": mask, "labels": labels})
 
 
-def told(model: Any) -> Inputs:
+def classifier(model: Any) -> Inputs:
     """Return a classifier with padded sentences."""
     tokens, mask = sentences()
     batch = {"input_ids": tokens, "attention_mask": mask, "labels": torch.arange(16) % 3}
@@ -82,14 +82,16 @@ def register() -> None:
     keep = {"attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
     for name, make in {
         "GPT-2": lambda: written(made("GPT2Config", "GPT2LMHeadModel", **GPT)),
-        "BERT": lambda: told(made("BertConfig", "Bert" + text, num_labels=3, **SMALL)),
+        "BERT": lambda: classifier(made("BertConfig", "Bert" + text, num_labels=3, **SMALL)),
         "Llama": lambda: written(made("LlamaConfig", "LlamaForCausalLM", **SMALL)),
-        "DistilBERT": lambda: told(
+        "DistilBERT": lambda: classifier(
             made("DistilBertConfig", "DistilBert" + text, num_labels=3, **DISTIL)
         ),
         "T5": lambda: translated(made("T5Config", "T5ForConditionalGeneration", **T5)),
         "ViT": lambda: seen(made("ViTConfig", "ViTForImageClassification", **SMALL, **IMAGE)),
-        "RoBERTa": lambda: told(made("RobertaConfig", "Roberta" + text, num_labels=3, **SMALL)),
+        "RoBERTa": lambda: classifier(
+            made("RobertaConfig", "Roberta" + text, num_labels=3, **SMALL)
+        ),
         "GPT-2 without dropout": lambda: written(
             made("GPT2Config", "GPT2LMHeadModel", **GPT, **keep)
         ),
@@ -100,7 +102,7 @@ def register() -> None:
         "Qwen": lambda: written(
             made("Qwen2Config", "Qwen2ForCausalLM", num_key_value_heads=2, **SMALL)
         ),
-        "ELECTRA": lambda: told(
+        "ELECTRA": lambda: classifier(
             made("ElectraConfig", "Electra" + text, num_labels=3, embedding_size=32, **SMALL)
         ),
     }.items():
