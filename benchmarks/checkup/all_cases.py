@@ -12,7 +12,8 @@ FAMILIES = (
     "train_and_eval_modes",
 )  # fmt: skip
 HELD_OUT_FAMILIES = (
-    "shapes_and_numerics", "attention_norms_modes", "state_dict", "data_and_targets",
+    "shapes_and_numerics", "attention_masks_positions", "norms_modes_optimizer", "state_dict",
+    "data_and_targets",
 )  # fmt: skip
 KINDS = ("feed_forward", "images", "sequences", "attention", "generative", "transformers_package")
 HELD_OUT_KINDS = ("feed_forward", "images", "sequences")

@@ -97,7 +97,7 @@ def misses(records: Sequence[Record]) -> Sheet:
         for each in faults(records)
         if not is_found(each)
     ]
-    columns = ("fault", "half", "outcome", "what the test said", "failed instead")
+    columns = ("fault", "half", "outcome", "message of the test", "failed instead")
     return Sheet("Missed faults", "", columns, rows)
 
 
@@ -111,7 +111,7 @@ def alarms(records: Sequence[Record]) -> Sheet:
         for each in sound(records)
         for test, message in each["failed"].items()
     ]
-    columns = ("sound model", "half", "test", "what it said")
+    columns = ("sound model", "half", "test", "message")
     return Sheet("Sound models with a failed test", "", columns, rows)
 
 

@@ -43,16 +43,16 @@ def labels_of(runs: Iterable[Run]) -> list[str]:
 
 def figures(runs: Sequence[Run], names: Names) -> Row:
     """Return all figures of these runs."""
-    told = [run for run in runs if run.counts]
+    counted = [run for run in runs if run.counts]
     return {
         "problems": [
-            problem_row(label, profile, told)
-            for label in labels_of(told)
+            problem_row(label, profile, counted)
+            for label in labels_of(counted)
             for profile in names
             if not accepted(label, profile).isdisjoint(names[profile])
         ],
-        "said": [said_row(name, profile, told) for profile in names for name in names[profile]],
-        "healthy": [healthy_row(profile, told) for profile in names],
+        "said": [said_row(name, profile, counted) for profile in names for name in names[profile]],
+        "healthy": [healthy_row(profile, counted) for profile in names],
         "not_really_sick": sorted(run.name for run in runs if not run.counts),
     }
 
@@ -66,8 +66,8 @@ def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
         delay * run.epochs / run.steps if run.steps else nan
         for delay, (run, _) in zip(delays, answers, strict=True)
     ]
-    spoken = [(run, run.said.get(profile, ())) for run in mine]
-    wrong = [sum(not run.is_right(each, profile) for each in said) for run, said in spoken]
+    reported = [(run, run.said.get(profile, ())) for run in mine]
+    wrong = [sum(not run.is_right(each, profile) for each in said) for run, said in reported]
     return {
         "problem": label,
         "profile": profile,
@@ -79,7 +79,7 @@ def problem_row(label: str, profile: str, runs: Sequence[Run]) -> Row:
         "delay_most": max(delays, default=nan),
         "epochs_median": median(epochs) if epochs else nan,
         "epochs_90": quantile(epochs, 0.9),
-        "findings": average(len(said) for _, said in spoken),
+        "findings": average(len(said) for _, said in reported),
         "wrong": average(wrong),
         "missed": sorted({run.name for run in mine} - {run.name for run, _ in answers}),
     }
@@ -119,13 +119,13 @@ def healthy_row(profile: str, runs: Sequence[Run]) -> Row:
     """Return how often a profile reports a problem in a healthy run."""
     healthy = [run for run in runs if not run.problem]
     alarmed = [run for run in healthy if any(each.alarms for each in run.said.get(profile, ()))]
-    spoken = [run for run in healthy if run.said.get(profile)]
-    problems = Counter(name for run in spoken for name in {s.problem for s in run.said[profile]})
+    reported = [run for run in healthy if run.said.get(profile)]
+    problems = Counter(name for run in reported for name in {s.problem for s in run.said[profile]})
     return {
         "profile": profile,
         "runs": len(healthy),
         "alarmed": len(alarmed),
-        "any": len(spoken),
+        "any": len(reported),
         "problems": dict(problems.most_common()),
         "names": [run.name for run in alarmed],
     }
@@ -133,10 +133,10 @@ def healthy_row(profile: str, runs: Sequence[Run]) -> Row:
 
 def must_hold(runs: Sequence[Run], smoke: Sequence[Run], names: Names) -> list[Row]:
     """Compare the default profile with its limits. `holds` is None if it was not measured."""
-    told = [run for run in runs if run.counts]
-    rows = {label: problem_row(label, "default", told) for label in labels_of(told)}
+    counted = [run for run in runs if run.counts]
+    rows = {label: problem_row(label, "default", counted) for label in labels_of(counted)}
     others = sorted(set(names["default"]).difference(AUTOTRAINER_EIGHT))
-    sick, calm = [run for run in told if run.problem], healthy_row("default", told)
+    sick, calm = [run for run in counted if run.problem], healthy_row("default", counted)
     eight = [run for run in sick if run.problem in AUTOTRAINER_EIGHT]
     found = [run for run in eight if run.answer() is not None]
     checks = [

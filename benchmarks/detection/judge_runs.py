@@ -95,8 +95,8 @@ class ReportedFinding:
     def when(self, names: frozenset[str], first: int) -> int | None:
         """Return the first step from `first` on at which one of the names was reported."""
         at_once = dict.fromkeys((self.problem, *self.consequences), self.step)
-        told = (step for name, step in (*at_once.items(), *self.late.items()) if name in names)
-        return min((step for step in told if step >= first), default=None)
+        steps = (step for name, step in (*at_once.items(), *self.late.items()) if name in names)
+        return min((step for step in steps if step >= first), default=None)
 
     @property
     def alarms(self) -> bool:

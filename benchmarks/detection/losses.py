@@ -73,7 +73,7 @@ def hundreds(y: Tensor, _size: int) -> Tensor:
 
 
 def bare(y: Tensor, _size: int) -> Tensor:
-    """Drop the last dimension, which the outputs keep."""
+    """Drop dimension 1, which the outputs keep."""
     return y.squeeze(1)
 
 

@@ -110,14 +110,14 @@ def must_sheet(checks: Sequence[Row]) -> Sheet:
 
 def lists(runs: Sequence[Run], profile: str) -> list[tuple[str, list[str]]]:
     """Return lists of missed runs, false alarms, runs that do not count, and internal errors."""
-    told = [run for run in runs if run.counts]
+    counting = [run for run in runs if run.counts]
     known = profile_names()[profile]
     missed = [
         run
-        for run in told
+        for run in counting
         if run.answer(profile) is None and not accepted(run.problem, profile).isdisjoint(known)
     ]
-    alarmed = [run for run in told if not run.problem and run.said.get(profile)]
+    alarmed = [run for run in counting if not run.problem and run.said.get(profile)]
     uncounted = [run for run in runs if not run.counts]
     return [
         (

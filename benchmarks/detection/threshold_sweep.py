@@ -128,8 +128,8 @@ def sweep(
     """Vary every threshold, and print and plot precision and recall."""
     keys = moved(names)
     results: list[tuple[Run, set[Key], dict[Key, int]]] = []
-    told = [run for run in judged if run.counts]
-    for run, result in worker_pool.work(partial(try_all, runs, names), told, "sweeping", aside):
+    counted = [run for run in judged if run.counts]
+    for run, result in worker_pool.work(partial(try_all, runs, names), counted, "sweeping", aside):
         if isinstance(result, worker_pool.Failure):
             out.print(f"failed: {run.name}: {result.why}", markup=False)
         else:
@@ -146,8 +146,8 @@ def row(key: Key, results: Sequence[tuple[Run, set[Key], dict[Key, int]]]) -> Ro
     """Return precision and recall of one problem at one value of a threshold."""
     name, threshold, value = key
     mine = [key in found for run, found, _ in results if run.problem == name]
-    spoken = [(run, said[key]) for run, _, said in results if key in said]
-    right = [name in accepted(run.problem) and step >= run.first for run, step in spoken]
+    reported = [(run, said[key]) for run, _, said in results if key in said]
+    right = [name in accepted(run.problem) and step >= run.first for run, step in reported]
     (default,) = (each for each in PROFILES["default"] if each.name() == name)
     return {
         "problem": name,
@@ -156,8 +156,8 @@ def row(key: Key, results: Sequence[tuple[Run, set[Key], dict[Key, int]]]) -> Ro
         "is_default": value == getattr(default, threshold),
         "recall": share(sum(mine), len(mine)),
         "precision": share(sum(right), len(right)),
-        "said": len(spoken),
-        "healthy": sum(not run.problem for run, _ in spoken),
+        "said": len(reported),
+        "healthy": sum(not run.problem for run, _ in reported),
     }
 
 

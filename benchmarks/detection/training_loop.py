@@ -171,7 +171,7 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
             schedule.step()
         if "accuracy" in plan.tell and data.task == "classes":
             hits.append(accuracy(objective.guess(out.detach(), data.size), y, 1))
-        watch.step(loss, **told(plan, out, target, hits))
+        watch.step(loss, **watch_arguments(plan, out, target, hits))
         if "epochs" in plan.tell and (step + 1) % per_epoch == 0:
             seen = {"accuracy": sum(hits) / len(hits)} if hits else {}
             watch.epoch(**seen, **validate(model, data, objective, compare))
@@ -180,7 +180,7 @@ def train(plan: Plan, seed: int, folder: Path | None, watch: Watch) -> float:
     return score(model, data, objective.guess)
 
 
-def told(plan: Plan, out: Tensor, target: Tensor, hits: list[float]) -> dict[str, Any]:
+def watch_arguments(plan: Plan, out: Tensor, target: Tensor, hits: list[float]) -> dict[str, Any]:
     """Return what the watch gets besides the loss."""
     metrics: dict[str, Any] = {"accuracy": hits[-1]} if hits else {}
     return metrics | ({"outputs": out, "targets": target} if "outputs" in plan.tell else {})
@@ -213,10 +213,10 @@ def validate(model: nn.Module, data: Data, objective: Objective, compare: Any) -
     x, y = data.x_test[:200], data.y_test[:200]
     with torch.no_grad():
         out = model(x)
-        told = {"val_loss": float(compare(out, objective.target(y, data.size)))}
+        metrics = {"val_loss": float(compare(out, objective.target(y, data.size)))}
     if data.task == "classes":
-        told["val_accuracy"] = accuracy(objective.guess(out, data.size), y, 1)
-    return told
+        metrics["val_accuracy"] = accuracy(objective.guess(out, data.size), y, 1)
+    return metrics
 
 
 def score(model: nn.Module, data: Data, guess: Callable[[Tensor, int], Tensor]) -> float:
@@ -228,12 +228,12 @@ def score(model: nn.Module, data: Data, guess: Callable[[Tensor, int], Tensor]) 
         return nan
     if data.task == "next":
         return gained(F.cross_entropy(out, data.y_test.flatten()), data)
-    told = guess(out, data.size)
+    guesses = guess(out, data.size)
     if data.task == "classes":
-        return accuracy(told, data.y_test, data.size)
+        return accuracy(guesses, data.y_test, data.size)
     if data.task == "labels":
-        return (told == data.y_test).float().mean().item()
-    return clipped(1 - F.mse_loss(told, data.y_test).item() / data.y_test.var(0).mean().item())
+        return (guesses == data.y_test).float().mean().item()
+    return clipped(1 - F.mse_loss(guesses, data.y_test).item() / data.y_test.var(0).mean().item())
 
 
 def gained(loss: Tensor, data: Data) -> float:

@@ -1,1 +1,1 @@
-"""Wrong input of every kind: files, command lines and calls."""
+"""Tests sickbay with invalid files, command lines and calls: `python -m benchmarks.fuzz`."""

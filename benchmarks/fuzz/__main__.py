@@ -1,8 +1,8 @@
-"""Wrong input of every kind: damaged files, nonsense command lines, calls with odd arguments.
+"""Test sickbay with invalid input: damaged files, wrong command lines and wrong arguments.
 
-Everything must end as it should: with a result, or with one clear `SickbayError`. A bare exception,
-a hang, or memory that runs away is a failure. Input number N of a seed is always the same one:
-`--input N` runs it alone and prints its traceback.
+Each input must end with a result or with one clear `SickbayError`. Any other exception, a hang, or
+memory without limit is a failure. Input N of a seed is always the same. `--input N` runs it alone
+and prints its traceback.
 """
 
 from __future__ import annotations
@@ -35,13 +35,21 @@ from benchmarks.worker_pool import WORKERS
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = new_parser("fuzz", __doc__)
-    parser.add_argument("--inputs", metavar="N", type=int, default=100_000, help="how many")
-    parser.add_argument("--seed", metavar="N", type=int, default=0)
-    parser.add_argument("--only", choices=tuple(PARTS), help="inputs of this kind alone")
-    parser.add_argument("--input", metavar="N", type=int, help="run this one, and show it in full")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="everything there is to tell")
-    parser.add_argument("--docs", metavar="FILE", type=Path, help="the tables as a page")
-    parser.add_argument("--workers", metavar="N", type=int, default=WORKERS)
+    parser.add_argument(
+        "--inputs", metavar="N", type=int, default=100_000, help="number of inputs (100,000)"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of all inputs (0)")
+    parser.add_argument("--only", choices=tuple(PARTS), help="only inputs of this kind")
+    parser.add_argument(
+        "--input", metavar="N", type=int, help="run only input N and show it in full"
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all results to FILE")
+    parser.add_argument(
+        "--docs", metavar="FILE", type=Path, help="write the tables as a page to FILE"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=WORKERS, help=f"processes ({WORKERS})"
+    )
     given = parser.parse_args(args)
     for name in ("json", "docs"):
         check_file(parser, name, getattr(given, name))
@@ -51,8 +59,8 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
-def one(given: argparse.Namespace) -> int:
-    """Run a single input here, and print all about it."""
+def run_one(given: argparse.Namespace) -> int:
+    """Run a single input in this process and print its result."""
     home = Path(mkdtemp(prefix="sickbay-fuzz-"))
     try:
         prepare(home)
@@ -66,9 +74,9 @@ def one(given: argparse.Namespace) -> int:
     return int(verdict.happened == "failure")
 
 
-def many(given: argparse.Namespace) -> list[Verdict]:
+def run_many(given: argparse.Namespace) -> list[Verdict]:
     done: list[Verdict] = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # tidies up as after Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
     with progress_bar(Console(stderr=True)) as bar:
         task = bar.add_task("inputs", total=given.inputs)
         try:
@@ -78,16 +86,18 @@ def many(given: argparse.Namespace) -> list[Verdict]:
                 done.append(verdict)
                 bar.advance(task)
         except KeyboardInterrupt:
-            bar.console.print(f"Interrupted; this is about {len(done)} of {given.inputs} inputs.")
+            bar.console.print(
+                f"Interrupted. These results cover {len(done)} of {given.inputs} inputs."
+            )
     return done
 
 
 def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
     if given.input is not None:
-        return one(given)
+        return run_one(given)
     start = monotonic()
-    done = many(given)
+    done = run_many(given)
     about = {
         "command": command(given),
         "inputs": len(done),
@@ -110,7 +120,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def command(given: argparse.Namespace) -> str:
-    """Return how this was made, without where things lie on this machine."""
+    """Return the command without the paths of this machine."""
     only = f" --only {given.only}" if given.only else ""
     return f"python -m benchmarks.fuzz --inputs {given.inputs} --seed {given.seed}{only}"
 

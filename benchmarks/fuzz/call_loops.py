@@ -1,4 +1,4 @@
-"""Calls around a loop: watching it, telling it, breaking it."""
+"""Calls in a training loop: watch, step, epoch and fault injection."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from torch.optim import Optimizer
 import sickbay
 from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
-from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.fuzz_input import FuzzInput
 from benchmarks.fuzz.verdict import SOURCES, Mine, inside
 from sickbay import inject
 from sickbay.doctor import Doctor
 from sickbay.errors import Diagnosed
 
 
-def options(case: Case) -> dict[str, Any]:
-    """Return sound options of `watch`."""
+def options(case: FuzzInput) -> dict[str, Any]:
+    """Return valid options of `watch`."""
     random = case.random
     return {
         "every": random.choice(("auto", 1, 2, {"gradient": 1}, lambda step: step % 2 == 0)),
@@ -36,32 +36,34 @@ def options(case: Case) -> dict[str, Any]:
     }
 
 
-def watch(case: Case) -> Call:
+def watch(case: FuzzInput) -> Call:
     model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
     model = odd_models.sound() if case.random.random() < 0.5 else model
     try:
         optimizer: Any = odd_models.optimizer_of(model)
-    except Exception:  # one that does not say what it holds
+    except Exception:  # a model that raises when asked for its parameters
         optimizer = None
     kwargs = {"model": model, "optimizer": optimizer, **options(case)}
     return Call("watch", sickbay.watch, (), kwargs, partial(live, case, model, optimizer))
 
 
-def live(case: Case, model: nn.Module, optimizer: Optimizer | None, doctor: Doctor) -> None:
-    """Train with a doctor, without mercy: nothing of ours may be raised."""
+def live(case: FuzzInput, model: nn.Module, optimizer: Optimizer | None, doctor: Doctor) -> None:
+    """Train with a doctor, which must not raise."""
     try:
         x, y = odd_models.batch(8)
         for step in range(3):
-            told(case, doctor.step, learn(model, optimizer, x, y if step else None))
-        told(case, doctor.epoch, val_loss=1.0)
-        told(case, lambda: (doctor.findings, doctor.events, doctor.history, doctor.overhead))
-        told(case, lambda: (repr(doctor), doctor.example, doctor.chart, doctor.treatments))
+            call_in_loop(case, doctor.step, learn(model, optimizer, x, y if step else None))
+        call_in_loop(case, doctor.epoch, val_loss=1.0)
+        call_in_loop(
+            case, lambda: (doctor.findings, doctor.events, doctor.history, doctor.overhead)
+        )
+        call_in_loop(case, lambda: (repr(doctor), doctor.example, doctor.chart, doctor.treatments))
     finally:
-        told(case, doctor.close)
+        call_in_loop(case, doctor.close)
 
 
-def told(case: Case, call: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-    """Call something of the doctor's, in the loop."""
+def call_in_loop(case: FuzzInput, call: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+    """Call a method of the doctor inside the loop."""
     case.loop = True
     with suppress(Diagnosed):
         call(*args, **kwargs)
@@ -69,7 +71,7 @@ def told(case: Case, call: Callable[..., object], *args: Any, **kwargs: Any) -> 
 
 
 def learn(model: nn.Module, optimizer: Optimizer | None, x: Tensor, y: Tensor | None) -> Any:
-    """Make a step as a user would; what fails without us too is no fault of ours."""
+    """Train one step. Ignore errors that do not come from sickbay."""
     loss: Any = 1.0
     try:
         if optimizer is not None:
@@ -86,21 +88,21 @@ def learn(model: nn.Module, optimizer: Optimizer | None, x: Tensor, y: Tensor | 
 
 
 def theirs(error: BaseException) -> bool:
-    """Tell whether an exception only passed through us: its innermost line is not ours."""
+    """Return whether the innermost line of an exception is outside of sickbay."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and not trace.tb_frame.f_code.co_filename.startswith(SOURCES)
 
 
-def in_loop(case: Case) -> tuple[Doctor, nn.Module, Optimizer]:
+def in_loop(case: FuzzInput) -> tuple[Doctor, nn.Module, Optimizer]:
     model = odd_models.sound()
     optimizer = odd_models.optimizer_of(model)
     given = {**options(case), "on_finding": case.random.choice(("silent", "advise", "treat"))}
     return sickbay.watch(model, optimizer, **given), model, optimizer
 
 
-def step(case: Case) -> Call:
+def step(case: FuzzInput) -> Call:
     doctor, model, optimizer = in_loop(case)
     x, y = odd_models.batch(8)
     for _ in range(case.random.choice((0, 1, 4))):
@@ -113,7 +115,7 @@ def step(case: Case) -> Call:
     return Call("Doctor.step", doctor.step, (), kwargs, on, True)
 
 
-def epoch(case: Case) -> Call:
+def epoch(case: FuzzInput) -> Call:
     doctor, model, optimizer = in_loop(case)
     x, y = odd_models.batch(8)
     doctor.step(learn(model, optimizer, x, y))
@@ -123,17 +125,17 @@ def epoch(case: Case) -> Call:
 
 
 def live_on(
-    case: Case, doctor: Doctor, model: nn.Module, optimizer: Optimizer, found: object
+    case: FuzzInput, doctor: Doctor, model: nn.Module, optimizer: Optimizer, found: object
 ) -> None:
-    """Go on after a call, whatever that has returned."""
+    """Continue training after a call, whatever it returned."""
     del found
     live(case, model, optimizer, doctor)
 
 
 def faulty(name: str) -> Make:
-    """Return what puts a fault into a loop."""
+    """Return a call that injects a fault into a loop."""
 
-    def make(_: Case) -> Call:
+    def make(_: FuzzInput) -> Call:
         model = odd_models.sound()
         optimizer = odd_models.optimizer_of(model)
         kwargs: dict[str, Any] = {"model": model, "optimizer": optimizer, "at": 1}
@@ -164,7 +166,7 @@ def faulty(name: str) -> Make:
     return make
 
 
-def parse(case: Case) -> Call:
+def parse(case: FuzzInput) -> Call:
     from benchmarks.fuzz.run_wrong_commands import FAULTS, WORDS
 
     text = case.random.choice((*FAULTS, *WORDS))
@@ -180,7 +182,7 @@ def parse(case: Case) -> Call:
     return Call("inject.parse", inject.parse, (text,), {}, use)
 
 
-def of_fault(case: Case) -> Call:
+def of_fault(case: FuzzInput) -> Call:
     fault = inject.parse("nan_gradient@1")
     model = odd_models.sound()
     if case.random.random() < 0.5:
@@ -189,8 +191,8 @@ def of_fault(case: Case) -> Call:
     return Call("Fault.over", fault.over, ([odd_models.batch(4)] * 2,), {}, list)
 
 
-def odd_model(case: Case) -> Call:
-    """Watch an odd model with everything else in order."""
+def odd_model(case: FuzzInput) -> Call:
+    """Watch an odd model with valid options."""
     label = case.random.choice(list(odd_models.MODELS))
     model = odd_models.MODELS[label]()
     case.note(label)

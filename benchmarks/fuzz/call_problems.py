@@ -1,4 +1,4 @@
-"""Calls of problems and remedies: making them, and asking them."""
+"""Calls that create and use problems and remedies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 import sickbay
 from benchmarks.fuzz import odd_models, sound_files
 from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
-from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.fuzz_input import FuzzInput
 from sickbay import remedies
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -28,7 +28,7 @@ REMEDIES = [
 
 
 def history(random: Any) -> History:
-    """Return a history of numbers, sound or wild."""
+    """Return a history of normal or extreme numbers."""
     wild = (0.0, 1.0, -1.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), float("-inf"))
     made = History(random.choice((sound_files.SETUP, Setup())))
     for step in range(random.choice((0, 1, 3, 40))):
@@ -48,8 +48,8 @@ def history(random: Any) -> History:
     return made
 
 
-def problem(case: Case) -> Call:
-    """Make a problem with odd limits, and let it judge."""
+def problem(case: FuzzInput) -> Call:
+    """Create a problem with odd limits and check a history with it."""
     kind = EVERY[case.random.choice(list(EVERY))]
     kwargs = {each.name: each.default for each in fields(kind)}  # type: ignore[arg-type]
 
@@ -60,20 +60,20 @@ def problem(case: Case) -> Call:
     return Call(kind.__name__, kind, (), kwargs, ask)
 
 
-def finding(case: Case) -> sickbay.Finding:
+def finding(case: FuzzInput) -> sickbay.Finding:
     return sickbay.Finding(
         problem=case.random.choice(list(EVERY)), step=1, layers=("0", "x"), message="m"
     )
 
 
-def recipe(case: Case) -> sickbay.Recipe:
-    """Return a recipe with an example, of a sound model or an odd one."""
+def recipe(case: FuzzInput) -> sickbay.Recipe:
+    """Return a recipe with an example, for a sound or an odd model."""
     odd = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]
     model = odd_models.sound() if case.random.random() < 0.6 else odd()
     x, y = odd_models.batch()
     try:
         optimizer: Any = odd_models.optimizer_of(model)
-    except Exception:  # it does not say what it holds
+    except Exception:  # a model that raises when asked for its parameters
         model = odd_models.sound()
         optimizer = odd_models.optimizer_of(model)
     known: dict[str, Any] = {"example": (x,), "targets": y, "inputs": (x.mean(0), x.std(0))}
@@ -81,8 +81,8 @@ def recipe(case: Case) -> sickbay.Recipe:
     return sickbay.Recipe(model, nn.CrossEntropyLoss(), optimizer, setup=sound_files.SETUP, **given)
 
 
-def remedy(case: Case) -> Call:
-    """Make a remedy with odd settings, and let it prescribe."""
+def remedy(case: FuzzInput) -> Call:
+    """Create a remedy with odd settings and let it prescribe."""
     kind = case.random.choice(REMEDIES)
     kwargs = {each.name: each.default for each in fields(kind)}  # type: ignore[arg-type]
 
@@ -96,17 +96,17 @@ def remedy(case: Case) -> Call:
     return Call(kind.__name__, kind, (), kwargs, ask)
 
 
-def prescribe(case: Case) -> Call:
+def prescribe(case: FuzzInput) -> Call:
     kind = case.random.choice(REMEDIES)
     try:
         made = kind()
-    except TypeError:  # it has settings that must be given
+    except TypeError:  # has required settings
         made = remedies.ClipNorm()
     return Call(f"{kind.__name__}.prescribe", made.prescribe, (finding(case), recipe(case)))
 
 
-def odd_recipe(_: Case) -> Call:
-    """Make a recipe with odd settings."""
+def odd_recipe(_: FuzzInput) -> Call:
+    """Create a recipe with odd settings."""
     model = odd_models.sound()
     kwargs: dict[str, Any] = {
         "model": model,

@@ -11,13 +11,13 @@ from torch import nn
 import sickbay
 from benchmarks.fuzz import odd_models
 from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
-from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.fuzz_input import FuzzInput
 from sickbay import surgery
 
 CHEAP = ["parameters_are_sane", "inputs_are_sane", "targets_are_sane", "runs_on_the_batch"]
 
 
-def common(case: Case) -> dict[str, Any]:
+def common(case: FuzzInput) -> dict[str, Any]:
     """Return the options that `fit` and `repair` share."""
     return {
         "validation": None,
@@ -36,7 +36,7 @@ def common(case: Case) -> dict[str, Any]:
     }
 
 
-def fit(case: Case) -> Call:
+def fit(case: FuzzInput) -> Call:
     model = odd_models.sound()
     kwargs = {
         "model": model,
@@ -63,7 +63,7 @@ def recipe_of(**changes: Any) -> sickbay.Recipe:
     return sickbay.Recipe(model, loss, optimizer, **given)
 
 
-def repair(case: Case) -> Call:
+def repair(case: FuzzInput) -> Call:
     own = case.random.random() < 0.4
     kwargs = {
         "recipe": recipe_of(),
@@ -86,8 +86,8 @@ def train(recipe: sickbay.Recipe, doctor: sickbay.Doctor) -> None:
     doctor.epoch(val_loss=1.0)
 
 
-def odd_recipe(case: Case) -> Call:
-    """Repair a recipe whose parts are odd."""
+def odd_recipe(case: FuzzInput) -> Call:
+    """Repair a recipe with odd parts."""
     model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
     case.note(type(model).__name__)
 
@@ -99,7 +99,7 @@ def odd_recipe(case: Case) -> Call:
 
     try:
         optimizer: Any = odd_models.optimizer_of(model)
-    except Exception:  # it does not say what it holds
+    except Exception:  # a model that raises when asked for its parameters
         optimizer = torch.optim.SGD(odd_models.sound().parameters(), lr=0.1)
     kwargs = {
         "model": model,
@@ -120,8 +120,8 @@ def odd_recipe(case: Case) -> Call:
     return Call("repair(Recipe)", both, (), kwargs, shown, slow=True, kept=kept)
 
 
-def recipes(case: Case) -> Call:
-    """Call what a recipe can do."""
+def recipes(case: FuzzInput) -> Call:
+    """Call a method of a recipe."""
     recipe = recipe_of()
     model = odd_models.sound()
     methods: dict[str, tuple[Any, ...]] = {
@@ -147,7 +147,7 @@ def differs(recipe: sickbay.Recipe) -> Any:
     return show
 
 
-def checkup(case: Case) -> Call:
+def checkup(case: FuzzInput) -> Call:
     model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
     model = odd_models.sound() if case.random.random() < 0.6 else model
     kwargs = {
@@ -168,14 +168,13 @@ def checkup(case: Case) -> Call:
     return Call("checkup", sickbay.checkup, (), kwargs, show, slow=True)
 
 
-def operation(case: Case) -> Call:
-    """Change a model."""
+def operation(case: FuzzInput) -> Call:
+    """Call an operation that changes a model."""
     x, _ = odd_models.batch(6)
     model = odd_models.MODELS[case.random.choice(list(odd_models.MODELS))]()
     model = odd_models.sound() if case.random.random() < 0.6 else model
     given: dict[str, dict[str, Any]] = {
         "replace_activations": {"example": (x,), "to": "selu", "layers": None},
-        "hidden_activations": {"example": (x,)},
         "add_dropout": {"example": (x,), "p": 0.1},
         "initialise": {"scheme": "he_normal", "seed": 0},
         "insert_normalisation": {"example": (x,)},

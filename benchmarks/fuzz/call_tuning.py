@@ -1,4 +1,4 @@
-"""Calls of what serves a search."""
+"""Calls for hyperparameter searches."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 
 import sickbay.tuning.optuna as with_optuna
 from benchmarks.fuzz import odd_models, sound_files
-from benchmarks.fuzz.call_loops import learn, told
+from benchmarks.fuzz.call_loops import call_in_loop, learn
 from benchmarks.fuzz.call_with_wrong_arguments import Call, Make
 from benchmarks.fuzz.damage_folder import write
-from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.fuzz_input import FuzzInput
 from sickbay.problems.profiles import choose
 from sickbay.tuning import charted_trials
 from sickbay.tuning.calibration import calibrate
@@ -29,7 +29,7 @@ def study() -> optuna.Study:
     return optuna.create_study(direction="maximize")
 
 
-def tuned(case: Case) -> dict[str, Any]:
+def tuned(case: FuzzInput) -> dict[str, Any]:
     """Return the options that both kinds of `watch` share."""
     return {
         "epochs": 2,
@@ -43,7 +43,7 @@ def tuned(case: Case) -> dict[str, Any]:
     }
 
 
-def watch_optuna(case: Case) -> Call:
+def watch_optuna(case: FuzzInput) -> Call:
     model = odd_models.sound()
     optimizer = odd_models.optimizer_of(model)
     trial = optuna.create_study(direction="maximize").ask()
@@ -55,19 +55,19 @@ def watch_optuna(case: Case) -> Call:
         try:
             for _ in range(2):
                 loss = learn(model, optimizer, x, y)
-                told(case, doctor.step, loss)
+                call_in_loop(case, doctor.step, loss)
                 doctor.epoch(val_accuracy=0.5)
             doctor.result()
         except optuna.TrialPruned:
             pass
         finally:
-            told(case, doctor.close)
+            call_in_loop(case, doctor.close)
 
     return Call("tuning.optuna.watch", with_optuna.watch, (), kwargs, train)
 
 
-def epoch_optuna(case: Case) -> Call:
-    """Tell a trial's doctor odd numbers."""
+def epoch_optuna(case: FuzzInput) -> Call:
+    """Pass odd numbers to the doctor of a trial."""
     model = odd_models.sound()
     trial = optuna.create_study(direction="maximize").ask()
     doctor = with_optuna.watch(trial, model, odd_models.optimizer_of(model), epochs=2)
@@ -79,13 +79,13 @@ def epoch_optuna(case: Case) -> Call:
             return None
 
     def end(_: Any) -> None:
-        told(case, doctor.close)
+        call_in_loop(case, doctor.close)
 
     kwargs = {"val_accuracy": 0.5, "val_loss": torch.tensor(1.0)}
     return Call("OptunaDoctor.epoch", epoch, (), kwargs, end)
 
 
-def watch_ray(case: Case) -> Call:
+def watch_ray(case: FuzzInput) -> Call:
     from sickbay.tuning import ray as with_ray
 
     model = odd_models.sound()
@@ -95,17 +95,17 @@ def watch_ray(case: Case) -> Call:
         "mode": "max",
         **tuned(case),
     }
-    return Call("tuning.ray.watch", with_ray.watch, (), kwargs)  # outside of a trial: refused
+    return Call("tuning.ray.watch", with_ray.watch, (), kwargs)  # refused outside of a trial
 
 
-def pruner(_: Case) -> Call:
+def pruner(_: FuzzInput) -> Call:
     def prune(made: with_optuna.DiagnosisPruner) -> None:
         made.prune(study(), optuna.trial.create_trial(value=1.0))
 
     return Call("DiagnosisPruner", with_optuna.DiagnosisPruner, (), {"base": None}, prune)
 
 
-def search(case: Case) -> RecordedSearch:
+def search(case: FuzzInput) -> RecordedSearch:
     trials = []
     for number in range(3):
         numbers = {"loss": 1.0, "val_accuracy": case.random.choice((0.1, 0.5, float("nan")))}
@@ -113,21 +113,21 @@ def search(case: Case) -> RecordedSearch:
     return RecordedSearch("s", trials, "val_accuracy", True)
 
 
-def replayed(case: Case) -> Call:
+def replayed(case: FuzzInput) -> Call:
     return Call("tuning.replay.replay", replay, (search(case), choose("tuning", None)))
 
 
-def calibrated(case: Case) -> Call:
+def calibrated(case: FuzzInput) -> Call:
     return Call("tuning.calibration.calibrate", calibrate, ([search(case)], choose("tuning", None)))
 
 
-def reading(case: Case) -> Call:
+def reading(case: FuzzInput) -> Call:
     write(dict(sound_files.search()), case.home / "s")
     kwargs = {"source": str(case.home / "s"), "metric": None, "direction": None, "study": None}
     return Call("tuning.reading.read", read, (), kwargs)
 
 
-def noting(case: Case) -> Call:
+def noting(case: FuzzInput) -> Call:
     write(dict(sound_files.chart()), case.home / "c")
     kwargs = {"chart": str(case.home / "c"), "metric": "val_loss", "direction": "minimize"}
     return Call("tuning.charted.note", charted_trials.note, (), {**kwargs, "number": 1})

@@ -1,4 +1,4 @@
-"""Calls of everything public, with arguments that are something else."""
+"""Call every public function with some arguments replaced by wrong ones."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.fuzz import odd_values
-from benchmarks.fuzz.fuzz_input import Case, Run
+from benchmarks.fuzz.fuzz_input import FuzzInput, Run
 
 
 @dataclass
 class Call:
-    """A call that is right as it stands.
+    """A valid call.
 
     Attributes:
-        name: What is called, for the report.
-        function: It.
-        args: Its arguments by position.
-        kwargs: Its arguments by name.
-        then: What is done with what it returns.
-        loop: Whether the call itself is in the user's loop.
+        name: The name of the function in the report.
+        function: The function.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+        then: Called with the result.
+        loop: Whether the call happens in the user's loop.
         slow: Whether it may take long.
-        kept: Arguments that stay as they are.
+        kept: Arguments that are not replaced.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Call:
     kept: tuple[str, ...] = ()
 
 
-Make = Callable[[Case], Call]
+Make = Callable[[FuzzInput], Call]
 
 
-def run(case: Case, make: Make) -> None:
-    """Make a call with one argument or more replaced."""
+def run(case: FuzzInput, make: Make) -> None:
+    """Make a call with some arguments replaced."""
     call = make(case)
     case.note(call.name)
     if call.slow:
@@ -55,7 +55,7 @@ def run(case: Case, make: Make) -> None:
             call.then(made)
 
 
-def replaced(case: Case, call: Call) -> tuple[list[Any], dict[str, Any]]:
+def replaced(case: FuzzInput, call: Call) -> tuple[list[Any], dict[str, Any]]:
     random, args, kwargs = case.random, list(call.args), dict(call.kwargs)
     places: list[Any] = [*range(len(args)), *(each for each in kwargs if each not in call.kept)]
     for place in random.sample(places, min(len(places), random.choice((0, 1, 1, 1, 1, 2, 2, 3)))):
@@ -76,7 +76,7 @@ def replaced(case: Case, call: Call) -> tuple[list[Any], dict[str, Any]]:
 
 
 def kinds() -> dict[Run, float]:
-    """Return everything that is called, by weight."""
+    """Return all calls with their weights."""
     from benchmarks.fuzz import call_charts, call_loops, call_problems, call_repairs, call_tuning
 
     targets: dict[Make, float] = {}

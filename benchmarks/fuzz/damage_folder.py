@@ -1,4 +1,4 @@
-"""Damaging a folder of files: bytes, JSON, and what lies where a file should."""
+"""Damage the files in a folder: their bytes, their JSON, or what kind of file they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Tree = dict[str, bytes | Special]
 
 WILD = (0, 1, 127, 128, 255, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1)
 DEEP = 20_000
-# As text, since JSON can say more than Python's writer does.
+# As text, because Python's JSON writer cannot produce all of them.
 TOKENS = (
     "null", "true", "false", "0", "-1", "1", "1.5", "1e308", "-1e308", "1e999", "NaN", "Infinity",
     "-Infinity", "1" + "0" * 30, "9" * 5000, '""', '"x"', '"nan"', '"inf"', '"1e400"', "[]", "{}",
@@ -31,7 +31,7 @@ PLACE = "\x00here\x00"
 
 
 def damage(tree: Tree, random: Random) -> list[str]:
-    """Damage one file or two; return what was done."""
+    """Damage some files. Return a description."""
     done = []
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         files = [name for name, data in tree.items() if isinstance(data, bytes)]
@@ -61,7 +61,7 @@ def damage(tree: Tree, random: Random) -> list[str]:
 
 
 def in_bytes(data: bytes, random: Random) -> bytes:
-    """Change bytes: a few, or cut, doubled, put in."""
+    """Change, remove, repeat or insert bytes."""
     made = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4, 16))):
         at = random.randrange(len(made) + 1)
@@ -88,19 +88,19 @@ def in_bytes(data: bytes, random: Random) -> bytes:
 
 
 def in_json(data: bytes, random: Random) -> bytes:
-    """Put something else in the place of one value, key or entry of a line of JSON."""
+    """Replace one value, key or entry in a line of JSON."""
     lines = data.split(b"\n")
     number = random.randrange(len(lines))
     try:
         value = json.loads(lines[number])
-    except (ValueError, RecursionError):  # damaged already
+    except (ValueError, RecursionError):  # already damaged
         return in_bytes(data, random)
     lines[number] = changed(value, random).encode("utf-8", "surrogatepass")
     return b"\n".join(lines)
 
 
 def in_lines(data: bytes, random: Random) -> bytes:
-    """Drop, double, swap or cut lines."""
+    """Remove, repeat, swap or cut lines."""
     lines = data.split(b"\n")
     at, other = random.randrange(len(lines)), random.randrange(len(lines))
     way = random.randrange(5)
@@ -118,7 +118,7 @@ def in_lines(data: bytes, random: Random) -> bytes:
 
 
 def changed(value: Any, random: Random) -> str:
-    """Return JSON with one place changed, anywhere in it."""
+    """Return JSON with one random change."""
     spots = [(None, None), *spots_of(value)]
     holder, key = random.choice(spots)
     token = random.choice(TOKENS)
@@ -136,7 +136,7 @@ def changed(value: Any, random: Random) -> str:
 
 
 def spots_of(value: Any) -> list[tuple[Any, Any]]:
-    """Return every place in lists and dicts, as what holds it and its key."""
+    """Return every entry of nested lists and dicts as its container and key."""
     found: list[tuple[Any, Any]] = []
     waiting = [value]
     while waiting:
@@ -153,7 +153,7 @@ def spots_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def write(tree: Tree, folder: Path) -> None:
-    """Put the files where they are read."""
+    """Write the files to a folder."""
     for name, data in tree.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Damage with checksums that fit: what a file says of itself is wrong, and yet it looks whole.
+"""Damage files and correct their checksums, so that wrong content looks intact.
 
-The forms of the files are written out here, apart from sickbay, as somebody hostile would. Bytes in
-a form that is not known here are left to plain damage.
+The file formats are written out here, independent of sickbay, as an attacker would do. Files of an
+unknown format get plain damage.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from struct import error as StructError  # noqa: N812 - it is a class
 
 from benchmarks.fuzz.damage_folder import Tree, changed, in_bytes
 
-FRAME = Struct("<4sIIIII")  # magic, bytes of head and body, their checksums, checksum of these
+FRAME = Struct("<4sIIIII")  # magic, sizes of head and body, their checksums, checksum of these
 OLD_TABLE = Struct("<4s16sqqIIII")  # magic, kind, step, epoch, names, rows, bytes, checksum
 TABLE = Struct("<16sqQI")  # kind, step, row, names
 KINDS = (b"gradient", b"weight", b"activation", b"batch", b"raw_gradient", b"x")
 STEPS = (0, 7, -1, 2**63 - 1, -(2**63))
 ROWS = (0, 1, 2, 3, 2**16, 2**24, 2**31, 2**32 - 1)
-BOMB = 1 << 27  # bytes that a small piece unpacks to
+BOMB = 1 << 27  # unpacked size of a small piece
 
 
 def seal(tree: Tree, random: Random) -> list[str]:
-    """Damage a file of records; return what was done, nothing if there is none of a known form."""
+    """Damage a file of records. Return a description, or nothing for an unknown format."""
     ways = {b"SBB2": blocks, b"SBT2": tables, b"SBT1": tables}
     known = [(name, data) for name, data in tree.items() if isinstance(data, bytes)]
     fitting = [(name, data, ways[data[:4]]) for name, data in known if data[:4] in ways]
@@ -34,13 +34,13 @@ def seal(tree: Tree, random: Random) -> list[str]:
     name, data, way = random.choice(fitting)
     try:
         tree[name] = way(data, random)
-    except (StructError, zlib.error, ValueError, IndexError):  # damaged before, or another form
+    except (StructError, zlib.error, ValueError, IndexError):  # already damaged, or another format
         return []
     return [f"sealed {way.__name__} of {name}"]
 
 
 def tables(data: bytes, random: Random) -> bytes:
-    """Put a table in front or at the end that is not what it says."""
+    """Add a table with a wrong header at the start or end."""
     values = random.randbytes(random.choice((0, 1, 4, 68, 72, 76, 144, 4000)))
     size = random.choice((*[len(values)] * 5, 2**31, 2**32 - 1))
     kind = random.choice(KINDS).ljust(16, b"\0")
@@ -57,7 +57,7 @@ def tables(data: bytes, random: Random) -> bytes:
 
 
 def blocks(data: bytes, random: Random) -> bytes:
-    """Change what the first block says of itself, what it lists, or its columns."""
+    """Change the header, the list or the columns of the first block."""
     _, ahead, size, *_ = FRAME.unpack(data[: FRAME.size])
     digest = data[FRAME.size : FRAME.size + ahead]
     body = data[FRAME.size + ahead : FRAME.size + ahead + size]
@@ -67,8 +67,8 @@ def blocks(data: bytes, random: Random) -> bytes:
         digest = packed(changed(json.loads(zlib.decompress(digest)), random))
     elif way == 1:
         listed, _, columns = zlib.decompress(body).partition(b"\n")
-        told = changed(json.loads(listed), random)
-        body = zlib.compress(told.encode("utf-8", "surrogatepass") + b"\n" + columns, 1)
+        listing = changed(json.loads(listed), random)
+        body = zlib.compress(listing.encode("utf-8", "surrogatepass") + b"\n" + columns, 1)
     elif way == 2:
         digest, body = random.choice(((bomb(), body), (digest, bomb())))
     else:
@@ -78,7 +78,7 @@ def blocks(data: bytes, random: Random) -> bytes:
 
 
 def framed(magic: bytes, head: bytes, body: bytes, size: int) -> bytes:
-    """Return a record that says it has a body of so many bytes."""
+    """Return a record that claims a body of a given size."""
     frame = FRAME.pack(magic, len(head), size, zlib.crc32(head), zlib.crc32(body), 0)[:-4]
     return frame + zlib.crc32(frame).to_bytes(4, "little") + head + body
 
@@ -89,5 +89,5 @@ def packed(text: str) -> bytes:
 
 @cache
 def bomb() -> bytes:
-    """Return a small piece that unpacks to a large one."""
+    """Return a few bytes that unpack to many."""
     return zlib.compress(bytes(BOMB), 1)

@@ -1,4 +1,4 @@
-"""One input: what is done, and what is right for it."""
+"""One input, with its random numbers, its folder and its limits."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from random import Random
 
 from benchmarks.fuzz.time_and_memory_limits import allow
 
-QUICK, SLOW = 8.0, 90.0  # seconds that an input may take, on a busy machine
+QUICK, SLOW = 8.0, 90.0  # seconds allowed for an input, also on a busy machine
 
 
 @dataclass
-class Case:
+class FuzzInput:
     """An input, ready to be run.
 
     Attributes:
-        random: Where everything about it is drawn from.
-        home: A folder of its own, empty.
-        what: What it is, for the report; grows while it is made.
-        loop: Whether what runs now is in the user's loop, where nothing may be raised.
-        limit: Seconds.
+        random: Draws everything about the input.
+        home: An empty folder for this input.
+        what: Describes the input in the report.
+        loop: Whether the user's loop is running, in which nothing may be raised.
+        limit: The allowed time in seconds.
     """
 
     random: Random
@@ -31,7 +31,7 @@ class Case:
     limit: float = QUICK
 
     def slow_down(self) -> None:
-        """Allow it the time of an input that trains, counted from now."""
+        """Allow the time of an input that trains, from now on."""
         self.limit = SLOW
         allow(SLOW)
 
@@ -39,8 +39,8 @@ class Case:
         self.what.extend(map(str, words))
 
     def pick(self, weighed: dict[Run, float]) -> Run:
-        """Return one of some, by their weights."""
+        """Choose at random by weight."""
         return self.random.choices(list(weighed), list(weighed.values()))[0]
 
 
-Run = Callable[[Case], None]
+Run = Callable[[FuzzInput], None]

@@ -1,4 +1,4 @@
-"""Models and optimizers: a sound pair, and odd ones of every kind."""
+"""A sound model and optimizer, and odd ones of many kinds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def batch(samples: int = SAMPLES) -> tuple[Tensor, Tensor]:
 
 
 class Forward(nn.Module):
-    """A linear layer, and a forward pass of any kind."""
+    """A linear layer with any forward pass."""
 
     def __init__(self, forward: Callable[..., Any]) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Locked(Forward):
 
 
 class OddNames(nn.Module):
-    """Layers with names that a terminal would obey."""
+    """Layers whose names contain terminal escapes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,14 +69,14 @@ class OddNames(nn.Module):
 
 
 class RaisesOnRepr(nn.Linear):
-    """Cannot be shown."""
+    """Raises when printed."""
 
     def __repr__(self) -> str:
         raise Mine("repr")
 
 
 class NoParameters(nn.Linear):
-    """Will not say what it holds."""
+    """Raises when asked for its parameters."""
 
     def named_parameters(self, *_: Any, **__: Any) -> Any:
         raise Mine("named_parameters")
@@ -136,7 +136,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 class OddOptimizer(Optimizer):
-    """Knows no rate and does nothing."""
+    """Has no learning rate and does nothing."""
 
     def __init__(self, params: Any) -> None:
         super().__init__(params, {})

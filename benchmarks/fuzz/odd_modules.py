@@ -1,4 +1,4 @@
-"""Modules that a command line may name: sound ones, and odd ones of every kind."""
+"""Modules that command lines can name, sound and odd ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NAMES = [name.partition("/")[0] for name in SOURCES]
 
 
 def write(folder: Path) -> None:
-    """Write the modules, and let them be imported."""
+    """Write the modules and make them importable."""
     for name, source in SOURCES.items():
         path = folder / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

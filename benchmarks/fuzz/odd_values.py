@@ -1,4 +1,4 @@
-"""Values that no argument is meant to be."""
+"""Values that are wrong for every argument."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEP = 3000
 
 
 class Raises:
-    """Raises whatever it is asked."""
+    """Raises at every operation."""
 
     def __repr__(self) -> str:
         raise Mine("repr")
@@ -62,7 +62,7 @@ class Raises:
 
 
 class RaisesOnRepr:
-    """Can be had, but not shown."""
+    """Raises when printed."""
 
     def __repr__(self) -> str:
         raise Mine("repr")
@@ -92,7 +92,7 @@ class OddText(str):
 
 
 class NotAPath:
-    """Says that it is a path, and is none."""
+    """Claims to be a path but is not."""
 
     def __fspath__(self) -> Any:
         return 7
@@ -117,7 +117,7 @@ def itself() -> list[Any]:
 
 def endless() -> Iterator[int]:
     number = 0
-    while number < 100_000:  # more than anybody needs, and yet an end
+    while number < 100_000:  # long, but not endless
         yield number
         number += 1
 

@@ -1,4 +1,4 @@
-"""Damaged files, read by everything that reads such files."""
+"""Read damaged files with every function that reads such files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import sickbay
 from benchmarks.fuzz import sound_files
 from benchmarks.fuzz.damage_folder import Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.damage_with_valid_checksums import seal
-from benchmarks.fuzz.fuzz_input import Case, Run
+from benchmarks.fuzz.fuzz_input import FuzzInput, Run
 from benchmarks.fuzz.run_wrong_commands import command
 from benchmarks.tuning import pool
 from sickbay.chart import Chart
@@ -41,7 +41,7 @@ USES: dict[str, Callable[[Chart], object]] = {
 
 
 def use(history: sickbay.History) -> None:
-    """Ask a history for all that it has."""
+    """Read everything from a history."""
     repr(history)
     for name in history.scalars():
         history.recent(name, 5), history.first(name), history.best(name), history.epochs(name)
@@ -50,8 +50,8 @@ def use(history: sickbay.History) -> None:
             history.kernels(table), table.layers, table.is_finite
 
 
-def charts(case: Case) -> None:
-    """Open a damaged chart and ask it for everything, in any order."""
+def charts(case: FuzzInput) -> None:
+    """Open a damaged chart and read everything in random order."""
     base = case.random.choice(CHARTS)
     tree = dict(base())
     case.note("chart", base.__name__, *hurt(tree, case.random))
@@ -65,20 +65,20 @@ def charts(case: Case) -> None:
 
 
 def hurt(tree: Tree, random: Random) -> list[str]:
-    """Damage a chart or several: so that it shows, or under checksums that fit."""
+    """Damage charts, with or without correcting their checksums."""
     done = seal(tree, random) if random.random() < 0.3 else []
     return done if done and random.random() < 0.7 else [*done, *damage(tree, random)]
 
 
-def searches(case: Case) -> None:
-    """Replay a search in which a chart or a note is damaged."""
+def searches(case: FuzzInput) -> None:
+    """Replay a search with a damaged chart or note."""
     tree = dict(sound_files.search())
     case.note("search", *hurt(tree, case.random))
     write(tree, case.home / "s")
     replay(case, case.home / "s")
 
 
-def replay(case: Case, source: Path) -> None:
+def replay(case: FuzzInput, source: Path) -> None:
     choices: tuple[list[str], ...] = (
         [], [], ["--trials"], ["--json", str(case.home / "o.json")], ["--metric", "loss"],
         ["--profile", "default"], ["--profile", "bttackler", "--direction", "minimize"],
@@ -89,8 +89,8 @@ def replay(case: Case, source: Path) -> None:
     command(["replay", str(source), *options])
 
 
-def pools(case: Case) -> None:
-    """Replay a pool that is damaged, inside its archive or as a file."""
+def pools(case: FuzzInput) -> None:
+    """Replay a pool that is damaged inside its archive or as a file."""
     data = sound_files.pooled()["pool.zip"]
     assert isinstance(data, bytes)
     random = case.random
@@ -106,7 +106,7 @@ def pools(case: Case) -> None:
 
 
 def opened(data: bytes, random: Random) -> tuple[dict[str, bytes], list[str]]:
-    """Return the members of an archive with one of them damaged, and what was done."""
+    """Damage one member of an archive. Return all members and a description."""
     with ZipFile(io.BytesIO(data)) as file:
         members = {name: file.read(name) for name in file.namelist()}
     name = random.choice((*members, "pool.json", "pool.json"))
@@ -128,7 +128,7 @@ def saved(array: Any) -> bytes:
 
 
 def claiming(shape: str, kind: str = "|u1") -> bytes:
-    """Return the head of an array that claims to be large."""
+    """Return the header of an array that claims to be large."""
     words = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
     words = words.ljust(117) + "\n"
     return b"\x93NUMPY\x01\x00" + len(words).to_bytes(2, "little") + words.encode() + b"\0" * 16
@@ -164,16 +164,16 @@ def zipped(members: dict[str, bytes], random: Random) -> bytes:
     return file.getvalue()
 
 
-def journals(case: Case) -> None:
-    """Replay a damaged journal of Optuna."""
+def journals(case: FuzzInput) -> None:
+    """Replay a damaged Optuna journal."""
     tree = dict(sound_files.journal())
     case.note("journal", *damage(tree, case.random))
     write(tree, case.home)
     replay(case, case.home / "study.log")
 
 
-def resumed(case: Case) -> None:
-    """Take up a repair whose folder is damaged."""
+def resumed(case: FuzzInput) -> None:
+    """Resume a repair from a damaged folder."""
     case.slow_down()
     tree = dict(sound_files.repair())
     case.note("resume", *damage(tree, case.random))
@@ -181,8 +181,8 @@ def resumed(case: Case) -> None:
     sound_files.fit_in(case.home / "r", resume=True)
 
 
-def beside(case: Case) -> None:
-    """Record a run into a folder that holds something damaged already."""
+def beside(case: FuzzInput) -> None:
+    """Record a run into a folder that already holds damaged files."""
     tree = dict(case.random.choice(CHARTS)())
     case.note("chart into a damaged folder", *damage(tree, case.random))
     write(tree, case.home / "c")

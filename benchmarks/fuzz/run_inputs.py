@@ -1,4 +1,4 @@
-"""Running inputs one by one, in a process with limits."""
+"""Run inputs one by one in a process with limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from benchmarks.fuzz.damage_folder import OUTSIDE
-from benchmarks.fuzz.fuzz_input import Case, Run
+from benchmarks.fuzz.fuzz_input import FuzzInput, Run
 from benchmarks.fuzz.verdict import Verdict, judge
 
 PARTS = {"files": 60.0, "calls": 30.0, "commands": 10.0}
@@ -22,15 +22,15 @@ UNTOUCHED = b"untouched"
 
 
 class Followed(Exception):  # noqa: N818
-    """Something was written through a link."""
+    """A file was written through a link."""
 
 
 class OutOfMemory(Exception):  # noqa: N818
-    """An input has taken far more memory than it is worth."""
+    """An input used too much memory."""
 
 
 class Runner:
-    """Runs inputs by their numbers; all of one depends on its number and the seed alone."""
+    """Runs inputs by number. An input depends only on its number and the seed."""
 
     def __init__(self, seed: int, only: str | None, home: Path) -> None:
         import numpy
@@ -54,7 +54,7 @@ class Runner:
         (home / OUTSIDE).write_bytes(UNTOUCHED)
 
     def run(self, number: int, show: bool = False) -> Verdict:
-        """Run one input; say what became of it."""
+        """Run one input and return the verdict."""
         from benchmarks.fuzz.time_and_memory_limits import GROWTH, peak, seconds
 
         drawn = random.Random(f"{self._seed}/{number}")
@@ -62,7 +62,7 @@ class Runner:
         folder = self._home / f"{number}"
         folder.mkdir()
         os.chdir(folder)
-        case = Case(drawn, folder, [part])
+        case = FuzzInput(drawn, folder, [part])
         self._settle(number)
         before, error = peak(), None
         try:
@@ -70,9 +70,9 @@ class Runner:
                 case.pick(self._kinds[part])(case)
             if (self._home / OUTSIDE).read_bytes() != UNTOUCHED:
                 (self._home / OUTSIDE).write_bytes(UNTOUCHED)
-                raise Followed("a link was followed, and what it leads to written")
+                raise Followed("a file was written through a link")
             if peak() - before > GROWTH:
-                raise OutOfMemory(f"it took {(peak() - before) >> 20} MiB more")
+                raise OutOfMemory(f"it used {(peak() - before) >> 20} MiB more")
         except BaseException as raised:
             error = raised
         os.chdir(self._home)
@@ -85,7 +85,7 @@ class Runner:
         return verdict
 
     def _settle(self, number: int) -> None:
-        """Begin every input from the same state."""
+        """Reset all random numbers for an input."""
         random.seed(number)
         self._numpy.seed(number % 2**32)
         self._torch.manual_seed(number)
@@ -93,7 +93,7 @@ class Runner:
 
 
 def prepare(home: Path) -> None:
-    """Keep this process to itself: no terminal, no thread beside it, nothing of the user's."""
+    """Isolate this process: own folders, one thread, no warnings."""
     os.environ["SICKBAY_HOME"] = str(home / "state")
     os.environ["HOME"] = str(home)
     os.environ["COLUMNS"] = "120"
@@ -108,7 +108,7 @@ def prepare(home: Path) -> None:
 def serve(
     line: Connection, current: Synchronized[int], seed: int, only: str | None, home: str
 ) -> None:
-    """Run the inputs that are sent, range by range, until there are no more."""
+    """Run the ranges of inputs that arrive, until None arrives."""
     from benchmarks.fuzz.time_and_memory_limits import cap_memory
 
     place = Path(home)
@@ -118,7 +118,7 @@ def serve(
     sys.stdout = sys.stderr = sink
     os.dup2(sink.fileno(), 1), os.dup2(sink.fileno(), 2)
     runner = Runner(seed, only, place)
-    for warm in range(-40, 0):  # what is loaded late counts for no input
+    for warm in range(-40, 0):  # load modules before inputs are measured
         runner.run(warm)
     cap_memory()
     while (span := line.recv()) is not None:

@@ -1,4 +1,4 @@
-"""Command lines: right ones with something wrong in them, and nonsense."""
+"""Run valid command lines with something wrong in them, and nonsense."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 from benchmarks.fuzz import odd_modules, sound_files
 from benchmarks.fuzz.damage_folder import write
-from benchmarks.fuzz.fuzz_input import Case, Run
+from benchmarks.fuzz.fuzz_input import FuzzInput, Run
 from benchmarks.fuzz.verdict import Unclean, WrongExit
 from sickbay.cli import DEMOS, main
 from sickbay.problems.by_name import EVERY
@@ -58,7 +58,7 @@ SETTINGS = (
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Run a command; say so if its exit code or what it prints is not as it must be."""
+    """Run a command. Raise if its exit code or its output is wrong."""
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
         code = main(list(arguments))
@@ -71,8 +71,8 @@ def command(arguments: Sequence[str]) -> None:
         raise Unclean(f"{found[0]!r} was printed: {at!r}")
 
 
-def run(case: Case, arguments: list[str]) -> None:
-    """Run a command with words swapped, dropped, doubled or put in."""
+def run(case: FuzzInput, arguments: list[str]) -> None:
+    """Run a command with words replaced, removed, repeated or inserted."""
     random = case.random
     for _ in range(random.choice((0, 0, 0, 0, 0, 1, 1, 2))):
         way, at = random.randrange(6), random.randrange(len(arguments) + 1)
@@ -90,13 +90,13 @@ def run(case: Case, arguments: list[str]) -> None:
         else:
             random.shuffle(arguments)
     if "demo" in arguments and "--inject" not in arguments and "--epochs" not in arguments:
-        arguments += ["--epochs", "1"]  # of the usual 30 it would train for seconds
+        arguments += ["--epochs", "1"]  # the default of 30 would train for seconds
     (case.home / "zero").symlink_to("/dev/zero")
     case.note(" ".join(each[:80] for each in arguments))
     command(arguments)
 
 
-def demo(case: Case) -> None:
+def demo(case: FuzzInput) -> None:
     random = case.random
     arguments = ["demo", "--epochs", random.choice(("1", "1", "0", "-1", "x", "1.5", ""))]
     if random.random() < 0.9:
@@ -110,7 +110,7 @@ def demo(case: Case) -> None:
     run(case, arguments)
 
 
-def checkup(case: Case) -> None:
+def checkup(case: FuzzInput) -> None:
     random = case.random
     module = random.choice(
         (
@@ -137,12 +137,12 @@ def checkup(case: Case) -> None:
     run(case, arguments)
 
 
-def listing(case: Case) -> None:
+def listing(case: FuzzInput) -> None:
     known = case.random.choice((*EVERY, "modes_differ", "x", *WORDS))
     run(case, case.random.choice((["problems"], ["explain", known], ["explain", known], [known])))
 
 
-def replay(case: Case) -> None:
+def replay(case: FuzzInput) -> None:
     random = case.random
     base = random.choice((sound_files.search, sound_files.journal))
     write(dict(base()), case.home)
@@ -166,7 +166,7 @@ def replay(case: Case) -> None:
     run(case, arguments)
 
 
-def nonsense(case: Case) -> None:
+def nonsense(case: FuzzInput) -> None:
     random = case.random
     known = ("demo", "checkup", "problems", "explain", "replay", "--batch", "--tests", "--set")
     run(case, [random.choice((*known, *WORDS)) for _ in range(random.randrange(5))])

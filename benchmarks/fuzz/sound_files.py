@@ -1,7 +1,7 @@
-"""Sound files to damage: charts, searches, pools, journals and a repair that can be resumed.
+"""Valid files to damage: charts, searches, pools, journals and a resumable repair.
 
-They are made once a process, by sickbay as it is. A chart in the form of schema 1 is written out
-here, so that old charts are tried however they are written today.
+Sickbay writes them once per process. Charts of schema 1 are written here, because sickbay no longer
+writes that schema.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SETUP = Setup(
 
 
 def made(write: Callable[[Path], object]) -> Tree:
-    """Return the files that something writes into a folder, by name."""
+    """Return the files that a function writes into a folder, by name."""
     with TemporaryDirectory() as home:
         write(Path(home))
         found = sorted(each for each in Path(home).rglob("*") if each.is_file())
@@ -78,7 +78,7 @@ def chart() -> Tree:
 
 @cache
 def watched() -> Tree:
-    """Return the chart that a watched loop leaves."""
+    """Return the chart of a watched loop."""
 
     def train(folder: Path) -> None:
         model, (x, y) = odd_models.sound(), odd_models.batch()
@@ -165,7 +165,7 @@ def pooled() -> Tree:
 
 @cache
 def journal() -> Tree:
-    """Return the journal of a study of Optuna."""
+    """Return the journal of an Optuna study."""
 
     def write(folder: Path) -> None:
         import optuna
@@ -189,7 +189,7 @@ def journal() -> Tree:
 
 
 def fit_in(folder: Path, resume: bool = False) -> None:
-    """Train for an epoch, recorded in a folder."""
+    """Train for an epoch and record it in a folder."""
     torch.manual_seed(0)
     model = odd_models.sound()
     sickbay.fit(

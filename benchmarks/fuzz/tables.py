@@ -1,4 +1,4 @@
-"""What came of all inputs, as tables."""
+"""Results of all inputs as tables and as a page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ An input that crashes its process counts as a failure.
 
 
 def counts(done: Sequence[Verdict]) -> dict[str, dict[str, int]]:
-    """Return how often what happened, by kind of input."""
+    """Count the outcomes by kind of input."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for each in done:
         found[kind_of(each)][each.happened] += 1
@@ -50,7 +50,7 @@ def kind_of(verdict: Verdict) -> str:
 
 
 def failures(done: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return the failures that differ, the most frequent first, with an input that shows each."""
+    """Return the distinct failures, most frequent first, each with one input."""
     groups: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for each in done:
         if each.happened == "failure":
@@ -80,7 +80,7 @@ def sheets(done: Sequence[Verdict]) -> list[Sheet]:
         for each in failures(done)
     ]
     if failed:
-        columns = ("innermost line", "error", "count", "input", "what, and what was said")
+        columns = ("innermost line", "error", "count", "input", "input and message")
         made.append(Sheet("Failures", "`--input N` shows one in full.", columns, failed))
     return made
 

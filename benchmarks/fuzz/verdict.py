@@ -1,4 +1,4 @@
-"""What became of an input, and whether that is right."""
+"""Decide whether the outcome of an input is right."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from sickbay.errors import SickbayError
 
 SOURCES = str(Path(sickbay.__file__).parent)
 Happened = Literal["returned", "refused", "signature", "mine", "exit", "failure"]
-SAID = 300  # characters of an exception that are kept
+SAID = 300  # characters of a message to keep
 
 
 class Mine(Exception):  # noqa: N818 - said of what the user's own objects raise
-    """Raised by objects of the user; fine where it reaches the user, but never from the loop."""
+    """Raised by the user's own objects. It may reach the user, but not from the loop."""
 
 
-class TooLong(BaseException):  # not an Exception: no guard is to swallow it
-    """An input has taken longer than it may."""
+class TooLong(BaseException):  # not an Exception, so that no guard catches it
+    """An input took longer than allowed."""
 
 
 class Unclean(Exception):  # noqa: N818
-    """What was printed would change the terminal."""
+    """The output contains terminal control characters."""
 
 
 class WrongExit(Exception):  # noqa: N818
-    """A command has ended with an exit code that it has no reason for."""
+    """A command ended with an unexpected exit code."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of an input.
+    """The outcome of an input.
 
     Attributes:
-        number: The input's own.
-        what: Which part it was for, and how it was made.
-        happened: What happened; everything but "failure" is right.
+        number: The number of the input.
+        what: Describes the input.
+        happened: The kind of outcome. Only "failure" is wrong.
         error: The class of the exception.
-        place: The innermost line of sickbay that it came through.
-        said: The exception in words.
+        place: The innermost line of sickbay in its traceback.
+        said: The message of the exception.
     """
 
     number: int
@@ -55,9 +55,9 @@ class Verdict:
 
 
 def judge(number: int, what: str, error: BaseException | None, loop: bool) -> Verdict:
-    """Say whether it is right that an input has ended so.
+    """Return the verdict on an input that returned or raised `error`.
 
-    In the loop nothing may come but what a user has asked for (`Diagnosed`).
+    In the loop, only exceptions that a user has asked for (`Diagnosed`) are right.
     """
     what = plain(what)
     if error is None:
@@ -78,38 +78,38 @@ def judge(number: int, what: str, error: BaseException | None, loop: bool) -> Ve
 
 
 def is_of_a_call(error: TypeError, places: list[str]) -> bool:
-    """Tell whether a function of ours refused an argument before it did anything else."""
+    """Return whether a call of ours failed only because of an unknown keyword."""
     return len(places) == 1 and "() got an unexpected keyword argument" in str(error)
 
 
 def inside(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the lines of sickbay that an exception came through, outermost first."""
+    """Yield the lines of sickbay in a traceback, outermost first."""
     for frame in traceback.extract_tb(trace):
         if frame.filename.startswith(SOURCES):
             yield f"{frame.filename[len(SOURCES) + 1 :]}:{frame.lineno} {frame.name}"
 
 
 def outside(trace: TracebackType | None) -> str:
-    """Return the innermost line of all, for what came through none of sickbay."""
+    """Return the innermost line of a traceback that has no line of sickbay."""
     frames = traceback.extract_tb(trace)
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
 def short(error: BaseException) -> str:
-    r"""Return an exception in words, however large its text is.
+    r"""Return the message of an exception, shortened.
 
     >>> short(ValueError("a\\nb"))
     'a b'
     """
     try:
         text = str(error)
-    except Exception:  # a text of somebody's own that raises
-        return "(its text raises)"
+    except Exception:  # a custom __str__ that raises
+        return "(its message raises)"
     return plain(" ".join(text[:SAID].split()))
 
 
 def plain(text: str) -> str:
-    r"""Return a text that any terminal and any file can take.
+    r"""Escape everything but printable ASCII.
 
     >>> plain("\x1b[31m\ud800")
     '\\x1b[31m\\ud800'

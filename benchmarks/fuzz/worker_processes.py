@@ -1,4 +1,4 @@
-"""Worker processes, watched: one that hangs or dies costs the input it was at, and no other."""
+"""Run inputs in worker processes. One that hangs or dies fails only its current input."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benchmarks.fuzz.run_inputs import serve
 from benchmarks.fuzz.verdict import Verdict
 
 CHUNK = 100
-PATIENCE = SLOW + 60  # seconds without a word after which a worker counts as hung
+PATIENCE = SLOW + 60  # seconds of silence after which a worker counts as hung
 SPAWN = get_context("spawn")
 
 
 @dataclass
 class Worker:
-    """One process and what it is at."""
+    """A worker process and its current inputs."""
 
     seed: int
     only: str | None
@@ -56,28 +56,28 @@ class Worker:
 
 
 def run(seed: int, inputs: int, only: str | None, workers: int) -> Iterator[Verdict]:
-    """Yield what became of each input, in any order."""
+    """Yield the verdict of each input, in any order."""
     shared = Path("/dev/shm")
     home = Path(mkdtemp(prefix="sickbay-fuzz-", dir=shared if shared.is_dir() else None))
     spans = [(at, min(inputs, at + CHUNK)) for at in range(0, inputs, CHUNK)][::-1]
-    crew = [Worker(seed, only, home / f"worker-{number}") for number in range(workers)]
+    pool = [Worker(seed, only, home / f"worker-{number}") for number in range(workers)]
     try:
-        for each in crew:
+        for each in pool:
             each.start()
             each.give(spans.pop() if spans else None)
-        while any(each.span for each in crew):
-            ready = wait([each.line for each in crew if each.span], timeout=5)
-            for each in crew:
+        while any(each.span for each in pool):
+            ready = wait([each.line for each in pool if each.span], timeout=5)
+            for each in pool:
                 if each.span and (each.line in ready or monotonic() - each.heard > PATIENCE):
                     yield from attend(each, spans, each.line in ready)
     finally:
-        for each in crew:
+        for each in pool:
             each.stop()
         shutil.rmtree(home, ignore_errors=True)
 
 
 def attend(worker: Worker, spans: list[tuple[int, int]], ready: bool) -> Iterator[Verdict]:
-    """Take what a worker says, or put another in its place."""
+    """Receive a verdict from a worker, or replace a worker that hangs or died."""
     assert worker.span is not None
     try:
         if not ready:

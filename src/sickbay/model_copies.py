@@ -15,7 +15,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from sickbay.errors import Declined, UsageError
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import check_module
-from sickbay.printable import error_message
+from sickbay.printable import raising
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -33,10 +33,8 @@ def copy_of(model: nn.Module) -> nn.Module:
             raise Declined(f"{where} is lazy and has no weights yet; run the model once.")
         if isinstance(module, nn.TransformerDecoderLayer) and "activation" in module._modules:
             raise Declined(f"{where} has a module as activation, which torch does not copy.")
-    try:
+    with raising(Declined, "The model cannot be copied"):
         copied = copy.deepcopy(model)
-    except Exception as error:
-        raise Declined(f"The model cannot be copied: {error_message(error)}") from error
     _remove_hooks(copied, _is_ours)
     return copied
 
@@ -54,10 +52,8 @@ def inputs_of(example: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(example, tuple):
         got = type(example).__name__
         raise UsageError(f"example must be a tuple of the model's arguments, got {got}.")
-    try:
+    with raising(Declined, "The example cannot be copied"):
         return tuple(_copied(each) for each in example)
-    except Exception as error:
-        raise Declined(f"The example cannot be copied: {error_message(error)}") from error
 
 
 def run(model: nn.Module, example: tuple[Any, ...], *, training: bool, grad: bool = False) -> Any:
@@ -95,31 +91,27 @@ def checked(
 ) -> nn.Module:
     """Return the changed model. Raise `Declined` unless its output fits and it can be trained."""
     before = examined(model, example)
-    try:
+    with raising(Declined, "The changed model cannot be run on the example"):
         after = run(changed, example, training=False)
-    except Exception as error:
-        reason = error_message(error)
-        raise Declined(f"The changed model cannot be run on the example: {reason}") from error
     if not (alike or (lambda a, b: shape_of(a) == shape_of(b)))(before, after):
         raise Declined(
             f"The changed model puts out {shape_of(after)} in place of {shape_of(before)}."
         )
     # A model with batch norm cannot be trained on a single sample anyway.
     training = attempt(model, example, training=True) is not None
-    try:
-        _backward(run(changed, example, training=training, grad=True))
-    except Exception as error:
-        raise Declined(f"The changed model cannot be trained: {error_message(error)}") from error
+    with raising(Declined, "The changed model cannot be trained"):
+        outputs = tensors_in(run(changed, example, training=training, grad=True))
+        sums = [each.abs().float().sum() for each in outputs if each.requires_grad]
+        if sums:
+            torch.stack(sums).sum().backward()  # type: ignore[no-untyped-call]
     return changed
 
 
 def examined(model: nn.Module, example: tuple[Any, ...]) -> Any:
     """Return the output of the model. Raise `Declined` if it does not take the example."""
     inputs_of(example)
-    try:
+    with raising(Declined, "The model cannot be run on the example"):
         return run(model, example, training=False)
-    except Exception as error:
-        raise Declined(f"The model cannot be run on the example: {error_message(error)}") from error
 
 
 def shape_of(output: Any) -> Any:
@@ -154,12 +146,6 @@ def _close(one: Tensor, other: Tensor) -> bool:
     # Sums on a GPU have no fixed order.
     slack = 1e-5 * finite.abs().max().item() if finite.numel() else 0.0
     return torch.allclose(one, other, rtol=1e-4, atol=slack, equal_nan=True)
-
-
-def _backward(output: Any) -> None:
-    outputs = [each for each in tensors_in(output) if each.requires_grad]
-    if outputs:
-        torch.stack([each.abs().float().sum() for each in outputs]).sum().backward()  # type: ignore[no-untyped-call]
 
 
 def _copied(value: Any) -> Any:

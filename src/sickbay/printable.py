@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 LONG = 400  # characters of an error that are shown
 KEPT = "\n\t"
@@ -28,6 +30,15 @@ def one_line(text: str) -> str:
     a b\x07
     """
     return printable(" ".join(line.strip() for line in text.splitlines()))
+
+
+@contextmanager
+def raising(kind: type[Exception], what: str) -> Iterator[None]:
+    """Turn any exception into one of this kind, whose message is `what` and the reason."""
+    try:
+        yield
+    except Exception as error:
+        raise kind(f"{what}: {error_message(error)}") from error
 
 
 def error_message(error: BaseException) -> str:

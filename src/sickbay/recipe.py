@@ -21,7 +21,7 @@ from sickbay.arguments import (
 )
 from sickbay.errors import Declined, UsageError
 from sickbay.model_arguments import check_device, check_module, check_optimizer
-from sickbay.printable import error_message
+from sickbay.printable import raising
 from sickbay.vitals import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
@@ -118,11 +118,9 @@ class Recipe:
 
     def copy(self) -> Recipe:
         """Return the same recipe with its own model, loss and optimizer."""
-        try:
+        kind = type(self.model).__name__
+        with raising(UsageError, f"model must be one that can be copied, got {kind}"):
             model, loss, optimizer = copy.deepcopy((self.model, self.loss, self.optimizer))
-        except Exception as error:
-            given = f"{type(self.model).__name__}: {error_message(error)}"
-            raise UsageError(f"model must be one that can be copied, got {given}") from error
         return replace(self, model=model, loss=loss, optimizer=optimizer)
 
     def on(self, device: Any) -> Recipe:
@@ -200,12 +198,9 @@ def optimizer_for(
 
 
 def _make(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimizer:
-    try:
+    name = getattr(kind, "__name__", "that was given")  # perhaps a class of the user's
+    with raising(Declined, f"The optimizer {name} cannot be made anew"):
         return kind(held, **settings)
-    except Exception as error:  # from an optimizer class of the user's
-        name = getattr(kind, "__name__", "that was given")
-        reason = error_message(error)
-        raise Declined(f"The optimizer {name} cannot be made anew: {reason}") from error
 
 
 def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The benchmark of checkups: its lists, what it counts, and a few models from end to end."""
+"""The checkup benchmark: its cases, its counts, and a few models from end to end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of(cases: tuple[Case, ...], half: str) -> list[Case]:
     return [each for each in cases if each.half == half]
 
 
-def test_there_are_enough_in_each_half() -> None:
+def test_each_half_has_enough_cases() -> None:
     assert len(of(FAULTS, "calibration")) >= 276
     assert len(of(FAULTS, "reporting")) >= 66
     assert len(of(SOUND, "calibration")) >= 135
@@ -52,7 +52,7 @@ def test_every_test_has_faults_in_each_half() -> None:
         assert set(planted) <= tests
 
 
-def test_halves_are_of_the_list() -> None:
+def test_a_case_has_the_half_of_its_list() -> None:
     for half in HALVES:
         cases = CaseList(half)
         cases.add("x", "a", lambda: Inputs(nn.Linear(1, 1)))
@@ -60,7 +60,7 @@ def test_halves_are_of_the_list() -> None:
         assert [each.half for each in cases.all] == [half, half]
 
 
-def test_folders_tell_the_halves() -> None:
+def test_folders_match_the_halves() -> None:
     for each in ALL.values():
         held_out = "checkup.held_out." in each.make.__module__
         assert each.half == ("reporting" if held_out else "calibration"), each.name
@@ -128,7 +128,7 @@ def test_a_held_out_fault_runs_unless_that_is_the_fault(case: Case) -> None:
         torch.autograd.backward(loss_of(given))
 
 
-def test_every_test_that_is_listed_can_be_had() -> None:
+def test_every_listed_test_exists() -> None:
     for kind in EVERY:
         assert isinstance(statement(kind.name()), kind)
     assert statement("no_such_test") is None
@@ -152,7 +152,7 @@ def test_a_sound_model_passes() -> None:
     assert examine("sound/mlp, three classes")["failed"] == {}
 
 
-def test_it_is_the_same_each_time() -> None:
+def test_results_are_reproducible() -> None:
     name = "sound/lstm"
     one, other = examine(name), examine(name)
     assert [each["message"] for each in one["results"] if "memory" not in each["test"]] == [
@@ -160,7 +160,7 @@ def test_it_is_the_same_each_time() -> None:
     ]
 
 
-def test_passes_are_of_the_model_itself_and_by_samples() -> None:
+def test_only_passes_of_the_model_itself_count_weighted_by_samples() -> None:
     inner = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
     given = Inputs(nn.Sequential(inner, nn.Linear(3, 2)), torch.ones(8, 3))
     with counted(given) as passes:
@@ -187,7 +187,7 @@ def record(test: str, outcome: str, half: str = "reporting", **failed: str) -> R
     }  # fmt: skip
 
 
-def test_what_must_hold_is_of_each_half() -> None:
+def test_limits_are_checked_for_each_half() -> None:
     records = [record("a", "failed", a="")] * 19 + [record("a", "passed")]
     records += [record("a", "passed", "calibration"), record("", "missing", b="no")]
     rows = tables.limits(records, HALVES, None).rows
@@ -198,7 +198,7 @@ def test_what_must_hold_is_of_each_half() -> None:
     ]
 
 
-def test_a_fault_that_only_others_find_is_missed() -> None:
+def test_a_fault_that_only_other_tests_find_is_missed() -> None:
     rows = tables.misses([record("a", "skipped", b="no"), record("a", "failed", a="")]).rows
     assert [row[4] for row in rows] == ["b"]
 
@@ -212,7 +212,7 @@ def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "## Limits" in page.read_text()
 
 
-def test_a_name_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         arguments(["--only", "nothing of the kind"])
     assert "--only must be part of a name in the reporting part" in capsys.readouterr().err

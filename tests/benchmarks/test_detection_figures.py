@@ -26,19 +26,19 @@ class Broken(Problem):
         raise ZeroDivisionError("oh")
 
 
-def test_a_finding_is_noted_at_the_step_it_is_said(tmp_path: Path) -> None:
+def test_a_finding_has_the_step_of_its_report(tmp_path: Path) -> None:
     losses = [1.0, 9.0, 9.0, *[1.0] * PATIENCE, 9.0]
     end = len(losses) - 1
     profiles: dict[str, list[Problem]] = {"a": [High(), Low()], "b": [Low()], "c": [NonFinite()]}
     said, troubles = judge(chart(tmp_path / "run", losses, 0.0), profiles)
-    heard = [(each.problem, each.step, each.shown, each.epoch) for each in said["a"]]
-    assert heard == [("high", 1, 0, 0), ("high", end, end - 1, 0)]
+    reported = [(each.problem, each.step, each.shown, each.epoch) for each in said["a"]]
+    assert reported == [("high", 1, 0, 0), ("high", end, end - 1, 0)]
     assert [each.late for each in said["a"]] == [{}, {"low": end}]
     assert [(each.problem, each.step, each.epoch) for each in said["b"]] == [("low", end, 1)]
     assert (said["c"], troubles) == ([], [])
 
 
-def test_a_problem_that_fails_is_trouble_and_the_others_go_on(tmp_path: Path) -> None:
+def test_an_error_in_a_problem_does_not_stop_the_others(tmp_path: Path) -> None:
     said, troubles = judge(chart(tmp_path / "run", [1.0, nan]), {"a": [Broken(), NonFinite()]})
     assert [each.problem for each in said["a"]] == ["non_finite"]
     assert troubles == ["problem broken: ZeroDivisionError('oh')"]
@@ -61,7 +61,7 @@ def test_a_sick_run_must_do_worse_than_its_twin(
     assert run(problem, score=score, twin_score=twin).counts is expected
 
 
-def test_what_is_right() -> None:
+def test_right_findings() -> None:
     sick = run("dying_relu", first=5)
     assert sick.is_right(say("dying_relu", 5))
     assert sick.is_right(say("dead_units", 6))
@@ -79,7 +79,7 @@ def test_what_is_right() -> None:
     assert not run("dying_relu", first=9).is_right(late)
 
 
-def test_every_name_in_the_tables_is_that_of_a_problem() -> None:
+def test_every_name_in_the_tables_is_a_problem() -> None:
     names = {name for each in ACCEPTED.values() for name in each} | set(ACCEPTED)
     for labels in PAPERS.values():
         names |= {name for words in labels.values() for name in words.split()} | set(labels)
@@ -119,12 +119,12 @@ def test_figures() -> None:
     assert found["not_really_sick"] == ["dying_relu/1-1"]
 
 
-def test_a_profile_is_not_asked_for_what_it_does_not_know() -> None:
+def test_a_profile_is_measured_only_on_problems_it_knows() -> None:
     found = figures(RUNS, {"bttackler": ["low_activation"]})
     assert [each["problem"] for each in found["problems"]] == ["dying_relu"]
 
 
-def test_what_must_hold() -> None:
+def test_limits() -> None:
     smoke = [
         run("", name="smoke/healthy"),
         run("dying_relu", say("dead_units"), name="smoke/dead"),
@@ -161,7 +161,7 @@ def test_what_must_hold() -> None:
     ("value", "limit", "expected"),
     [(0.9, 0.9, True), (0.89, 0.9, False), (20, -20, True), (20.5, -20, False), (nan, 1, None)],
 )
-def test_a_limit_is_the_least_or_if_negative_the_most(
+def test_a_limit_is_a_minimum_or_a_maximum_if_negative(
     value: float, limit: float, expected: bool | None
 ) -> None:
     assert check("x", value, limit)["holds"] is expected
@@ -186,7 +186,7 @@ def test_the_tables_are_printed_and_written(capsys: pytest.CaptureFixture[str]) 
     assert "✓ step 7: warning: dead_units" in printed
 
 
-def test_json_has_every_run_and_nothing_json_has_not() -> None:
+def test_json_has_every_run_and_no_nan() -> None:
     odd = run("dying_relu", say("dying_relu", 3, "non_finite"), score=nan, twin_score=inf)
     text = json.dumps(report.as_json({"command": "x"}, [odd]), allow_nan=False)
     (read,) = json.loads(text)["runs"]
@@ -199,9 +199,9 @@ def test_json_has_every_run_and_nothing_json_has_not() -> None:
     )
 
 
-def test_live_and_replayed_are_compared_by_what_was_said() -> None:
-    lived = [run("a", say("high", 9), name="same"), run("a", name="other")]
+def test_live_and_replayed_runs_are_compared_by_findings() -> None:
+    live = [run("a", say("high", 9), name="same"), run("a", name="other")]
     replayed = [run("a", say("high", 1), name="same"), run("a", say("low"), name="other")]
-    assert compare(lived, replayed).rows == [["other", "low (0)", "nothing"]]
+    assert compare(live, replayed).rows == [["other", "low (0)", "nothing"]]
     twins = [replace(each, twin_score=0.52) for each in replayed[:1]]
-    assert [each.counts for each in scored(lived, twins)] == [False, True]
+    assert [each.counts for each in scored(live, twins)] == [False, True]

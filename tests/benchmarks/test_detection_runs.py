@@ -1,4 +1,4 @@
-"""Which runs are made and kept, and how thresholds are moved over them."""
+"""Selecting and recording runs, and varying thresholds over them."""
 
 import io
 import math
@@ -40,12 +40,12 @@ CASES = [case("a/x-0", 0, quick=True), case("a/x-1", 1), case("b/y-1", 1), case(
         ("--only b/y-1", "b/y-1"),
     ],
 )
-def test_runs_are_chosen(words: str, expected: str) -> None:
+def test_options_select_runs(words: str, expected: str) -> None:
     given = arguments("", words.split())
     assert [each.name for each in select(CASES, given)] == expected.split()
 
 
-def test_a_pattern_without_runs_says_what_there_is() -> None:
+def test_a_pattern_without_runs_lists_the_families() -> None:
     with pytest.raises(UsageError, match=r"did you mean 'b/y-1'\? Families: a, b, smoke\."):
         select(CASES, arguments("", ["--only", "b/y-2"]))
 
@@ -58,13 +58,13 @@ def test_bad_arguments_are_refused(words: str) -> None:
         arguments("", words.split())
 
 
-def test_the_recording_doctor_reads_much() -> None:
+def test_the_recording_doctor_reads_often() -> None:
     steps = [step for step in range(45) if Dense().due(step)]
     assert steps == [*range(20), 20, 30, 40]
     assert Dense().due(0) == {"gradient", "weight", "batch", "activation"}
 
 
-def test_only_a_whole_result_counts_as_recorded(tmp_path: Path) -> None:
+def test_only_a_complete_result_counts_as_recorded(tmp_path: Path) -> None:
     assert result_of(tmp_path, "a") is None
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / RESULT).write_text('{"score": "nan", "twin_')
@@ -83,7 +83,7 @@ def test_the_text_of_a_plan_is_the_same_in_every_process() -> None:
     assert listed in plan_of(planned)
 
 
-def test_what_fails_does_not_stop_the_others() -> None:
+def test_a_failure_does_not_stop_the_others() -> None:
     console = Console(file=io.StringIO())
     results = dict(worker_pool.work(math.sqrt, [4.0, -1.0, 9.0], "", console, workers=1))
     assert (results[4.0], results[9.0]) == (2.0, 3.0)
@@ -98,7 +98,7 @@ def test_a_worker_that_dies_does_not_stop_the_others() -> None:
     assert {result for _, result in results} == {worker_pool.Failure("a worker process died")}
 
 
-def test_every_threshold_of_the_default_profile_is_moved_around_its_default() -> None:
+def test_every_threshold_of_the_default_profile_is_varied_around_its_default() -> None:
     trials = moved([])
     for problem in PROFILES["default"]:
         for name, default in vars(problem).items():
@@ -112,14 +112,14 @@ def test_every_threshold_of_the_default_profile_is_moved_around_its_default() ->
 
 
 @pytest.mark.parametrize("default", [0.0, 1e-6, 0.05, 0.7, 0.999, 3.0, 1e4, 1, 3, 100])
-def test_values_around_a_default_are_in_order_and_have_it(default: float) -> None:
+def test_values_around_a_default_are_sorted_and_include_it(default: float) -> None:
     around = values(default, None, 0)
     assert around == sorted(set(around))
     assert any(value == pytest.approx(default, rel=1e-12) for value in around)
     assert not 0 < default < 1 or max(around) < 1
 
 
-def test_a_moved_problem_is_heard_unless_another_explains_it(tmp_path: Path) -> None:
+def test_a_varied_problem_is_reported_unless_another_explains_it(tmp_path: Path) -> None:
     recorded = chart(tmp_path / "run", [1.0, 3.0, 9.0], 0.0)
     guard = Guard(lambda *_: None)
     causes = TrackingCauses([High(), Low()], guard)
@@ -138,7 +138,7 @@ def test_a_moved_problem_is_heard_unless_another_explains_it(tmp_path: Path) -> 
     assert alone.said == 2
 
 
-def test_precision_and_recall_of_a_moved_threshold() -> None:
+def test_precision_and_recall_of_a_varied_threshold() -> None:
     key = ("dying_relu", "share", DyingRelu().share)
     heard: list[tuple[Run, set[tuple[str, str, float]], dict[tuple[str, str, float], int]]] = [
         (run("dying_relu"), {key}, {key: 4}),
@@ -154,7 +154,7 @@ def test_precision_and_recall_of_a_moved_threshold() -> None:
     assert (found["said"], found["healthy"]) == (5, 1)
 
 
-def test_a_sweep_of_nothing_is_one_of_everything_and_spacings_have_a_default() -> None:
+def test_a_sweep_covers_everything_by_default_and_intervals_have_a_default() -> None:
     given = arguments("", ["--sweep"])
     assert (given.sweep, given.every) == ([], None)
     assert arguments("", ["--every"]).every == "1,2,3,5,9,15"

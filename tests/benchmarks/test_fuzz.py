@@ -13,7 +13,7 @@ import pytest
 from benchmarks.fuzz import sound_files, tables, worker_processes
 from benchmarks.fuzz.damage_folder import OUTSIDE, SPECIAL, Tree, changed, damage, in_bytes, write
 from benchmarks.fuzz.damage_with_valid_checksums import FRAME, OLD_TABLE, framed, seal
-from benchmarks.fuzz.fuzz_input import Case
+from benchmarks.fuzz.fuzz_input import FuzzInput
 from benchmarks.fuzz.run_inputs import PARTS, Runner
 from benchmarks.fuzz.time_and_memory_limits import seconds
 from benchmarks.fuzz.verdict import SOURCES, Mine, TooLong, Verdict, judge
@@ -47,7 +47,7 @@ def test_one_clear_error_is_right() -> None:
     assert judge(1, "x", error, loop=False).happened == "refused"
 
 
-def test_a_bare_exception_is_a_failure_at_its_innermost_line_of_ours() -> None:
+def test_another_exception_is_a_failure_at_its_innermost_line_in_sickbay() -> None:
     table = Table.of("gradient", 0, {})
     verdict = judge(1, "x", raised(Table.column, table, []), loop=False)
     bare = judge(1, "x", raised(table.names.index, "x"), loop=False)
@@ -55,18 +55,18 @@ def test_a_bare_exception_is_a_failure_at_its_innermost_line_of_ours() -> None:
     assert verdict.place.startswith("vitals.py:")
 
 
-def test_a_call_that_does_not_fit_the_signature_is_pythons_affair() -> None:
+def test_a_type_error_of_the_signature_is_right() -> None:
     assert judge(1, "x", raised(check_int, "epochs"), loop=False).happened == "signature"
 
 
-def test_a_type_error_from_inside_is_not() -> None:
+def test_a_type_error_from_inside_is_a_failure() -> None:
     def inside() -> None:
         exec(compile("None + 1", SOURCES + "/made_up.py", "exec"))
 
     assert judge(1, "x", raised(inside), loop=False).happened == "failure"
 
 
-def test_what_the_users_objects_raise_is_right_but_not_in_the_loop() -> None:
+def test_exceptions_of_user_objects_are_right_except_in_the_loop() -> None:
     assert judge(1, "x", Mine("asked"), loop=False).happened == "mine"
     assert judge(1, "x", Mine("asked"), loop=True).happened == "failure"
 
@@ -76,12 +76,12 @@ def test_exit_codes(code: int, happened: str) -> None:
     assert judge(1, "x", SystemExit(code), loop=False).happened == happened
 
 
-def test_a_text_that_would_change_the_terminal_is_told_harmlessly() -> None:
+def test_control_characters_are_escaped() -> None:
     verdict = judge(1, "\x1b[31m", ValueError("\ud800"), loop=False)
     assert verdict.what + verdict.said == "\\x1b[31m\\ud800"
 
 
-def test_what_takes_too_long_is_ended_even_if_it_catches_everything() -> None:
+def test_an_input_that_takes_too_long_is_stopped_even_if_it_catches_everything() -> None:
     def stubborn() -> None:
         try:
             sleep(60)
@@ -101,14 +101,14 @@ def test_damage_is_the_same_for_the_same_seed_and_does_something() -> None:
     assert trees[2] != trees[1]
 
 
-def test_bytes_and_json_change_at_any_place() -> None:
+def test_bytes_and_json_change_anywhere() -> None:
     data, value = b'{"a": [1, {"b": 2}]}', {"a": [1, {"b": 2}]}
     assert len({in_bytes(data, Random(seed)) for seed in range(200)}) > 100
     found = {changed(json.loads(json.dumps(value)), Random(seed)) for seed in range(300)}
     assert {'{"a": [1, {"b": null}]}', '{"a": [{"b": 2}]}', '{"a": [1, {"x": 2}]}'} <= found
 
 
-def test_what_lies_in_the_place_of_a_file_is_written_and_leads_nowhere_else(tmp_path: Path) -> None:
+def test_special_files_are_written_and_stay_inside_the_folder(tmp_path: Path) -> None:
     (tmp_path / OUTSIDE).write_bytes(b"x")
     tree: Tree = {f"{place}": special for place, special in enumerate(SPECIAL)}
     write(tree, tmp_path / "a" / "c")
@@ -120,7 +120,7 @@ def test_what_lies_in_the_place_of_a_file_is_written_and_leads_nowhere_else(tmp_
     assert not made["dangling"].exists()
 
 
-def test_sealed_tables_have_checksums_that_fit() -> None:
+def test_damaged_tables_have_valid_checksums() -> None:
     for seed in range(20):
         tree: Tree = {"tables.bin": sound_files.old_chart()["tables.bin"]}
         assert seal(tree, Random(seed)) == ["sealed tables of tables.bin"]
@@ -132,7 +132,7 @@ def test_sealed_tables_have_checksums_that_fit() -> None:
         assert len(values) < size or zlib.crc32(values, head) == checksum
 
 
-def test_sealed_blocks_have_checksums_that_fit() -> None:
+def test_damaged_blocks_have_valid_checksums() -> None:
     body = zlib.compress(b'[{"name": "steps", "count": 1}]\n' + bytes(8))
     digest = zlib.compress(b'{"row": 0}')
     before = framed(b"SBB2", digest, body, len(body))
@@ -150,7 +150,7 @@ def test_sealed_blocks_have_checksums_that_fit() -> None:
     assert len(seen) > 5
 
 
-def test_an_input_is_the_same_whenever_it_is_run(runner: Runner) -> None:
+def test_an_input_is_reproducible(runner: Runner) -> None:
     first = [runner.run(number) for number in range(60)]
     again = [runner.run(number) for number in reversed(range(60))][::-1]
     assert [(each.what, each.happened) for each in first] == [
@@ -159,11 +159,11 @@ def test_an_input_is_the_same_whenever_it_is_run(runner: Runner) -> None:
     assert {tables.kind_of(each) for each in first} == set(PARTS)
 
 
-def test_a_link_that_was_followed_and_memory_that_ran_away_are_failures(runner: Runner) -> None:
-    def follow(case: Case) -> None:
+def test_writing_through_a_link_and_too_much_memory_are_failures(runner: Runner) -> None:
+    def follow(case: FuzzInput) -> None:
         (case.home.parent / OUTSIDE).write_bytes(b"overwritten")
 
-    def swell(case: Case) -> None:
+    def swell(case: FuzzInput) -> None:
         case.note(len(bytearray(600 << 20)))
 
     for kind, error in ((follow, "Followed"), (swell, "OutOfMemory")):
@@ -172,7 +172,7 @@ def test_a_link_that_was_followed_and_memory_that_ran_away_are_failures(runner: 
         assert (verdict.happened, verdict.error) == ("failure", error)
 
 
-def test_a_worker_that_dies_costs_the_input_it_was_at_and_no_other(tmp_path: Path) -> None:
+def test_a_worker_that_dies_fails_only_its_current_input(tmp_path: Path) -> None:
     worker = worker_processes.Worker(0, "commands", tmp_path / "w")
     worker.start()
     worker.give((0, 4))
@@ -185,7 +185,7 @@ def test_a_worker_that_dies_costs_the_input_it_was_at_and_no_other(tmp_path: Pat
     assert [each.error for each in done if each.number == 0] == ["Died"]
 
 
-def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> None:
+def test_each_failure_is_listed_once_with_its_first_input() -> None:
     done = [
         Verdict(7, "files | a", "failure", "KeyError", "chart.py:1 read", "'x'"),
         Verdict(3, "files | b", "failure", "KeyError", "chart.py:1 read", "'y'"),
@@ -201,7 +201,7 @@ def test_failures_are_told_once_each_with_the_first_input_that_shows_them() -> N
     assert "chart.py:1 read" in page
 
 
-def test_a_refusal_is_no_failure() -> None:
+def test_a_refusal_is_not_a_failure() -> None:
     assert issubclass(UsageError, ValueError)
     sheets = tables.sheets([Verdict(1, "calls | c", "refused", "UsageError")])
     assert [sheet.title for sheet in sheets] == ["Outcomes"]

@@ -1,4 +1,4 @@
-"""The repair benchmark: its repair_cases, its figures, and one run from end to end."""
+"""The repair benchmark: its runs, its figures, and one run from end to end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sickbay.remedies import odds
 
 
 def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
-    told = {
+    result = {
         "detected": True, "repaired": True, "score": 0.9, "extra": 0.2, "seconds": 2.0,
         "remedies": ["a"], "changed": True,
     }  # fmt: skip
@@ -24,7 +24,7 @@ def record(problem: str = "dying_relu", **race: Any) -> dict[str, Any]:
         "problem": problem,
         "plain": {"score": 0.4, "seconds": 1.0},
         "twin": {"score": 0.9},
-        "race": {**told, **race},
+        "race": {**result, **race},
     }
 
 
@@ -47,24 +47,24 @@ def test_healthy_runs_must_not_change() -> None:
     assert values == {"healthy runs that were changed": 1}
 
 
-def test_odds_are_counted_by_what_was_found() -> None:
+def test_odds_are_counted_by_problem_found() -> None:
     tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
     records = [{"found": "dead_units", "tried": tried}] * 2
     table = count_odds.table(records, {"command": "x"})
     assert table["counts"] == {"dead_units": {"a": [2, 2], "b": [0, 2]}}
 
 
-def test_stated_odds_are_judged_by_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odds_are_compared_with_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_odds, "stated", lambda _problem, _remedy: 0.8)
     tried = {"a": {"worked": True}, "b": {"worked": False}, "c": {"declined": "no"}}
-    told = {"found": "dead_units", "problem": "dying_relu", "tried": tried}
-    ours, fixed, same = (float(row[1]) for row in count_odds.brier_sheet([told]).rows)
+    result = {"found": "dead_units", "problem": "dying_relu", "tried": tried}
+    ours, fixed, same = (float(row[1]) for row in count_odds.brier_sheet([result]).rows)
     assert ours == pytest.approx((0.2**2 + 0.8**2) / 2)
     assert fixed == pytest.approx((0 + 1) / 2)  # the paper repaired 24 of 24
     assert same == pytest.approx(0.25)
 
 
-def test_odds_are_judged_on_runs_they_were_not_counted_on() -> None:
+def test_odds_are_checked_on_other_runs_than_they_were_counted_on() -> None:
     halves = {
         kind: {each.seed % 4 for each in select(arguments(["--odds", kind]))}
         for kind in ("count", "judge")
@@ -72,13 +72,13 @@ def test_odds_are_judged_on_runs_they_were_not_counted_on() -> None:
     assert halves == {"count": {0}, "judge": {1}}
 
 
-def test_there_are_enough_patients() -> None:
+def test_there_are_enough_runs() -> None:
     found = repair_cases(None, AUTOTRAINER_EIGHT)
     for problem in AUTOTRAINER_EIGHT:
         assert len([each for each in found if each.problem == problem]) >= 20
 
 
-def test_the_halves_and_names_that_were_asked_for() -> None:
+def test_options_select_halves_and_names() -> None:
     given = arguments(["--half", "calibration", "--only", "dying_relu/circles"])
     assert {each.seed % 2 for each in select(given)} == {0}
     assert all("dying_relu/circles" in each.name for each in select(given))
@@ -94,18 +94,18 @@ def test_the_counted_odds_are_written_to_the_file_that_the_package_ships() -> No
     assert SHIPPED.resolve() == odds.SHIPPED
 
 
-def test_a_patient_is_treated() -> None:
-    told = run_case(one("improper_output/circles"), ("race",))
-    assert told["race"]["detected"]
-    assert told["race"]["repaired"]
-    assert told["race"]["score"] > told["plain"]["score"] + 0.2
-    assert all(sheet.rows for sheet in tables.sheets([told], ("race",)))
+def test_a_run_is_repaired() -> None:
+    result = run_case(one("improper_output/circles"), ("race",))
+    assert result["race"]["detected"]
+    assert result["race"]["repaired"]
+    assert result["race"]["score"] > result["plain"]["score"] + 0.2
+    assert all(sheet.rows for sheet in tables.sheets([result], ("race",)))
 
 
-def test_each_remedy_is_tried_by_itself() -> None:
-    told = count_odds.try_each_remedy(one("improper_loss/circles"))
-    assert told["found"] == "improper_loss"
-    assert told["tried"]["change_loss"]["worked"]
+def test_each_remedy_is_tried_separately() -> None:
+    result = count_odds.try_each_remedy(one("improper_loss/circles"))
+    assert result["found"] == "improper_loss"
+    assert result["tried"]["change_loss"]["worked"]
 
 
 def test_the_same_plan_gives_the_same_model() -> None:
@@ -117,7 +117,7 @@ def test_the_same_plan_gives_the_same_model() -> None:
     )
 
 
-def test_a_folder_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_data_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--data", "nowhere"])
     assert "--data must be a folder, got 'nowhere'." in capsys.readouterr().err

@@ -130,11 +130,8 @@ class Race:
         self, monkeypatch: pytest.MonkeyPatch, scripts: Scripts, odds: Mapping[str, float],
         remedies: Sequence[Remedy] | None = None, **more: Any,
     ) -> None:  # fmt: skip
-        def ranked(_problem: str, remedies: Sequence[Remedy]) -> list[Remedy]:
-            return sorted(remedies, key=lambda each: -odds[each.key])
-
         monkeypatch.setattr(race, "odds", lambda _, remedy: Odds(odds[remedy.key]))
-        monkeypatch.setattr(race, "ranked", ranked)
+        monkeypatch.setattr(race, "worth", lambda _, remedy: odds[remedy.key])
         given = [Change(name) for name in odds] if remedies is None else remedies
         whole = {AS_GIVEN: ILL, TO_THE_END: at(0.1), **scripts}
         self.search: Search = search_of(whole, given, **more)

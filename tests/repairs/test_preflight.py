@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
+from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.repairs.data import Data
-from sickbay.repairs.preflight import check_fit
+from sickbay.repairs.preflight import check_fit, check_loss
 from tests.repairs.datasets import refused
 
 X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.arange(100) % 4
@@ -49,7 +50,11 @@ def trial(
         parameters = list(model.parameters()) or [nn.Parameter(torch.zeros(1))]
         optimizer = torch.optim.SGD(parameters, lr=0.1)
     given = data if isinstance(data, Data) else Data.of(data or (X, Y), batch_size=8)
-    check_fit(model, given, loss or nn.CrossEntropyLoss(), optimizer, target)
+    loss = loss or nn.CrossEntropyLoss()
+    check_model(model, trainable=True)
+    check_optimizer(optimizer, model)
+    check_loss(loss)
+    check_fit(model, given, loss, target)
 
 
 OTHER = torch.optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1)

@@ -21,7 +21,7 @@ from sickbay.history import History
 from sickbay.problems import NonFinite, PassiveLoss
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, watch
-from sickbay.tuning.ray.curves_actor import start
+from sickbay.tuning.ray.stopper import start
 from tests.tuning.loops import BATCHES, accuracy, learn, network
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tune_ray.py"

@@ -17,7 +17,7 @@ from sickbay.doctor.watch_arguments import check_watched
 from sickbay.problems import NonFinite, PassiveLoss, Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
-from sickbay.tuning.ray.curves_actor import CurveExchange
+from sickbay.tuning.ray.stopper import CurveExchange
 from sickbay.tuning.ray.watch_trial import ALONE
 from tests.tuning.loops import BATCHES, learn, network, train
 

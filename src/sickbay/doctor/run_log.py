@@ -167,7 +167,7 @@ class RunLog:
 
     def _advise(self, problem: str) -> str:
         """Return the remedy with the best odds as words and code, or else the general advice."""
-        from sickbay.remedies.advice import advised  # a slow import, needed only with a finding
+        from sickbay.remedies.by_problem import advised  # a slow import, needed only with a finding
 
         return "\n".join(advised(problem, self._remedies)) or self._advice[problem]
 

@@ -38,15 +38,11 @@ class ConstantPrediction(LearningProblem):
         if len(timed) < self.checks or timed[0][0] < self.after:
             return None
         spread = max(value for _, value in timed)
-        if not spread < self.spread or not self._targets_differ(history):
-            return None
-        if not self.learns_badly(history):
+        target = history.batch("target")
+        differ = not target or target["minimum"] < target["maximum"]
+        if not spread < self.spread or not differ or not self.learns_badly(history):
             return None
         message = (
             f"outputs differ between samples by {spread:.2g} of their size (limit {self.spread:g})"
         )
         return self.found(history, message, step=timed[-1][0], spread=spread)
-
-    def _targets_differ(self, history: History) -> bool:
-        target = history.batch("target")
-        return not target or target["minimum"] < target["maximum"]

@@ -47,7 +47,9 @@ class ExplodingGradient(Problem):
         if not np.fmax.reduce(sizes, initial=0) > self.relative:
             return None
         thrown = np.fmax.reduce(all_updates(history, weight), initial=0) > 1
-        if not thrown and not outputs_are_huge(history):
+        output, target = history.batch("output"), history.batch("target")
+        huge = bool(target) and rms(output) > HUGE * max(1.0, rms(target))
+        if not thrown and not huge:
             return None
         worst = int(np.nanargmax(sizes))
         relative = float(sizes[worst])
@@ -55,9 +57,3 @@ class ExplodingGradient(Problem):
         message += f" (limit {self.relative:g})"
         layers = (gradient.layers[history.kernels(gradient)[worst]],)
         return self.found(history, message, step=gradient.step, layers=layers, relative=relative)
-
-
-def outputs_are_huge(history: History) -> bool:
-    """Tell whether the outputs are far larger than the targets, or than 1 if these are smaller."""
-    output, target = history.batch("output"), history.batch("target")
-    return bool(target) and rms(output) > HUGE * max(1.0, rms(target))

@@ -1,4 +1,4 @@
-"""The remedies for each problem, in the order of the papers where they give one."""
+"""The remedies for each problem, in the order of the papers, and which of them to advise."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,6 +7,7 @@ from sickbay.arguments import bad_argument, short_repr
 from sickbay.errors import UsageError, unknown_name
 from sickbay.plugins import classes_from_packages
 from sickbay.remedies.base import Remedy
+from sickbay.remedies.odds import odds, ranked
 
 SELU, RELU = r.ReplaceActivation(to="selu"), r.ReplaceActivation(to="relu")
 LEAKY, ELU, TANH = (r.ReplaceActivation(to=name) for name in ("leaky_relu", "elu", "tanh"))
@@ -153,3 +154,18 @@ def treats(remedy: Remedy) -> tuple[str, ...]:
     if not named:
         raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
     return named
+
+
+def advised(
+    problem: str, remedies: Mapping[str, Sequence[Remedy]] | None = None
+) -> tuple[str, ...]:
+    """Return the best remedy in words with its odds, then as code.
+
+    Of the remedies shipped with sickbay, only those that have worked before are advised. Of the
+    caller's own `remedies`, the best is advised in any case.
+    """
+    for remedy in ranked(problem, (CHOICES if remedies is None else remedies).get(problem, ())):
+        counted = odds(problem, remedy)
+        if counted.worked or remedies is not None:
+            return f"{remedy}  ({counted})", *remedy.code.splitlines()
+    return ()

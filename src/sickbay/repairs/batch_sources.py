@@ -15,7 +15,7 @@ from torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSamp
 
 from sickbay.errors import UsageError
 from sickbay.isolated_random import IsolatedRandom, loader_generators
-from sickbay.printable import error_message
+from sickbay.printable import raising
 from sickbay.repairs import sample_tensors
 
 PEEK = 32  # samples to look at before training
@@ -134,11 +134,9 @@ def source_of(name: str, given: Any, dtype: torch.dtype) -> Source:
 
 
 def _first_batch(name: str, source: Items | Loaded) -> Any:
-    try:
+    what = f"{name} must be {sample_tensors.KINDS}, got one that cannot be read"
+    with raising(UsageError, what):
         first = next(source.batches([torch.arange(min(PEEK, source.size or 0))], 0), None)
-    except Exception as error:  # from the user's dataset
-        given = f"one that cannot be read: {error_message(error)}"
-        raise UsageError(f"{name} must be {sample_tensors.KINDS}, got {given}") from error
     if first is None:
         raise UsageError(f"{name} must have at least one sample, got none.")
     return first

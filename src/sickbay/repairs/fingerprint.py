@@ -6,7 +6,6 @@ The hashes are the same in every process: they contain no addresses and no order
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import islice
@@ -73,11 +72,6 @@ def check(file: Path, mark: Fingerprint) -> None:
             f"{str(file.parent)!r} holds a repair with another model, data or settings; it cannot "
             f"be resumed with these. Different: {names}.{hint}"
         )
-
-
-def write(file: Path, mark: Fingerprint) -> None:
-    """Write a fingerprint."""
-    safe_files.write_atomically(file, (json.dumps(mark, indent=1) + "\n").encode())
 
 
 def _optimizer(recipe: Recipe) -> Iterator[Any]:

@@ -164,7 +164,15 @@ def repair(
         limit = check_float("budget", budget, above=0)
     samples = None
     if train is None:
-        samples = _load_data(recipe, data, validation, settings)
+        samples = Data.of(
+            data,
+            validation,
+            batch_size=recipe.batch_size,
+            seed=settings.seed,
+            device=settings.device,
+            dtype=next(recipe.model.parameters()).dtype,
+        )
+        check_fit(recipe.model, samples, recipe.loss, settings.target)
         recipe = with_data(recipe, samples)
     recipe = recipe.on(settings.device)
     executor = _executor(recipe, samples, settings, train, workers)
@@ -245,20 +253,6 @@ def _settings(
         seed=check_seed(seed),
         check_every=3 if strategy == "autotrainer" else None,
     )
-
-
-def _load_data(recipe: Recipe, data: Any, validation: Any, settings: RunSettings) -> Data:
-    """Return the data. Raise `UsageError` if the recipe cannot be trained on it."""
-    samples = Data.of(
-        data,
-        validation,
-        batch_size=recipe.batch_size,
-        seed=settings.seed,
-        device=settings.device,
-        dtype=next(recipe.model.parameters()).dtype,
-    )
-    check_fit(recipe.model, samples, recipe.loss, recipe.optimizer, settings.target)
-    return samples
 
 
 def with_data(recipe: Recipe, samples: Data) -> Recipe:

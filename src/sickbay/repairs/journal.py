@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from sickbay import safe_files
@@ -97,22 +97,23 @@ class Journal:
         if now:
             self.say(f"attempt {run.number} was interrupted after {epochs:g} epochs.")
 
-    def load(self, run: Run, epochs: int) -> Record | None:
-        """Return what an earlier session recorded of a run. None if it must be trained."""
+    def restore(self, run: Run, epochs: int) -> bool:
+        """Restore a run that an earlier session has finished. Return False if there is none."""
         file = self._file(run)
         if file is None or not os.path.lexists(file):
-            return None
+            return False
         record, model = run_files.load(file), run.recipe.model
         if record.name != name_of(run):
-            return None
+            return False
         if not record.over:
             self.say(
                 f"attempt {run.number} was interrupted after {record.epochs:g} of {epochs} "
                 "epochs; it is trained again from its start."
             )
-            return None
-        best, healthy = (fitting(each, model, file) for each in (record.best, record.healthy))
-        return replace(record, best=best, healthy=healthy)
+            return False
+        run.best, run.healthy = (fitting(w, model, file) for w in (record.best, record.healthy))
+        run.recorded = record.reports
+        return True
 
     def close(self, outcome: Outcome) -> None:
         """Record the outcome."""
@@ -123,7 +124,7 @@ class Journal:
         if os.path.lexists(file):
             fingerprint.check(file, mark)
             return
-        fingerprint.write(file, mark)
+        safe_files.write_atomically(file, (json.dumps(mark, indent=1) + "\n").encode())
         if resume:
             self.say(f"there is no repair in {self.path} to resume; this one starts from scratch.")
 

@@ -86,11 +86,8 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything but the models. NaN and infinity become None."""
-        fields = {
-            "solved": self.solved,
-            "score": self.score,
-            "before": self.before,
-            "epochs": self.epochs,
+        fields = {name: getattr(self, name) for name in ("solved", "score", "before", "epochs")}
+        fields |= {
             "diff": self.diff.splitlines(),
             "findings": [asdict(each) for each in self.findings],
             "attempts": [asdict(each) for each in self.attempts],

@@ -15,8 +15,7 @@ from torch.optim import Optimizer
 from sickbay.arguments import bad_argument
 from sickbay.errors import UsageError
 from sickbay.isolated_random import evaluating
-from sickbay.model_arguments import check_model, check_optimizer
-from sickbay.printable import error_message
+from sickbay.printable import raising
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
@@ -41,33 +40,24 @@ def make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optim
     if not callable(factory):
         given = type(factory).__name__
         raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")
-    try:
+    rule = "optimizer must make a torch.optim.Optimizer of parameters"
+    with raising(UsageError, f"{rule}, it raised"):
         optimizer = factory(model.parameters())
-    except Exception as error:
-        rule = "optimizer must make a torch.optim.Optimizer of parameters"
-        raise UsageError(f"{rule}, it raised: {error_message(error)}") from error
     if not isinstance(optimizer, Optimizer):
         given = type(optimizer).__name__
         raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")
     return optimizer
 
 
-def check_fit(
-    model: nn.Module,
-    data: Data,
-    loss: Loss,
-    optimizer: Optimizer,
-    target: float | None = None,
-) -> None:
-    """Raise `UsageError` if these cannot train at all. Nothing is changed."""
-    check_model(model, trainable=True)
-    check_optimizer(optimizer, model)
-    check_loss(loss)
+def check_fit(model: nn.Module, data: Data, loss: Loss, target: float | None = None) -> None:
+    """Raise `UsageError` if these do not fit together. Nothing is changed."""
     copied = _copied("model", model, data)
     tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
     for name, inputs, targets, known in data.trials(FEW):
+        given = f"{type(model).__name__} on {_shapes(inputs)}"
         with evaluating(copied):
-            outputs = _outputs(name, copied, inputs)
+            with raising(UsageError, f"model must take the inputs of {name}, got {given}"):
+                outputs = copied(*inputs)
             _check_classes(loss, outputs, known)
             _check_loss(tried, outputs, targets)
         if target is not None and target > 1:
@@ -76,19 +66,9 @@ def check_fit(
 
 
 def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
-    try:
+    kind = type(module).__name__
+    with raising(UsageError, f"{what} must be one that can be copied, got {kind}"):
         return copy.deepcopy(module).to(data.device)
-    except Exception as error:
-        given = f"{type(module).__name__}: {error_message(error)}"
-        raise UsageError(f"{what} must be one that can be copied, got {given}") from error
-
-
-def _outputs(name: str, model: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
-    try:
-        return model(*inputs)
-    except Exception as error:
-        given = f"{type(model).__name__} on {_shapes(inputs)}: {error_message(error)}"
-        raise UsageError(f"model must take the inputs of {name}, got {given}") from error
 
 
 def _check_classes(loss: Loss, outputs: Any, targets: Tensor) -> None:
@@ -108,23 +88,17 @@ def _check_classes(loss: Loss, outputs: Any, targets: Tensor) -> None:
 
 def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
     leaf = isinstance(outputs, Tensor) and outputs.is_floating_point()
-    if (
-        leaf and outputs.ndim > 1 and len(outputs) == outputs.shape[1]
-    ):  # the shapes could match by accident
+    square = leaf and outputs.ndim > 1 and len(outputs) == outputs.shape[1]
+    if square:  # the shapes could match by accident
         outputs, targets = (torch.cat([each, each[:1]]) for each in (outputs, targets))
-    try:
-        with torch.enable_grad():
-            outputs = outputs.detach().requires_grad_() if leaf else outputs
-            value = loss(outputs, targets)
-            one = isinstance(value, Tensor) and value.numel() == 1
-            if leaf and one and value.requires_grad:
-                torch.autograd.grad(value, outputs, allow_unused=True)
-    except Exception as error:
-        name = getattr(loss, "__name__", type(loss).__name__)
-        given = f"{name} on outputs {_shapes(outputs)} and labels {_shapes(targets)}"
-        raise UsageError(
-            f"loss must fit the model and data, got {given}: {error_message(error)}"
-        ) from error
+    name = getattr(loss, "__name__", type(loss).__name__)
+    given = f"{name} on outputs {_shapes(outputs)} and labels {_shapes(targets)}"
+    with raising(UsageError, f"loss must fit the model and data, got {given}"), torch.enable_grad():
+        outputs = outputs.detach().requires_grad_() if leaf else outputs
+        value = loss(outputs, targets)
+        one = isinstance(value, Tensor) and value.numel() == 1
+        if leaf and one and value.requires_grad:
+            torch.autograd.grad(value, outputs, allow_unused=True)
     if not one:
         kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else value
         kind = kind if isinstance(kind, str) else f"a {type(value).__name__}"

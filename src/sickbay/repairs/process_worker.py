@@ -158,14 +158,11 @@ class DryPickler(pickle.Pickler):
 
     def persistent_id(self, value: Any) -> Any:
         """Return an id for values to skip, None for the others."""
-        if isinstance(value, type | FunctionType) and _has_no_file(value):
+        typed_in = not hasattr(sys.modules["__main__"], "__file__")  # a session without a file
+        in_main = isinstance(value, type | FunctionType) and value.__module__ == "__main__"
+        if typed_in and in_main:
             raise pickle.PicklingError(f"{value.__name__} is defined in no file")
         if isinstance(value, np.ndarray):
             return None if value.dtype.hasobject else "array"
         shared = type(value).__module__.startswith("multiprocessing.")
         return "skipped" if shared or isinstance(value, Tensor) else None
-
-
-def _has_no_file(value: type | FunctionType) -> bool:
-    """Tell whether this was typed into a session, where another process cannot find it."""
-    return value.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__")

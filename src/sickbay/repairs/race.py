@@ -8,7 +8,7 @@ from math import ceil, inf
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
-from sickbay.remedies.odds import odds, ranked
+from sickbay.remedies.odds import odds, worth
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Run
 from sickbay.repairs.search import Search
@@ -49,7 +49,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     A candidate that fails costs next to nothing, so others take its place until enough of them
     learn. If none learns, one with a new problem in place of the old one wins, then any other.
     """
-    choices = [pair for pair in by_odds(search, parent, finding) if pair[0].key not in tried]
+    choices = [pair for pair in search.prescribe(parent, finding) if pair[0].key not in tried]
+    choices.sort(key=lambda pair: -worth(finding.problem, pair[0]))
     heat = max(1, round(FIRST_HEAT * search.settings.epochs))
     learning: list[Run] = []
     others: list[Run] = []
@@ -66,7 +67,9 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
         others += [run for run in left if run not in learning]
         if sure and learning and learning[0].progress.gain > STEEP:
             break
-    winner = run_heats(search, learning, heat) if learning else most_promising(others)
+    ranking = sorted(others, key=lambda run: (run.progress.finding is not None, *standing(run)))
+    promising = ranking[-1] if ranking else None
+    winner = run_heats(search, learning, heat) if learning else promising
     for run in others:
         if run is not winner:
             search.finish(run, "slower" if run.progress.finding is None else "")
@@ -114,12 +117,6 @@ def odds_of(run: Run) -> float:
     return odds(run.problem, run.remedy).mean
 
 
-def most_promising(runs: Sequence[Run]) -> Run | None:
-    """Return the best of those that do not learn. A new problem is better than none."""
-    ranked = sorted(runs, key=lambda run: (run.progress.finding is not None, *standing(run)))
-    return ranked[-1] if ranked else None
-
-
 def drop_failed(search: Search, field: Sequence[Run], finding: Finding) -> list[Run]:
     """Finish candidates that failed or still have the problem. Return the others."""
     left = []
@@ -144,13 +141,6 @@ def standing(run: Run) -> tuple[bool, float, float]:
     """Return what candidates are ranked by: health, then score, then loss."""
     losses = [each["val_loss"] for each in run.progress.scores if "val_loss" in each]
     return run.progress.finding is None, run.progress.score, -min(losses, default=inf)
-
-
-def by_odds(search: Search, parent: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
-    """Return the remedies to try and their recipes, by odds."""
-    prescribed = search.prescribe(parent, finding)
-    order = ranked(finding.problem, [remedy for remedy, _ in prescribed])
-    return sorted(prescribed, key=lambda pair: order.index(pair[0]))
 
 
 def conclude(search: Search, run: Run) -> Outcome:

@@ -26,13 +26,6 @@ Weights: TypeAlias = dict[str, Any]  # a state dict: tensors, and extra state of
 class RemoteError(Exception):
     """An exception from another process. Its text is the traceback from there."""
 
-    @classmethod
-    def wrap(cls, error: Exception | None) -> RemoteError | None:
-        """Return an exception in a form that can be pickled."""
-        if error is None or isinstance(error, RemoteError):
-            return error
-        return cls("\n\n" + "".join(traceback.format_exception(error)))
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -51,7 +44,10 @@ class Progress:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to another process. Tracebacks cannot be pickled."""
-        return {**vars(self), "error": RemoteError.wrap(self.error)}
+        error = self.error
+        if error is not None and not isinstance(error, RemoteError):
+            error = RemoteError("\n\n" + "".join(traceback.format_exception(error)))
+        return {**vars(self), "error": error}
 
     @property
     def healthy(self) -> bool:

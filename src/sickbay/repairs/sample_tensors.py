@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sickbay.errors import UsageError
-from sickbay.printable import error_message
+from sickbay.printable import raising
 
 KINDS = "a pair (x, y), a torch Dataset of such pairs or a DataLoader"
 
@@ -66,11 +66,7 @@ def _tensor(name: str, value: Any, dtype: torch.dtype) -> Tensor:
             kind = "quantised" if tensor.is_quantized else kind
             raise UsageError(f"{name} must be plain tensors, got one that is {kind}.")
     else:
-        try:
+        given = f"a {type(value).__name__}"
+        with raising(UsageError, f"{name} must be numbers in rows of one length, got {given}"):
             tensor = torch.from_numpy(np.require(np.asarray(value), requirements=["C", "W"]))
-        except (TypeError, ValueError, RuntimeError) as error:
-            given = f"a {type(value).__name__}: {error_message(error)}"
-            raise UsageError(
-                f"{name} must be numbers in rows of one length, got {given}"
-            ) from error
     return tensor.to(dtype) if tensor.dtype == torch.float64 else tensor

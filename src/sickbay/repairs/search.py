@@ -76,9 +76,7 @@ class Search:
     ) -> Run:
         """Start a run, or restore it if an earlier session has finished it."""
         run = Run(len(self.runs), recipe, parent, finding, remedy)
-        if (record := self.journal.load(run, self.epochs_of(run))) is not None:
-            run.recorded, run.best, run.healthy = record.reports, record.best, record.healthy
-        else:
+        if not self.journal.restore(run, self.epochs_of(run)):
             self.executor.start(run, weights, self.journal.chart(run))
         self.runs.append(run)
         self._show(run)

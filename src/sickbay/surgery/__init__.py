@@ -17,11 +17,11 @@ Sequential(
 )
 """
 
-from sickbay.surgery.adding_dropout import add_dropout as add_dropout
 from sickbay.surgery.changing_output import output_activation as output_activation
 from sickbay.surgery.changing_output import replace_output as replace_output
 from sickbay.surgery.changing_output import resize_output as resize_output
 from sickbay.surgery.initialising_weights import initialise as initialise
-from sickbay.surgery.inserting_norms import insert_normalisation as insert_normalisation
+from sickbay.surgery.norms_and_dropout import add_dropout as add_dropout
+from sickbay.surgery.norms_and_dropout import insert_normalisation as insert_normalisation
 from sickbay.surgery.replacing_activations import replace_activations as replace_activations
 from sickbay.surgery.standardising_inputs import standardise_inputs as standardise_inputs

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import bare, inputs_of, tensors_in
-from sickbay.printable import error_message
+from sickbay.printable import raising
 from sickbay.surgery import torch_operations as ops
 
 
@@ -89,11 +89,9 @@ def record_forward(model: nn.Module, example: tuple[Any, ...]) -> ForwardPass:
     recorder = _Recorder(model)
     for tensor in tensors_in(inputs):
         recorder.record("input", [], tensor)
-    try:
-        with IsolatedRandom(), torch.no_grad(), recorder:
-            output = model(*inputs)
-    except Exception as error:
-        raise Declined(f"The model cannot be run on the example: {error_message(error)}") from error
+    failure = raising(Declined, "The model cannot be run on the example")
+    with failure, IsolatedRandom(), torch.no_grad(), recorder:
+        output = model(*inputs)
     forward = recorder.forward
     forward.output = output
     forward.output_makers = [recorder.makers.get(id(each), -1) for each in tensors_in(output)]

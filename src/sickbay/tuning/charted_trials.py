@@ -58,11 +58,6 @@ def read_note(chart: str | os.PathLike[str]) -> dict[str, Any]:
     return {name: text for name, text in texts.items() if isinstance(text, str)} | about
 
 
-def load_chart(path: str | os.PathLike[str]) -> ChartedTrial:
-    """Return the trial recorded in a chart."""
-    return _trial(Chart.open(path))
-
-
 def load_charts(folder: Path, notice: Callable[[str], object]) -> list[ChartedTrial]:
     """Return the trials charted in a folder's subfolders, or in itself, in starting order.
 
@@ -81,7 +76,7 @@ def load_charts(folder: Path, notice: Callable[[str], object]) -> list[ChartedTr
             continue
         try:
             chart = Chart.open(each)
-            trials.append(_trial(chart))
+            trials.append(load_chart(chart))
         except UsageError as error:
             unreadable.append(str(error))
             continue
@@ -95,7 +90,8 @@ def load_charts(folder: Path, notice: Callable[[str], object]) -> list[ChartedTr
     return sorted(trials, key=lambda trial: float(trial.about["started"]))
 
 
-def _trial(chart: Chart) -> ChartedTrial:
+def load_chart(chart: Chart) -> ChartedTrial:
+    """Return the trial recorded in a chart."""
     about = {**read_note(chart.path), "chart": str(chart.path), "started": chart.started}
     return ChartedTrial(chart.path.name, chart.setup, list(_epochs(chart)), about)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sickbay.arguments import check_any_float, check_choice, check_int
+from sickbay.chart import Chart
 from sickbay.errors import UsageError
 from sickbay.json_dataclasses import dataclass_from_json, json_object
 from sickbay.printable import error_summary
@@ -108,7 +109,7 @@ def _check_file(storage: str) -> None:
 
 def _charted(trial: FrozenTrial) -> RecordedTrial | None:
     try:
-        return load_chart(trial.user_attrs["sickbay:chart"])
+        return load_chart(Chart.open(trial.user_attrs["sickbay:chart"]))
     except (KeyError, UsageError):  # there is none, it was deleted, or it is on another machine
         return None
 
@@ -167,8 +168,5 @@ class StoredCurve:
 
     def numbers(self) -> tuple[list[float], list[float]]:
         """Return the losses and values by epoch, with NaN for None."""
-        losses, values = (
-            [nan if each is None else each for each in numbers]
-            for numbers in (self.losses, self.values)
-        )
-        return losses, values
+        losses = [nan if each is None else each for each in self.losses]
+        return losses, [nan if each is None else each for each in self.values]

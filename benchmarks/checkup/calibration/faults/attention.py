@@ -1,4 +1,4 @@
-"""Attention that looks where it must not, or does not know where things are."""
+"""Faults of attention: wrong weights, and queries that see the future."""
 
 from __future__ import annotations
 

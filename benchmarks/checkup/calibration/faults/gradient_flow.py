@@ -1,4 +1,4 @@
-"""Gradients that do not get there, parameters nobody uses."""
+"""Faults of gradient flow: cut gradients and unused parameters."""
 
 from __future__ import annotations
 

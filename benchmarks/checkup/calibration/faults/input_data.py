@@ -1,4 +1,4 @@
-"""Data that is not what it should be, and validation that has been seen."""
+"""Faults of the data: wrong inputs, and validation samples seen in training."""
 
 from __future__ import annotations
 

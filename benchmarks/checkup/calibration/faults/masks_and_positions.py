@@ -1,4 +1,4 @@
-"""Masks that are not kept, and places that are not told."""
+"""Ignored padding masks and missing positions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CE = nn.CrossEntropyLoss()
 
 def padded(model: nn.Module, named: bool = True) -> Inputs:
     tokens, mask, labels = data.padded()
-    tokens, mask = F.pad(tokens, (0, 2)), F.pad(mask, (0, 2))  # so that every text has some
+    tokens, mask = F.pad(tokens, (0, 2)), F.pad(mask, (0, 2))  # so that every text has padding
     if named:
         return Inputs(model, ({"tokens": tokens, "attention_mask": mask}, labels), CE)
     return Inputs(model, (tokens, mask, labels), CE)
 
 
 class Heedless(Encoder):
-    """The mask is taken and not used at all."""
+    """Accepts the mask and ignores it."""
 
     def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Any:
         del attention_mask
@@ -52,7 +52,7 @@ class OnlyPools(Encoder):
 
 
 class Reads(nn.Module):
-    """A recurrent layer whose state after the padding is what counts."""
+    """Uses the state of a recurrent layer after the padding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Reads(nn.Module):
 
 
 class Opposite(nn.Module):
-    """Torch's encoder, told what is there where it asks for what is padding."""
+    """Passes an inverted mask to torch's encoder."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class FirstPlace(Encoder):
 
 
 class SameWave(Encoder):
-    """Sines over the width only."""
+    """Sine positions that depend on the width only."""
 
     def embedded(self, tokens: Tensor) -> Tensor:
         wave = torch.arange(WIDTH).sin().expand(tokens.shape[1], WIDTH)
@@ -110,7 +110,7 @@ class SameWave(Encoder):
 
 
 class Series(nn.Module):
-    """Torch's attention over a series of numbers that carry no place."""
+    """Torch's attention over a series without positions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Series(nn.Module):
 
 
 class Places(nn.Module):
-    """Torch's encoder over tokens that carry no place."""
+    """Torch's encoder over tokens without positions."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Norms that do not normalise, starts far from chance, and models that cannot learn."""
+"""Norms that do not normalise, bad initial losses, and models that cannot learn."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _() -> Inputs:
 
 
 class Frozen(nn.Module):
-    """A batch norm that never leaves evaluation, with statistics of nothing."""
+    """A batch norm that stays in evaluation mode with its initial statistics."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def _() -> Inputs:
 
 
 class LayerNorm(nn.Module):
-    """An own one that divides by a hundredth of what it should."""
+    """A custom layer norm that divides by a hundredth of the deviation."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """An own one that has forgotten to divide."""
+    """A custom RMS norm that does not divide."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

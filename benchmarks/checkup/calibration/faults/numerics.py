@@ -1,4 +1,4 @@
-"""Arithmetic that breaks at the edge of what inputs and numbers can be."""
+"""Arithmetic that breaks at extreme inputs or in low precision."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _() -> Inputs:
 
 
 def few(labels: Tensor, count: int, rest: int = 0) -> Tensor:
-    """Return labels that are all the same but for a few."""
+    """Return labels that are equal except for a few."""
     return torch.where(torch.arange(len(labels)) < count, labels, rest)
 
 

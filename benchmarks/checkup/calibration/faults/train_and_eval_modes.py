@@ -1,4 +1,4 @@
-"""Training that is not told from evaluation, and evaluation that is left to chance."""
+"""Faults of train and eval modes, and random outputs in evaluation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CE = nn.CrossEntropyLoss()
 
 
 class Always(nn.Module):
-    """Its `train` has forgotten what it was told."""
+    """Its `train` ignores the argument."""
 
     def __init__(self, body: nn.Module) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Always(nn.Module):
 
 
 class Never(Always):
-    """Its `train` does nothing, and it was made in evaluation."""
+    """Its `train` does nothing, and it starts in evaluation mode."""
 
     def __init__(self, body: nn.Module) -> None:
         super().__init__(body)

@@ -1,4 +1,4 @@
-"""Attention that looks where it must not."""
+"""Faults of attention: wrong weights, and queries that see the future."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Turned(Attention):
 
 
 class OverAll(Attention):
-    """All the weights of a head sum to one, not those of a query."""
+    """The weights of a whole head sum to one, instead of those of each query."""
 
     def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         powers = self.hidden(scores, mask).exp()
@@ -74,7 +74,7 @@ def _() -> Inputs:
 
 
 class Added(Attention):
-    """Ones and zeros are added to the scores, where 0 and -inf are meant."""
+    """Adds ones and zeros to the scores instead of 0 and -inf."""
 
     def hidden(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         del mask
@@ -133,7 +133,7 @@ def _() -> Inputs:
 
 
 class Translator(nn.Module):
-    """Torch's transformer, with no mask for what is to be written."""
+    """Torch's transformer without a causal mask for its targets."""
 
     def __init__(self) -> None:
         super().__init__()

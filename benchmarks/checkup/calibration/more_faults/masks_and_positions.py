@@ -1,4 +1,4 @@
-"""Masks that are not kept, and places that are not told."""
+"""Ignored padding masks and missing positions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Highest(Encoder):
 
 
 class Times(Attention):
-    """A score of 0 is not one of -inf."""
+    """Sets masked scores to 0 instead of -inf."""
 
     def hidden(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         return scores if mask is None else scores * mask[:, None, None, :]
@@ -48,7 +48,7 @@ class LastPlace(Encoder):
 
 
 class Pools(nn.Module):
-    """A recurrent layer whose states are weighed, those of padding too."""
+    """Weights the states of a recurrent layer, including those of padding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ cases.add(MASKS, "rnn, padding is weighed", lambda: padded(Pools()))
 
 
 class BySample(Encoder):
-    """Waves for time first, where the batch is first."""
+    """Sine positions along the batch dimension."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class AfterPooling(Encoder):
 
 
 class ByHead(Attention):
-    """Queries and keys are turned by the number of their head."""
+    """Rotates queries and keys by the index of their head."""
 
     def turned(self, x: Tensor) -> Tensor:
         half = x.shape[-1] // 2
@@ -123,7 +123,7 @@ class Rotary(Encoder):
 
 
 class Unplaced(Patches):
-    """A ViT that was never told where its patches are."""
+    """A ViT without positions."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Models that take more memory than there is."""
+"""Models that need more memory than there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Norms that do not normalise, starts far from chance, and models that cannot learn."""
+"""Norms that do not normalise, bad initial losses, and models that cannot learn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _() -> Inputs:
 
 
 class OwnNorm(nn.Module):
-    """What is right in it is overridden below."""
+    """A correct norm. Subclasses override one part."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Arithmetic that breaks at the edge of what inputs and numbers can be."""
+"""Arithmetic that breaks at extreme inputs or in low precision."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _() -> Inputs:
 
 
 class Gated(Block):
-    """What comes around is float32, what attention puts out is not."""
+    """Mixes float32 inputs with attention outputs of lower precision."""
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Any:
         x = torch.lerp(x, self.attention(self.norm1(x), mask), 0.5)

@@ -1,4 +1,4 @@
-"""Samples that are mixed, optimizers of something else, and what saving leaves out."""
+"""Faults of mixed samples, incomplete optimizers, and saved states."""
 
 from __future__ import annotations
 

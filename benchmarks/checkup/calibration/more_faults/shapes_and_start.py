@@ -1,4 +1,4 @@
-"""Models that do not run, do not start well, or hold only for one shape."""
+"""Models that do not run, start badly, or work with one shape only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training that is not told from evaluation, and evaluation that is left to chance."""
+"""Faults of train and eval modes, and random outputs in evaluation."""
 
 from __future__ import annotations
 

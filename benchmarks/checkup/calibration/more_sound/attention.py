@@ -1,4 +1,4 @@
-"""Sound transformers: further ways to tell places, to share and to mix."""
+"""More sound transformers: other positions, shared parts and other mixing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def language(model: nn.Module, rate: float | None = None) -> Inputs:
 
 
 class Unplaced(Decoder):
-    """Without an embedding of places; the attention tells them."""
+    """Has no position embedding, because the attention adds positions."""
 
     def __init__(self, attention: type[Attention]) -> None:
         super().__init__(attention)
@@ -35,7 +35,7 @@ class Unplaced(Decoder):
 
 
 class Alibi(Attention):
-    """Scores fall with the distance, in each head at another speed."""
+    """Scores fall with the distance, at a different rate in each head."""
 
     def hidden(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         place = torch.arange(scores.shape[-1], device=scores.device)
@@ -48,7 +48,7 @@ cases.sound("gpt, scores fall with the distance")(lambda: language(Unplaced(Alib
 
 
 class Relative(Attention):
-    """A score is learnt for each distance."""
+    """Learns a score for each distance."""
 
     def __init__(self, causal: bool = False) -> None:
         super().__init__(causal=causal)
@@ -147,7 +147,7 @@ def _() -> Inputs:
 
 
 class Linear(Attention):
-    """Attention of cost that grows with the length only, divided by its sum."""
+    """Linear attention, divided by its sum."""
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Any:
         del mask

@@ -1,4 +1,4 @@
-"""Sound models of layers in a row: further tasks, losses and ways to give a batch."""
+"""More sound feed-forward models: other tasks, losses and ways to pass a batch."""
 
 from __future__ import annotations
 

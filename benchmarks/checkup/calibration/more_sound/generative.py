@@ -1,4 +1,4 @@
-"""Sound models that make something, and further odd but right choices."""
+"""More sound generative models, and unusual but correct choices."""
 
 from __future__ import annotations
 

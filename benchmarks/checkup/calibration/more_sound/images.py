@@ -1,4 +1,4 @@
-"""Sound models of images: further blocks, tasks and losses."""
+"""More sound models of images: other blocks, tasks and losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pool(width: int, outputs: int = 4) -> list[nn.Module]:
 
 
 class Around(nn.Module):
-    """A way around some layers."""
+    """A skip connection around some layers."""
 
     def __init__(self, *layers: nn.Module) -> None:
         super().__init__()

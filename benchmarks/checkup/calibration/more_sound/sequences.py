@@ -1,4 +1,4 @@
-"""Sound models of sequences: further recurrent and convolutional ones."""
+"""More sound recurrent and convolutional models of sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further models of the package `transformers`, small and with random weights."""
+"""More small models with random weights from the package `transformers`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from benchmarks.checkup.calibration.sound.transformers_package import (
     INSTALLED,
     SMALL,
     TOKENS,
+    classifier,
     guessed,
     made,
     seen,
-    told,
     translated,
     written,
 )
@@ -41,7 +41,7 @@ SEGFORMER = {
 
 
 def coloured(model: Any) -> Inputs:
-    """Return a model that tells the class of each pixel."""
+    """Return a model that classifies each pixel."""
     images = torch.randn(8, 3, 16, 16)
     return Inputs(model, {"pixel_values": images, "labels": images.argmax(1)})
 
@@ -51,7 +51,7 @@ def register() -> None:
     shared = {"num_key_value_heads": 2}
     few = {"num_labels": 3}
     for name, make in {
-        "ALBERT": lambda: told(
+        "ALBERT": lambda: classifier(
             made("AlbertConfig", "Albert" + text, embedding_size=16, **few, **SMALL)
         ),
         "OPT": lambda: written(made("OPTConfig", "OPTForCausalLM", **OPT)),

@@ -1,4 +1,4 @@
-"""Sound transformers: torch's own parts, and those that people write."""
+"""Sound transformers, with torch's own parts and with hand-written ones."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _() -> Inputs:
 
 
 class Rotary(Attention):
-    """Queries and keys turned by their places."""
+    """Rotates queries and keys by their positions."""
 
     def turned(self, x: Tensor) -> Tensor:
         half = x.shape[-1] // 2
@@ -91,7 +91,7 @@ class Rotary(Attention):
 
 
 class Llama(Decoder):
-    """Rotary places, RMS norms and no bias."""
+    """Rotary positions, RMS norms and no biases."""
 
     def __init__(self) -> None:
         super().__init__(Rotary)
@@ -109,7 +109,7 @@ cases.sound("llama, rotary places and RMS norms")(lambda: language(Llama(), 1e-3
 
 
 class Torchs(nn.Module):
-    """Torch's encoder with learnt places; a class or the next token."""
+    """Torch's encoder with learnt positions. Predicts a class or the next token."""
 
     def __init__(self, outputs: int, *, causal: bool, first: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Sound models of layers in a row, for every task and every way to give a batch."""
+"""Sound feed-forward models with many tasks and ways to pass a batch."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _() -> Inputs:
 
 
 class Fields(nn.Module):
-    """Numbers and categories, as of a table of customers."""
+    """Numbers and categories, as in a table of customers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ def _() -> Inputs:
 
     rows, labels = data.table(30)
     place = torch.arange(30)
-    other = (place + torch.where(place % 2 == 0, 3, 1)) % 30  # every second of the same class
+    other = (place + torch.where(place % 2 == 0, 3, 1)) % 30  # every second pair has the same class
     same = (labels == labels[other]).float()[:, None]
     model = Net(distance, body=mlp(outputs=16), scale=nn.Linear(1, 1))
     return Inputs(model, ((rows, rows[other]), same), BCE)

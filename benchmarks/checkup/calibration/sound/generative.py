@@ -1,4 +1,4 @@
-"""Sound models that make something, and parts that are trained in a special way."""
+"""Sound generative models, and models with special training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CE, MSE = nn.CrossEntropyLoss(), nn.MSELoss()
 
 
 class VAE(nn.Module):
-    """Draws its code in training, and takes the mean in evaluation."""
+    """Samples its code in training and uses the mean in evaluation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ def _() -> Inputs:
 
 
 class Lora(nn.Module):
-    """A frozen layer, and a small change of it that starts at zero."""
+    """A frozen layer plus a low-rank change that starts at zero."""
 
     def __init__(self, layer: nn.Linear, rank: int = 4) -> None:
         super().__init__()

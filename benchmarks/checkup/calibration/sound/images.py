@@ -1,4 +1,4 @@
-"""Sound models of images, sounds and volumes."""
+"""Sound models of images, audio and volumes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pooled(body: nn.Module, channels: int, classes: int = 4) -> nn.Sequential:
 
 
 class Residual(nn.Module):
-    """Two convolutions and a way around them; the last norm may start at zero."""
+    """Two convolutions with a skip connection. The last norm may start at zero."""
 
     def __init__(self, inputs: int, outputs: int, stride: int = 1, zero: bool = False) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ def _() -> Inputs:
 
 
 class UNet(nn.Module):
-    """Down, up, and what was seen on the way down."""
+    """A small U-Net."""
 
     def __init__(self, outputs: int = 3) -> None:
         super().__init__()

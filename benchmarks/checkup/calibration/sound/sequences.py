@@ -1,4 +1,4 @@
-"""Sound models of series and texts without attention, or with little of it."""
+"""Sound models of series and texts, mostly without attention."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _() -> Inputs:
 
 
 class Causal(nn.Module):
-    """A convolution that looks back only."""
+    """A causal convolution."""
 
     def __init__(self, width: int, dilation: int) -> None:
         super().__init__()

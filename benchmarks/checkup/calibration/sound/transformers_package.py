@@ -1,4 +1,4 @@
-"""Models of the package `transformers`, small and with random weights, where it is installed."""
+"""Small models with random weights from the package `transformers`, if it is installed."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def made(config: str, model: str, **settings: Any) -> Any:
 
 
 def sentences(samples: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return tokens, and a mask of all that is no padding."""
+    """Return tokens and their padding mask."""
     lengths = torch.randint(LENGTH // 2, LENGTH + 1, (samples,))
     mask = (torch.arange(LENGTH) < lengths[:, None]).long()
     return torch.randint(3, TOKENS, (samples, LENGTH)) * mask, mask
 
 
 def written(model: Any) -> Inputs:
-    """Return a language model with whole sentences; it shifts the labels itself."""
+    """Return a language model with whole sentences. It shifts the labels itself."""
     tokens = torch.randint(3, TOKENS, (16, LENGTH))
     batch = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens}
     return Inputs(model, batch, optimizer=torch.optim.AdamW(model.parameters(), lr=5e-5))
 
 
 def guessed(model: Any) -> Inputs:
-    """Return a model that is to tell the words that were taken out."""
+    """Return a model that predicts masked words."""
     tokens = torch.randint(3, TOKENS, (16, LENGTH))
     asked = torch.rand(tokens.shape) < 0.3
     asked[:, 0] = True
@@ -58,7 +58,7 @@ def guessed(model: Any) -> Inputs:
     return Inputs(model, {"input_ids": words, "attention_mask": mask, "labels": labels})
 
 
-def told(model: Any) -> Inputs:
+def classifier(model: Any) -> Inputs:
     """Return a classifier with padded sentences."""
     tokens, mask = sentences()
     batch = {"input_ids": tokens, "attention_mask": mask, "labels": torch.arange(16) % 3}
@@ -82,14 +82,16 @@ def register() -> None:
     keep = {"attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
     for name, make in {
         "GPT-2": lambda: written(made("GPT2Config", "GPT2LMHeadModel", **GPT)),
-        "BERT": lambda: told(made("BertConfig", "Bert" + text, num_labels=3, **SMALL)),
+        "BERT": lambda: classifier(made("BertConfig", "Bert" + text, num_labels=3, **SMALL)),
         "Llama": lambda: written(made("LlamaConfig", "LlamaForCausalLM", **SMALL)),
-        "DistilBERT": lambda: told(
+        "DistilBERT": lambda: classifier(
             made("DistilBertConfig", "DistilBert" + text, num_labels=3, **DISTIL)
         ),
         "T5": lambda: translated(made("T5Config", "T5ForConditionalGeneration", **T5)),
         "ViT": lambda: seen(made("ViTConfig", "ViTForImageClassification", **SMALL, **IMAGE)),
-        "RoBERTa": lambda: told(made("RobertaConfig", "Roberta" + text, num_labels=3, **SMALL)),
+        "RoBERTa": lambda: classifier(
+            made("RobertaConfig", "Roberta" + text, num_labels=3, **SMALL)
+        ),
         "GPT-2 without dropout": lambda: written(
             made("GPT2Config", "GPT2LMHeadModel", **GPT, **keep)
         ),
@@ -100,7 +102,7 @@ def register() -> None:
         "Qwen": lambda: written(
             made("Qwen2Config", "Qwen2ForCausalLM", num_key_value_heads=2, **SMALL)
         ),
-        "ELECTRA": lambda: told(
+        "ELECTRA": lambda: classifier(
             made("ElectraConfig", "Electra" + text, num_labels=3, embedding_size=32, **SMALL)
         ),
     }.items():

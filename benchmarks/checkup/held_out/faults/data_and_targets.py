@@ -1,4 +1,4 @@
-"""Data, targets, losses and rates from which nothing can be learnt."""
+"""Data, targets, losses and learning rates from which a model cannot learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that do not run, start badly, hold for one shape only, or break at edges."""
+"""Models that do not run, start badly, work with one shape only, or break at extreme inputs."""
 
 from __future__ import annotations
 

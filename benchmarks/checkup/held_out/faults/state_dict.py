@@ -1,4 +1,4 @@
-"""States that are not the model."""
+"""Models whose state dict does not contain the whole model."""
 
 from __future__ import annotations
 

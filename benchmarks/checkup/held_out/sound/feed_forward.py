@@ -1,4 +1,4 @@
-"""Sound models of tables: further losses, inputs and outputs."""
+"""Sound models of tables with other losses, inputs and outputs."""
 
 from __future__ import annotations
 

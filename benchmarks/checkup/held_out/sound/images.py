@@ -1,4 +1,4 @@
-"""Sound models of images and signals: further layers and tasks."""
+"""Sound models of images and signals with other layers and tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sound models of sequences: further recurrent, convolutional and attending ones."""
+"""Sound recurrent, convolutional and attention models of sequences."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _() -> Inputs:
 
 
 class Normed(Attention):
-    """Queries and keys go through a layer norm."""
+    """Applies a layer norm to queries and keys."""
 
     def __init__(self, causal: bool = False) -> None:
         super().__init__(causal=causal)
@@ -147,7 +147,7 @@ class Normed(Attention):
 
 
 class Window(Attention):
-    """A place sees itself and the three before it."""
+    """Each position sees itself and the three before it."""
 
     def future(self, length: int) -> Tensor:
         every = torch.ones(length, length, dtype=torch.bool)
@@ -176,7 +176,7 @@ cases.sound("gpt, one key for all heads")(lambda: language(Decoder(OneKey)))
 
 
 class First(Encoder):
-    """A token for the class comes first."""
+    """Prepends a class token."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
-from sickbay.tuning.ray.curves_actor import CurveExchange
+from sickbay.tuning.ray.stopper import CurveExchange
 from sickbay.tuning.trial_doctor import TrialDoctor, check_metric, check_trial_watched
 
 MODES = ("max", "min")

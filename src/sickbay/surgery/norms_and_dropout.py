@@ -1,18 +1,22 @@
-"""Inserting norms, as in a network whose signals shrink or grow from layer to layer."""
+"""Inserting norms where signals shrink or grow, and adding dropout against overfitting."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from torch import nn
+from torch.nn.modules.dropout import _DropoutNd
 
+from sickbay.arguments import check_float
 from sickbay.errors import Declined
 from sickbay.surgery.edit_activations import ActivationEditor, Change, NewModule
 from sickbay.surgery.find_activations import is_normalised, layer_before
 from sickbay.surgery.record_forward import ForwardPass, Operation
-from sickbay.surgery.torch_operations import CONVOLUTIONS, SEQUENTIAL
+from sickbay.surgery.torch_operations import CONVOLUTIONS, DROPOUTS, SEQUENTIAL, is_from_torch
 
 BATCH_NORMS = {1: nn.BatchNorm1d, 2: nn.BatchNorm2d, 3: nn.BatchNorm3d}
+DROPOUT = {0: nn.Dropout, 1: nn.Dropout1d, 2: nn.Dropout2d, 3: nn.Dropout3d}
+MOST_P = 0.5
 
 
 def insert_normalisation(model: nn.Module, example: tuple[Any, ...]) -> nn.Module:
@@ -48,12 +52,10 @@ def channel_dims(forward: ForwardPass, operation: Operation) -> int:
     layer, transposed = layer_before(forward, operation)
     if transposed or dims < 1 or dims > 3:
         return 0
-    if layer is None:
-        return dims if dims > 1 else 0
-    if layer.name in CONVOLUTIONS:
+    if layer is not None and layer.name in CONVOLUTIONS:
         return dims if CONVOLUTIONS[layer.name] == dims else 0
     # A linear layer whose output is made into an image, as in the first layer of a decoder.
-    was_flat = layer.output is not None and len(layer.output.shape) == 2
+    was_flat = layer is None or (layer.output is not None and len(layer.output.shape) == 2)
     return dims if was_flat and dims > 1 else 0
 
 
@@ -86,3 +88,64 @@ def _why_nothing(activations: int, without_norm: int) -> str:
     if not without_norm:
         return "There is a norm before every hidden activation already."
     return "The signals before the hidden activations are too narrow for a norm."
+
+
+def add_dropout(model: nn.Module, example: tuple[Any, ...], p: float) -> nn.Module:
+    """Return a copy of the model with more dropout.
+
+    Raise the dropout that is there by `p`, up to 0.5. If there is none, add some after each hidden
+    activation, by whole channels after convolutions.
+
+    Raises:
+        Declined: If there is no place for it, or no room for more.
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        >>> add_dropout(model, (torch.ones(2, 3),), 0.25)[1][1]
+        Dropout(p=0.25, inplace=False)
+    """
+    p = check_float("p", p, above=0, most=MOST_P)
+    editor = ActivationEditor(model, example)
+    layers, callers = _dropout_layers(editor), _dropout_callers(editor.forward)
+    if layers or callers:
+        raised = [editor.raise_dropout(callers, p, MOST_P), *(_raise(layer, p) for layer in layers)]
+        if not any(raised):
+            raise Declined(f"The dropout is {MOST_P} or more already.")
+        return editor.checked()
+    changes = {
+        call.index: Change(after=NewModule(DROPOUT[channel_dims(editor.forward, call)], (p,)))
+        for call in editor.editable_calls()
+    }
+    if not changes:
+        raise Declined("There is no hidden activation that dropout could follow.")
+    editor.apply(changes)
+    return editor.checked()
+
+
+def _dropout_layers(editor: ActivationEditor) -> list[nn.Module]:
+    """Return the layers with dropout, or those recurrent ones that could have it."""
+    used = {operation.path for operation in editor.forward.operations}
+    modules = [module for name, module in editor.model.named_modules() if name in used]
+    found = [each for each in modules if isinstance(each, _DropoutNd)]
+    stacked = [each for each in modules if isinstance(each, nn.RNNBase) and each.num_layers > 1]
+    if found or any(each.dropout for each in stacked) or not editor.hidden():
+        return [*found, *stacked]
+    return []
+
+
+def _dropout_callers(forward: ForwardPass) -> list[str]:
+    """Return the modules that call dropout as a function."""
+    found = {operation.path for operation in forward.operations if operation.name in DROPOUTS}
+    return [
+        path
+        for path, kind in forward.classes.items()
+        if path in found and not is_from_torch(kind) and not issubclass(kind, _DropoutNd)
+    ]
+
+
+def _raise(layer: nn.Module, p: float) -> bool:
+    name = "dropout" if isinstance(layer, nn.RNNBase) else "p"
+    now = float(getattr(layer, name))
+    setattr(layer, name, max(now, min(now + p, MOST_P)))
+    return now < MOST_P
