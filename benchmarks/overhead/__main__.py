@@ -6,10 +6,10 @@ How to read the numbers:
         the plain loop with itself, so differences within its quartiles are noise. Processes that a
         tool starts, and the time spent waiting for them, are not counted. This favours such tools.
     own: CPU time inside sickbay, divided by the CPU time of the plain loop. This is the mean of all
-        rounds, because even a reading in only one of three rounds must count. It resolves far less
-        than the noise of the ratio, so the limits apply to it. Sickbay's own clock measures wall
-        time in its hooks and in `step`. This is multiplied by the fraction of the block's wall time
-        in which the process ran. The time that torch needs to call a hook is not included.
+        rounds, because even a reading in only one of three rounds must count. It shows differences
+        far below the noise of the ratio, so the limits apply to it. Sickbay's own clock measures
+        wall time in its hooks and in `step`. This is multiplied by the fraction of the block's wall
+        time in which the process ran. The time that torch needs to call a hook is not included.
 
 Every variant has its own model, optimizer and data, from the same seed and on one thread. The
 variants take turns in blocks of about half a second in one process. The order rotates and
