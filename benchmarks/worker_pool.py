@@ -91,4 +91,4 @@ def run_pool(
     except BrokenProcessPool:  # from submit
         yield from ((item, Failure("a worker process died")) for item in running.values())
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=not running, cancel_futures=True)  # else its pipes may break at exit

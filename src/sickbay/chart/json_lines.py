@@ -55,7 +55,7 @@ class Events:
 
         Types that only a newer sickbay knows are ignored.
         """
-        values = _parse(line)
+        values = json_object("line", parse_json(line, "line"))
         kind = values.get("type")
         if kind == "finding":
             self.findings.append(dataclass_from_json(Finding, values))
@@ -128,7 +128,8 @@ def or_none(read: Callable[[Part], Value], parts: Iterable[Part | None]) -> Iter
 
 
 def _read_row(numbered: tuple[int, bytes]) -> NumberedRow:
-    place, line = numbered[0], _parse(numbered[1])
+    place, text = numbered
+    line = json_object("line", parse_json(text, "line"))
     number = check_int("row", line.get("row", place), least=0)  # schema 1 has no numbers
     if "epoch_end" in line:
         return NumberedRow(
@@ -137,7 +138,3 @@ def _read_row(numbered: tuple[int, bytes]) -> NumberedRow:
     step = dataclass_from_json(_Step, line)
     vitals = Vitals(step.step, step.epoch, step.time, step.scalars)
     return NumberedRow(number, vitals, check_int("tables", step.tables, least=0))
-
-
-def _parse(line: bytes) -> Line:
-    return json_object("line", parse_json(line, "line"))

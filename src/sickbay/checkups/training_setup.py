@@ -17,9 +17,9 @@ from torch.nn import functional as F  # noqa: N812
 from sickbay import tasks
 from sickbay.checkups.batch import LABELS, Batch, Inapplicable
 from sickbay.checkups.class_outputs import class_dimension
-from sickbay.checkups.first_pass import FirstPass, first_pass, main_output, output_field
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.synthetic_batch import synthetic_batch
+from sickbay.checkups.training_passes import FirstPass, first_pass, main_output, output_field
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import unwrap_compiled

@@ -200,13 +200,10 @@ def _on_gradients(
 def _on_weights(
     model: nn.Module, optimizer: Optimizer, when: When, change: Callable[[], None]
 ) -> Injection:
-    def hook(fault: Injection) -> Iterator[RemovableHandle]:
-        def call(*_: Any) -> None:
-            if fault.acts():
-                with torch.no_grad():
-                    change()
+    change = torch.no_grad()(change)
 
-        yield ModelHook(call).add_to(model)
+    def hook(fault: Injection) -> Iterator[RemovableHandle]:
+        yield ModelHook(lambda *_: change() if fault.acts() else None).add_to(model)
 
     return Injection(optimizer, when, hook, once=True)
 

@@ -107,11 +107,9 @@ def activation(node: Any) -> tuple[str, bool, Any]:
         name = title(node)
         if name not in MOVING:
             return ACTIVATIONS.get(name, "linear" if name else ""), stretched, node
-        if name == "Expand":
-            stretched = True
-        before = inputs_of(node)
-        if not before:
-            return "", stretched, node
+        stretched |= name == "Expand"
+        if not (before := inputs_of(node)):
+            break
         node = before[0]
     return "", stretched, node
 

@@ -6,12 +6,7 @@ from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem
-from sickbay.problems.shared.weight_updates import (
-    fast_median,
-    relative_gradients,
-    updates,
-    usual_update,
-)
+from sickbay.problems.shared.weight_updates import fast_median, relative_gradients, updates
 from sickbay.vitals import Table
 
 HUGE = 100  # times the weight: then the gradient is to blame, not the rate
@@ -80,7 +75,7 @@ class LearningRateTooHigh(SampledProblem):
         return self.found(history, message, step=step, rate=rate, before=usual)
 
     def _lasting(self, history: History, tables: list[Table]) -> Finding | None:
-        ratio = min(usual_update(history, table) for table in tables)
+        ratio = min(fast_median(updates(history, table)) for table in tables)
         if len(tables) < self.checks or not ratio > self.ratio:
             return None
         steps = self.steps(history)

@@ -7,7 +7,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +16,7 @@ from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.problems import Problem
-from sickbay.recipe import Loss, Recipe
+from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
 from sickbay.repairs.recipe_hooks import RecipeHooks
@@ -135,7 +134,10 @@ class TrainingLoop:
             self._doctor.close()
 
     def _train_epoch(self, stop_at_findings: bool) -> None:
-        doctor = self._doctor or self._begin()
+        if self._doctor is None:
+            self._start = evaluate(self.live.model, self.live.loss, self.data)
+            self._doctor = doctor_for(self.live, self.settings, self._chart)
+        doctor = self._doctor
         if self.recipe.cooldown and self._epoch == self.settings.epochs:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
@@ -159,11 +161,6 @@ class TrainingLoop:
         if not (stop_at_findings and self._stops(findings)):
             self.healthy = copy.deepcopy(model.state_dict())
 
-    def _begin(self) -> Doctor:
-        self._start = evaluate(self.live.model, self.live.loss, self.data)
-        self._doctor = doctor_for(self.live, self.settings, self._chart)
-        return self._doctor
-
     def _step(self, doctor: Doctor, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Finding]:
         live = self.live
         live.optimizer.zero_grad()
@@ -171,7 +168,10 @@ class TrainingLoop:
         loss = live.loss(outputs, targets)
         loss.backward()  # type: ignore[no-untyped-call]
         live.optimizer.step()
-        return doctor.step(loss, **compared(live.loss, outputs, targets))
+        if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
+            return doctor.step(loss)  # it looks for what the loss compares itself
+        fitted = live.loss.fit(outputs, targets) if isinstance(live.loss, Fitted) else targets
+        return doctor.step(loss, outputs=outputs, targets=fitted)
 
     def _stops(self, findings: Sequence[Finding], within_epoch: bool = False) -> bool:
         """Note the first treatable finding, and tell whether it stops the run now."""
@@ -208,14 +208,6 @@ def doctor_for(live: Recipe, settings: RunSettings, chart: str | os.PathLike[str
         chart=chart,
         on_finding="silent",
     )
-
-
-def compared(loss: Loss, outputs: Any, targets: Tensor) -> dict[str, Tensor]:
-    """Return what the loss compares sample by sample. Without it, the doctor looks for it."""
-    if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
-        return {}
-    fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
-    return {"outputs": outputs, "targets": fitted}
 
 
 def plateau_scheduler(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:

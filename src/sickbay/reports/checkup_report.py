@@ -1,4 +1,4 @@
-"""The results of a checkup: plain text and numbers, and ways to write them out."""
+"""The results of a checkup, as text, as JSON and as SARIF 2.1.0 for code hosts and editors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import Any, Literal
+from urllib.parse import quote
 
 from sickbay.findings import SEVERITIES, Severity
 from sickbay.json_dataclasses import to_json
 from sickbay.printable import one_line
 
 Outcome = Literal["passed", "failed", "skipped"]
+SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+SARIF_LEVELS: dict[Severity, str] = {"info": "note", "warning": "warning", "critical": "error"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,11 +118,21 @@ class Report:
         return {**where, **counts, "untested": list(self.untested), "results": results}
 
     def as_sarif(self) -> dict[str, Any]:
-        """Return the failures as SARIF 2.1.0, for code hosts and editors."""
-        from sickbay import __version__
-        from sickbay.reports.sarif import sarif
+        """Return the tests as rules and the failures as results, in SARIF 2.1.0.
 
-        return sarif(self, __version__)
+        A result points to the definition of the model's class, if known, and names the layers.
+        """
+        from sickbay import __version__
+
+        rules = [_sarif_rule(result) for result in self.results]
+        results = [
+            _sarif_result(result, index, self)
+            for index, result in enumerate(self.results)
+            if result.outcome == "failed"
+        ]
+        driver = {"name": "sickbay", "version": __version__, "rules": rules}
+        runs = [{"tool": {"driver": driver}, "results": results}]
+        return {"$schema": SARIF, "version": "2.1.0", "runs": runs}
 
     def __str__(self) -> str:
         from sickbay.reports.checkup_text import text  # here: it loads rich
@@ -128,3 +141,36 @@ class Report:
 
     def _with(self, outcome: str) -> list[Result]:
         return [result for result in self.results if result.outcome == outcome]
+
+
+def _sarif_rule(result: Result) -> dict[str, Any]:
+    rule: dict[str, Any] = {
+        "id": result.test,
+        "name": "".join(word.title() for word in result.test.split("_")),
+        "shortDescription": {"text": result.statement or result.title},
+        "defaultConfiguration": {"level": SARIF_LEVELS[result.severity]},
+    }
+    if result.reason:
+        rule["fullDescription"] = {"text": result.reason}
+    if result.remedy:
+        rule["help"] = {"text": result.remedy}
+    return rule
+
+
+def _sarif_result(result: Result, index: int, report: Report) -> dict[str, Any]:
+    advice = f" Try: {result.remedy}." if result.remedy else ""
+    names = [f"{report.model}.{layer}" for layer in result.layers] or [report.model]
+    logical = [{"fullyQualifiedName": name, "kind": "member"} for name in names]
+    location: dict[str, Any] = {"logicalLocations": logical}
+    if report.file:
+        location["physicalLocation"] = {
+            "artifactLocation": {"uri": quote(report.file)},
+            "region": {"startLine": report.line},
+        }
+    return {
+        "ruleId": result.test,
+        "ruleIndex": index,
+        "level": SARIF_LEVELS[result.severity],
+        "message": {"text": f"{result.title}: {result.message}.{advice}"},
+        "locations": [location],
+    }

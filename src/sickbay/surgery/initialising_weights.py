@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import torch
@@ -46,38 +45,18 @@ def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
     check_choice("scheme", scheme, SCHEMES)
     seed = check_seed(seed)
     result = copy_of(model)
-    drawer = WeightDrawer(*SCHEMES[scheme], torch.Generator().manual_seed(seed))
+    generator = torch.Generator().manual_seed(seed)
     done: set[int] = set()
     with torch.no_grad():
         for name, module in result.named_modules():
             if isinstance(module, KERNELS):
                 _check_plain(name, module)
-                _draw(module, drawer, done)
+                _draw(module, scheme, generator, done)
             elif isinstance(module, NORMS):
                 _reset(module)
     if not done:
         raise Declined("There is no weight that a scheme could draw and that is not frozen.")
     return result
-
-
-@dataclass(frozen=True)
-class WeightDrawer:
-    """Draws kernels that keep the scale of signals and, by Glorot's rule, of gradients too."""
-
-    rule: str
-    law: str
-    generator: torch.Generator
-
-    def draw(self, kernel: Tensor, fan_in: float, fan_out: float) -> None:
-        """Fill a kernel. The draw is made on the CPU, so it is the same on every device."""
-        fan = (fan_in + fan_out) / 2 if self.rule == "glorot" else fan_in
-        std = ((2.0 if self.rule == "he" else 1.0) / fan) ** 0.5
-        drawn = torch.empty(kernel.shape)
-        if self.law == "normal":
-            drawn.normal_(0.0, std, generator=self.generator)
-        else:
-            drawn.uniform_(-(3**0.5) * std, 3**0.5 * std, generator=self.generator)
-        kernel.copy_(drawn)
 
 
 def _check_plain(name: str, module: nn.Module) -> None:
@@ -89,7 +68,7 @@ def _check_plain(name: str, module: nn.Module) -> None:
         raise Declined(f"The weights of {name!r} are computed from other parameters.")
 
 
-def _draw(module: nn.Module, drawer: WeightDrawer, done: set[int]) -> None:
+def _draw(module: nn.Module, scheme: str, generator: torch.Generator, done: set[int]) -> None:
     for name, parameter in module.named_parameters(recurse=False):
         if not parameter.requires_grad or id(parameter) in done:
             continue
@@ -101,10 +80,28 @@ def _draw(module: nn.Module, drawer: WeightDrawer, done: set[int]) -> None:
         elif name.startswith("weight_hh"):
             for gate in _parts(module, name, parameter):
                 drawn = torch.empty(gate.shape)
-                gate.copy_(nn.init.orthogonal_(drawn, generator=drawer.generator))
+                gate.copy_(nn.init.orthogonal_(drawn, generator=generator))
         else:
             for part in _parts(module, name, parameter):
-                drawer.draw(part, *_fans(module, part))
+                _draw_kernel(part, scheme, *_fans(module, part), generator)
+
+
+def _draw_kernel(
+    kernel: Tensor, scheme: str, fan_in: float, fan_out: float, generator: torch.Generator
+) -> None:
+    """Keep the scale of signals and, by Glorot's rule, of gradients too.
+
+    The draw is made on the CPU, so it is the same on every device.
+    """
+    rule, law = SCHEMES[scheme]
+    fan = (fan_in + fan_out) / 2 if rule == "glorot" else fan_in
+    std = ((2.0 if rule == "he" else 1.0) / fan) ** 0.5
+    drawn = torch.empty(kernel.shape)
+    if law == "normal":
+        drawn.normal_(0.0, std, generator=generator)
+    else:
+        drawn.uniform_(-(3**0.5) * std, 3**0.5 * std, generator=generator)
+    kernel.copy_(drawn)
 
 
 def _parts(module: nn.Module, name: str, kernel: Tensor) -> tuple[Tensor, ...]:

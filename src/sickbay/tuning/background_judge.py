@@ -61,10 +61,16 @@ class BackgroundJudge:
         self._guard, self._leave, self._clock = guard, leave, clock or Clock()
         self._metric, self._maximize = metric, maximize
         self._problems = problems
-        self._urgent: Sequence[Problem] = [each for each in problems if is_urgent(each)]
+        # The others are calibrated for the ends of epochs. Checked more often, they would be wrong.
+        self._urgent: Sequence[Problem] = [
+            each for each in problems if each.severity == "critical" and "epoch" not in each.reads
+        ]
         self._watched = history  # the doctor's
         self._history = History(Setup(epochs=history.setup.epochs))
-        self._others = others if any(map(needs_others, problems)) else None
+        compares = any(
+            each.yields_to_the_best or isinstance(each, ComparedProblem) for each in problems
+        )
+        self._others = others if compares else None
         self._known: Sequence[LearningCurve] = ()  # the other trials
         self._known_at = -1  # the epoch they were asked for in
         self._unsent: list[Vitals] = []
@@ -138,16 +144,3 @@ class BackgroundJudge:
             asked = asked if history.epoch == history.setup.epochs else self._problems
         beside = Comparison(own_curve(history, self._metric), self._known, self._maximize)
         self.end = find_end(asked, history, beside, self._guard) or self.end
-
-
-def is_urgent(problem: Problem) -> bool:
-    """Return whether a problem can end a trial inside an epoch.
-
-    The others are calibrated for the ends of epochs. Checked more often, they would be wrong.
-    """
-    return problem.severity == "critical" and "epoch" not in problem.reads
-
-
-def needs_others(problem: Problem) -> bool:
-    """Return whether a problem compares a trial with the others."""
-    return problem.yields_to_the_best or isinstance(problem, ComparedProblem)

@@ -26,8 +26,7 @@ class ChartedTrial(RecordedTrial):
     """A trial whose readings stay on disk until it is judged."""
 
     def histories(self) -> Iterator[History]:
-        for history, _ in Chart.open(self.about["chart"]).epochs():
-            yield history
+        return (history for history, _ in Chart.open(self.about["chart"]).epochs())
 
 
 def note(chart: str | os.PathLike[str], metric: str, direction: str, **about: Any) -> None:

@@ -46,23 +46,12 @@ def _check(problem: Problem, history: History, beside: Comparison) -> Finding | 
         finding = problem.compare(history, beside)
     else:
         finding = problem.check(history)
-    if finding and problem.yields_to_the_best and is_best(beside.own, beside.others):
-        return None
-    return finding
-
-
-def is_best(own: LearningCurve, others: Sequence[LearningCurve]) -> bool:
-    """Return whether the training loss of its newest epoch protects a trial.
-
-    >>> others = [LearningCurve([loss], []) for loss in range(1, 12)]
-    >>> is_best(LearningCurve([1.5], []), others), is_best(LearningCurve([3.0], []), others)
-    (True, False)
-    """
-    done = len(own.losses)
-    if not done:
-        return False
-    there = [other.losses[done - 1] for other in others if len(other.losses) >= done]
-    return is_protected(own.losses[-1], there)
+    losses = beside.own.losses
+    if finding is None or not problem.yields_to_the_best or not losses:
+        return finding
+    others = (other.losses for other in beside.others)
+    at_same_epoch = [each[len(losses) - 1] for each in others if len(each) >= len(losses)]
+    return None if is_protected(losses[-1], at_same_epoch) else finding
 
 
 def is_protected(loss: float, others: Sequence[float], share: float = 0.1, least: int = 10) -> bool:

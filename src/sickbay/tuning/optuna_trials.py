@@ -168,8 +168,5 @@ class StoredCurve:
 
     def numbers(self) -> tuple[list[float], list[float]]:
         """Return the losses and values by epoch, with NaN for None."""
-        losses, values = (
-            [nan if each is None else each for each in numbers]
-            for numbers in (self.losses, self.values)
-        )
-        return losses, values
+        losses = [nan if each is None else each for each in self.losses]
+        return losses, [nan if each is None else each for each in self.values]

@@ -23,7 +23,6 @@ from sickbay.tuning.judge import End
 from sickbay.tuning.ray.stopper import CurveExchange
 from sickbay.tuning.trial_doctor import TrialDoctor, check_metric, check_trial_watched
 
-MODES = ("max", "min")
 ALONE = "this search has no DiagnosisStopper, so the trial was judged without the others."
 
 
@@ -67,7 +66,7 @@ def watch(
     """
     epochs = check_int("epochs", epochs, least=1)
     check_metric(metric)
-    check_choice("mode", mode, MODES)
+    check_choice("mode", mode, ("max", "min"))
     trial, maximize = trial_id(), mode == "max"
     watched = check_trial_watched(
         model,

@@ -2,7 +2,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
-from sickbay.checkups.first_pass import ParameterUsage, main_output
+from sickbay.checkups.training_passes import ParameterUsage, main_output
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.probe.loss_graph import nodes

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Setup
-from sickbay.checkups.first_pass import main_output
+from sickbay.checkups.training_passes import main_output
 from sickbay.model_copies import tensors_in
 
 STEPS = 4

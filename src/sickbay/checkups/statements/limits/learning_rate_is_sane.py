@@ -12,7 +12,7 @@ from torch import nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.training_steps import training_losses
+from sickbay.checkups.training_passes import training_losses
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.recipe import optimizer_for
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.first_pass import first_pass
+from sickbay.checkups.training_passes import first_pass
 
 SAMPLES = 2
 

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.first_pass import main_output
+from sickbay.checkups.training_passes import main_output
 
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 COARSENESS = {"bfloat16": 8.0, "float16": 1.0}  # bfloat16 has eight times fewer values from 1 to 2

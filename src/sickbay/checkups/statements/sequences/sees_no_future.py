@@ -5,7 +5,6 @@ from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
@@ -15,6 +14,7 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
     unambiguous_samples,
 )
+from sickbay.checkups.training_passes import main_output
 
 
 @dataclass(frozen=True, kw_only=True)

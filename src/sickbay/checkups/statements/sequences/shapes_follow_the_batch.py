@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.first_pass import main_output
 from sickbay.checkups.statements.sequences.attention import Attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
     with_length,
 )
+from sickbay.checkups.training_passes import main_output
 
 LOCAL = (nn.Conv1d, nn.Conv2d, nn.MaxPool1d, nn.AvgPool1d)  # they need a minimum length
 LONGEST = 1024  # length that is tried

@@ -1,8 +1,8 @@
-"""One forward and backward pass in training, recorded for the tests."""
+"""Passes in training: one that is recorded for the tests, and a few that train on one batch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.training_steps import LossOf, Run
 from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import Origin, origin
 
 VIEWS = ("data", "T", "mT", "H", "mH", "real", "imag")  # attributes that expose the values
 METADATA = ("size", "dim", "numel", "__len__", "stride", "type", "is_floating_point", "data_ptr")
+Run = Callable[[nn.Module, Batch], Any]
+LossOf = Callable[[Any, Batch], Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,28 @@ def first_pass(model: nn.Module, batch: Batch, run: Run, loss_of: LossOf) -> Fir
         operations=usage.operations,
         saved=saved.bytes,
     )
+
+
+def training_losses(
+    model: nn.Module, batch: Batch, optimizer: torch.optim.Optimizer, run: Run, loss_of: LossOf
+) -> Iterator[float]:
+    """Yield the loss on one batch, with a training step before each further one.
+
+    It ends when the loss has no gradient.
+    """
+    while True:
+        loss = loss_of(run(model, batch), batch)
+        if loss is None:
+            return
+        yield loss.item()
+        if not loss.requires_grad:
+            return
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        for parameter in model.parameters():
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.to_dense()
+        optimizer.step()
 
 
 def main_output(raw: Any) -> Tensor:
