@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, files
+from sickbay.chart import Chart, ChartWriter, files, table_records
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.history import History
