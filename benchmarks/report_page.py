@@ -48,10 +48,10 @@ def key_figures(limits: Sheet, names: Sequence[str]) -> list[str]:
 
     >>> rows = [["recall", "0.9", "at least 0.8", "holds"], ["cost", "2", "at most 1", "FAILS"]]
     >>> key_figures(Sheet("Limits", "", ("what", "value", "limit", ""), rows), ["recall"])
-    ['Recall: 0.9, must be at least 0.8.', '1 of 2 limits hold. Not met: cost.']
+    ['Recall: 0.9; must be at least 0.8.', '1 of 2 limits hold. Not met: cost.']
     """
     shown = [
-        f"{row[0][0].upper()}{row[0][1:]}: {row[1]}, must be {row[2]}."
+        f"{row[0][0].upper()}{row[0][1:]}: {row[1]}; must be {row[2]}."
         for row in limits.rows
         if row[0] in names
     ]

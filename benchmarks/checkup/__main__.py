@@ -1,4 +1,4 @@
-"""Measure how many planted faults a checkup finds, and how often it blames a sound model.
+"""Measure how many planted faults a checkup finds, and how often a sound model fails a test.
 
 Each model is examined with the default tests and with the test that is meant for its fault. The
 limits of the tests were set on the calibration half. Figures come from the reporting half.

@@ -13,14 +13,14 @@ from benchmarks.report_page import Sheet, key_figures, page_head
 FOUND, ALARMED, SECONDS = 0.95, 1, 10.0  # limits
 LONG = 110  # characters of a message in a table
 
-QUESTION = "How many planted faults a checkup finds, and how often it blames a sound model."
+QUESTION = "How many planted faults a checkup finds, and how often a sound model fails a test."
 PAGE = """\
-Each fault is a small sound model with one change: a perceptron, a convolutional or recurrent
-network, a transformer or an autoencoder, passed with its data as a user would. A fault counts as
-found if the test that is meant for it fails. Sound models are of other kinds, with several tasks
-and ways to pass a batch. Any failed test on them is a false alarm. The limits of the tests were
-set on the calibration half, which is another list of faults and sound models. `--only NAME`
-prints all results of one model.
+Each fault is one change to a small sound model: a perceptron, a convolutional or recurrent
+network, a transformer or an autoencoder. The model is passed with its data, as a user would pass
+it. A fault counts as found if the test that is meant for it fails. Sound models are of other
+kinds, with several tasks and ways to pass a batch. Any failed test on them is a false alarm. The
+limits of the tests were set on the calibration half, which is another list of faults and sound
+models. `--only NAME` prints all results of one model.
 """
 
 

@@ -1,4 +1,4 @@
-"""Measure which faults each profile finds in sick runs, and how often it warns of healthy ones.
+"""Measure which faults each profile finds in sick runs, and how often it warns about healthy ones.
 
 Every run is trained once and recorded in the folder of `--runs`. Profiles judge a replay of the
 recording, so judging a run again is fast. A sick run counts only if it scores worse than its twin,

@@ -14,12 +14,14 @@ from benchmarks.detection.judge_runs import Run, accepted
 from benchmarks.report_page import Sheet, key_figures, machine, number, page_head, percent, plain
 
 HALVES = ("reporting", "calibration")
-QUESTION = "Which injected faults sickbay finds, how fast, and how often it warns of a healthy run."
+QUESTION = (
+    "Which injected faults sickbay finds, how fast, and how often it warns about a healthy run."
+)
 PAGE = """\
 Every run has at most one injected fault. A sick run counts only if it scores worse than its twin,
-the same run without the fault. Thresholds were set on the calibration half (even seeds) and are
-reported on the other half. A finding is right if its problem, or a consequence that it names, is
-a true name of the fault; `benchmarks/detection/judge_runs.py` lists these names.
+the same run without the fault. Thresholds were set on the calibration half (even seeds), and
+results are reported on the other half. A finding is right if its problem, or a consequence that
+it names, is a correct name for the fault; `benchmarks/detection/judge_runs.py` lists these names.
 
 `--list` names every run. `--only NAME --fresh` trains one again and prints all its findings.
 `--sweep` draws precision and recall against every threshold. `--every 1,2,5` shows delay and cost
@@ -103,7 +105,8 @@ def must_sheet(checks: Sequence[Row]) -> Sheet:
         [row["what"], number(row["value"], 4), row["rule"], words[row["holds"]]] for row in checks
     ]
     note = (
-        "The default profile on the reporting half. The smoke cases run as a user would run them."
+        "The default profile on the reporting half. "
+        "The smoke cases (seven runs of a small network) run as a user would run them."
     )
     return Sheet("Limits", note, ("what", "value", "limit", ""), rows)
 

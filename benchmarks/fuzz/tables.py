@@ -26,8 +26,8 @@ There are three kinds of inputs:
   resumed repairs. Bytes and JSON are changed, and files are replaced by pipes, links and devices.
 - **commands**: command lines with something wrong in them.
 - **calls**: calls of documented functions with wrong arguments: `None`, NaN, huge numbers, odd
-  tensors, models and optimizers, and objects that raise whatever they are asked. Calls of plain
-  records (readings, findings, histories) are not tried.
+  tensors, models and optimizers, and objects that raise on any access. Calls of plain records
+  (readings, findings, histories) are not tried.
 
 Each input must end with a result or with one `SickbayError`, and printed text must leave the
 terminal intact. No exception may reach the user's loop. Each input has limits of time and memory.

@@ -108,7 +108,10 @@ def sheets(records: Sequence[Record]) -> list[Sheet]:
         for problem, remedies in sorted(count(records).items())
         for remedy, (worked, tried) in sorted(remedies.items())
     ]
-    note = "Every remedy alone, for a whole training, on runs that were not used to count the odds."
+    note = (
+        "Every remedy alone, for a whole training run, "
+        "on runs that were not used to count the odds."
+    )
     return [
         Sheet("Each remedy alone", note, ("found", "remedy", "odds", "worked"), rows),
         brier_sheet(records),

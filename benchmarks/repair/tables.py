@@ -30,9 +30,10 @@ QUESTION = (
 )
 PAGE = """\
 A run counts as repaired if no problem is found any more and its score is within 2 points of that
-of its healthy twin. AutoTrainer's own figures come from other models and count accuracy above a
-target. Training uses a quarter of the held-out samples (mostly 500) for its scores. The figures
-below come from the others (mostly 1,500); for twins, after their last epoch.
+of its healthy twin, the same run without the fault. AutoTrainer's own figures come from other
+models, and a run counts as repaired there if its accuracy is above a target. Training uses a
+quarter of the held-out samples (mostly 500) for its scores. The figures below come from the
+others (mostly 1,500). Twins are scored after their last epoch.
 """
 
 
@@ -77,7 +78,7 @@ def by_problem(sick: Sequence[Record], strategy: str) -> Sheet:
         )
     note = (
         "Scores are means over detected runs. "
-        "Extra epochs are those beyond one training, as a fraction of it."
+        "Extra epochs are those beyond one training run, as a fraction of that run."
     )
     return Sheet(f"Repaired, strategy {strategy}", note, columns, rows)
 

@@ -23,9 +23,9 @@ from benchmarks.tuning.tasks import TASKS
 Results: TypeAlias = Mapping[tuple[str, bool], Sequence[LiveTrial]]  # by task, and whether tuned
 COST = 0.01
 
-QUESTION = "Whether real searches behave like played ones, and what watching costs."
+QUESTION = "Whether real searches behave like played (simulated) ones, and what watching costs."
 PAGE = """\
-Each task has one real search, plain and with `tuning`, at the same time on one processor each,
+For each task, a plain search and one with `tuning` run at the same time, on one processor each,
 for {minutes:g} minutes. Both use the same random configurations, in the same order and with the
 same seeds. {how} A single search says little about how good a method is; [the played
 searches](tuning.md) do. This page shows that played searches behave like real ones.
@@ -106,8 +106,8 @@ def summary(results: Results, compared: Sheet) -> list[str]:
     trials, same = (sum(int(row[place]) for row in compared.rows) for place in (1, 4))
     return [
         f"{same} of {trials} trials ended live for the same reason as in the played search.",
-        f"Watching with `tuning` cost {min(costs):.2%} to {max(costs):.2%}, "
-        f"must be at most {COST:.0%}.",
+        f"Watching with `tuning` cost {min(costs):.2%} to {max(costs):.2%}; "
+        f"it must be at most {COST:.0%}.",
     ]
 
 

@@ -74,7 +74,7 @@ def about_it(plan: Plan, parts: Mapping[str, Part], picture: Path | None) -> dic
     missing = "SMAC is missing: `pip install smac`." if absent else ""
     about = {"part": plan.part, "counts": counts, "seeds": plan.seeds}
     trials = (
-        f"{plan.trials:g} trials" if plan.trials else "an eighth of the part's trials, ten at least"
+        f"{plan.trials:g} trials" if plan.trials else "an eighth of the part's trials (ten or more)"
     )
     about |= {"trials": trials, "missing": missing, "optuna": optuna.__version__}
     command = f"python -m benchmarks.tuning run --part {plan.part}"

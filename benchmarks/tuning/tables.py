@@ -18,19 +18,20 @@ Figures = Mapping[Cell, Mapping[str, Figure]]
 
 QUESTION = "How good the trials of a search are in a given time, with sickbay and with other rules."
 PAGE = """\
-Searches are played on recorded trials, in the time that these trials took. A searcher chooses one
-of the remaining configurations. It is "trained", epoch by epoch, until the rule ends it or it is
-complete. Every search gets the time of {trials}, trained to the end. There are {seeds} searches
-of each kind. The result of a trial is the best of its epochs. The searcher learns the last value
-of a trial that was ended and the best value of any other.
+Searches are played: they are simulated on recorded trials, with the time that these trials took.
+A searcher chooses one of the remaining configurations. The configuration is "trained", epoch by
+epoch, until the rule ends it or it is complete. Every search gets the time of {trials}, trained
+to the end. There are {seeds} searches of each kind. The result of a trial is the best of its
+epochs. The searcher learns the last value of a trial that was ended and the best value of any
+other.
 
 Rules:
 
 - **plain** ends nothing.
 - **median** is Optuna's MedianPruner with its defaults.
-- **extrapolation** continues the curve after a quarter, half and three quarters of the epochs, as
-  Domhan et al. (2015) do. It ends a trial whose probability of beating the best so far is below 5
-  %.
+- **extrapolation** extrapolates the curve after a quarter, half and three quarters of the epochs,
+  as Domhan et al. (2015) do. It ends a trial whose probability of beating the best so far is
+  below 5 %.
 - **bttackler** and **tuning** are profiles of sickbay.
 
 Searchers:
@@ -48,14 +49,15 @@ Columns:
   so even a search that tried the whole pool has less than 100 %. "At most" is what that search
   would have.
 - **TSBA** is the share of its time that a search has left, on average, when it has reached the
-  best value of a plain search. A search that never gets there counts with its whole time. A plain
-  search finds its best before its time is over, so plain is not 0 either. **Sooner than plain**
-  compares with the moment at which the plain search found its best.
-- **good ones lost**: of the best ten per cent that were tried, those that were ended as sick or
-  hopeless, or as having no more to gain before they were that good. **More than 1 % short**:
-  those that were ended and would have improved by more than that.
+  best value of a plain search. A search that never gets there counts as having used its whole
+  time. A plain search finds its best before its time is over, so plain is not 0 either. **Sooner
+  than plain** compares with the moment at which the plain search found its best.
+- **good ones lost**: of the trials among the best ten per cent that were tried, those that were
+  ended as sick or hopeless, and those that were ended as having no more to gain before they were
+  that good. **More than 1 % short**: those that were ended and would have improved by more than
+  1 %.
 
-Brackets hold 95 % of resampled seeds.
+The ranges in brackets hold 95 % of the results for resampled seeds.
 
 ![Best so far]({plot})
 """

@@ -120,4 +120,4 @@ def test_the_tables() -> None:
     assert (
         lines[0] == f"{row[4]} of 2 trials ended live for the same reason as in the played search."
     )
-    assert lines[1] == "Watching with `tuning` cost 2.00% to 2.00%, must be at most 1%."
+    assert lines[1] == "Watching with `tuning` cost 2.00% to 2.00%; it must be at most 1%."
