@@ -21,7 +21,7 @@ PACKAGES = (
 # Names beside the problems and remedies themselves, with their files.
 MORE: Mapping[str, Mapping[str, str]] = {
     "sickbay/problems": {"Problem": "shared/base.py"},
-    "sickbay/remedies": {"Fitted": "output_and_loss.py", "Remedy": "base.py"},
+    "sickbay/remedies": {"Fitted": "fit_loss_to_task.py", "Remedy": "base.py"},
 }
 START = "# Written by `make exports`.\n"
 END = "\n# End of what `make exports` has written.\n"

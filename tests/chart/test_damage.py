@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sickbay.chart import Chart, ChartWriter, files, tables
+from sickbay.chart import Chart, ChartWriter, files, table_records
 from sickbay.chart import writer as module
 from sickbay.errors import UsageError
 from sickbay.history import History
@@ -164,7 +164,7 @@ def test_an_unreadable_table_is_refused_or_left_out(
     with pytest.raises(UsageError, match=r"values must have the shape \(1, 18\), got \(2, 18\)"):
         writer.append(Vitals(step=0, tables=[wrong]))
     write(writer)
-    monkeypatch.setattr(tables, "KIND_OF", {})
+    monkeypatch.setattr(table_records, "KIND_OF", {})
     chart = Chart.open(writer.path)
     assert count(chart.history()) == 0
     assert chart.damage == ["tables.bin: 5 tables of 5 are damaged and left out"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from sickbay.arguments import check_path
 from sickbay.chart.blocks import Columns, pack_block
 from sickbay.chart.json_lines import Names, Row, encode, encode_row
-from sickbay.chart.tables import pack_table
+from sickbay.chart.table_records import pack_table
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.safe_files import create_file, write_atomically

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from sickbay.chart.blocks import Block, Columns, TablesOf, scan_blocks
 from sickbay.chart.files import BLOCKS, EVENTS, LINES, TABLES
 from sickbay.chart.json_lines import EpochEnd, Events, Row, or_none, read_rows, whole_lines
-from sickbay.chart.tables import TableReader
+from sickbay.chart.table_records import TableReader
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.safe_files import file_size, read_file, read_range

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sickbay.doctor.judging import Verdict
+from sickbay.doctor.judge_protocol import Verdict
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.probe.guard import Guard

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sickbay.doctor import watched_models
 from sickbay.doctor.intake import UNMOVED, Intake, as_numbers, named
-from sickbay.doctor.judging import Judging
+from sickbay.doctor.judge_protocol import Judging
 from sickbay.doctor.run_log import SCRIPTED, UNHEARD, WAITING
 from sickbay.doctor.watch_arguments import Watched
 from sickbay.errors import Diagnosed

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
-from sickbay.doctor.judging import Verdict
+from sickbay.doctor.judge_protocol import Verdict
 from sickbay.findings import Event, EventKind, Finding
 from sickbay.history import History
 from sickbay.printable import error_summary

@@ -11,13 +11,13 @@ from .clear_gradients import ClearGradients as ClearGradients
 from .clip_norm import ClipNorm as ClipNorm
 from .clip_values import ClipValues as ClipValues
 from .enlarge_batch import EnlargeBatch as EnlargeBatch
+from .fit_loss_to_task import Fitted as Fitted
 from .halve_learning_rate import HalveLearningRate as HalveLearningRate
 from .hold_all_parameters import HoldAllParameters as HoldAllParameters
 from .initialise_again import InitialiseAgain as InitialiseAgain
 from .insert_normalisation import InsertNormalisation as InsertNormalisation
 from .lower_on_plateau import LowerOnPlateau as LowerOnPlateau
 from .mend_targets import MendTargets as MendTargets
-from .output_and_loss import Fitted as Fitted
 from .process_data import ProcessData as ProcessData
 from .replace_activation import ReplaceActivation as ReplaceActivation
 from .roll_back import RollBack as RollBack

@@ -1,5 +1,5 @@
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
-from sickbay.remedies.output_and_loss import right_output
+from sickbay.remedies.fit_loss_to_task import right_output
 from sickbay.surgery import output_activation, replace_output
 
 

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from threading import Condition, Thread
 from time import thread_time
 
-from sickbay.doctor.judging import Verdict
+from sickbay.doctor.judge_protocol import Verdict
 from sickbay.history import History
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard

@@ -110,6 +110,25 @@ def test_other_layers_of_attention_are_seen() -> None:
         assert result.outcome == "passed"
 
 
+def decayed(_: Attention, scores: Tensor) -> Tensor:
+    """Weigh scores by their distance, as retention does."""
+    places = torch.arange(scores.shape[-1])
+    return scores * 0.9 ** (places[:, None] - places).clamp(min=0)
+
+
+@pytest.mark.parametrize(
+    "weigh",
+    [
+        pytest.param(decayed, id="retention"),
+        pytest.param(lambda _, scores: scores / scores.shape[-1], id="mean-over-keys"),
+    ],
+)
+def test_attention_without_softmax_by_design_does_not_fail(weigh: Weigh) -> None:
+    model = Classifier(attention(weigh, causal=False))
+    result = checkup(model, sentences(), tests=AttentionRowsSumToOne()).results[0]
+    assert result.outcome == "skipped"
+
+
 @pytest.mark.parametrize(
     ("model", "batch"),
     [

@@ -1,5 +1,5 @@
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
-from sickbay.checkups.statements.sequences.attention import observed_attention
+from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 
 
 @dataclass(frozen=True, kw_only=True)

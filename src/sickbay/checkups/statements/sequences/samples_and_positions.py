@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Inapplicable, Setup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import nudge
-from sickbay.checkups.statements.sequences.attention import observed_attention
+from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 
 ROUNDING = 1e-5  # of the largest output: what the order of a sum may change
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.statements.sequences.attention import Attention
+from sickbay.checkups.statements.sequences.observe_attention import Attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
     with_length,

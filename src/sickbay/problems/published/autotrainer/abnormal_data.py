@@ -1,6 +1,6 @@
 import numpy as np
 
-from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, choice, dataclass, threshold
 from sickbay.vitals import Table
 

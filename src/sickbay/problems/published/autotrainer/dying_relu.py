@@ -1,5 +1,5 @@
 from sickbay.problems import dying_relu as ours
-from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 

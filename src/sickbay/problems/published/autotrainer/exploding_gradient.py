@@ -1,7 +1,7 @@
 from math import isfinite
 
 from sickbay.problems import exploding_gradient as ours
-from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import first_and_last, nonfinite_gradients
 

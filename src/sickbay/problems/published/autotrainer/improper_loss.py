@@ -1,5 +1,5 @@
 from sickbay.problems import improper_loss as ours
-from sickbay.problems.published.autotrainer.low_accuracy import LowAccuracyProblem
+from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, dataclass
 
 RECOMMENDED = {

@@ -1,4 +1,4 @@
-from sickbay.problems.published.training_doctor.norm_outlier import NormOutlierProblem
+from sickbay.problems.published.training_doctor.norm_outlier_base import NormOutlierProblem
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 

@@ -21,9 +21,10 @@ BUILT_IN = (
 )
 PRODUCTS = ("matmul", "__matmul__", "bmm", "einsum")
 MULTIPLICATIONS = ("mul", "mul_", "__mul__", "__rmul__", "__imul__", "multiply")
+DIVISIONS = ("div", "div_", "__truediv__", "__itruediv__", "true_divide")
 ELEMENTWISE = (  # operations after which scores are still scores
     *MULTIPLICATIONS,
-    *("div", "div_", "__truediv__", "__itruediv__", "true_divide"),
+    *DIVISIONS,
     *("add", "add_", "__add__", "__radd__", "__iadd__", "sub", "sub_", "__sub__", "__isub__"),
     *("masked_fill", "masked_fill_", "where", "dropout", "to", "float", "type_as", "contiguous"),
     *("view", "reshape", "transpose", "permute", "swapaxes", "unsqueeze", "squeeze", "flatten"),
@@ -43,6 +44,7 @@ class Mark:
     queries: bool = False  # that product compares rows with rows, as queries with keys
     soft: bool = False  # a softmax or exponential was applied since
     single: bool = False  # that softmax had only one value to choose from
+    weighted: bool = False  # a matrix, or the number of keys, takes the softmax's place
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ class Attention(TorchFunctionMode):
             self.own.append(Weights(tuple(tensor.shape), SINGLE))
         if name == "exp" or (name == "sigmoid" and mark.queries):
             return replace(mark, soft=True)
-        return mark if name in ELEMENTWISE and result.numel() == tensor.numel() else None
+        if name not in ELEMENTWISE or result.numel() != tensor.numel():
+            return None
+        return replace(mark, weighted=mark.weighted or _weights_scores(name, args, tensor))
 
     def _product(self, equation: Any, given: list[Tensor], marks: list[Mark]) -> Mark | None:
         if any(each.fixed for each in marks):
@@ -156,8 +160,18 @@ class Attention(TorchFunctionMode):
             self.own.append(Weights(shape, ""))
         elif mark.soft:
             self.own.append(Weights(shape, _why(weights, summed), 1 + worst))
-        elif mark.queries and shape[-1] == shape[-2] and bool((weights < 0).any()):
+        elif mark.queries and not mark.weighted and shape[-1] == shape[-2] and weights.min() < 0:
             self.own.append(Weights(shape, "no softmax is applied to the scores", 1 + worst))
+
+
+def _weights_scores(name: str, args: Any, scores: Tensor) -> bool:
+    """Return whether scores are weighted by a matrix (retention) or averaged over the keys."""
+    if name not in (*MULTIPLICATIONS, *DIVISIONS) or len(args) < 2:
+        return False
+    by = args[1] if args[0] is scores else args[0]
+    if isinstance(by, Tensor):
+        return by.ndim > 0 and by.shape[-1] > 1
+    return name in DIVISIONS and by == scores.shape[-1]
 
 
 def _why(weights: Tensor, summed: Sequence[int]) -> str:
