@@ -25,6 +25,13 @@ def test_a_problem_is_left_out() -> None:
     assert with_settings(PROFILE, ["no_more_gain=off"]) == PROFILE[:-1]
 
 
+def test_the_old_name_of_a_problem_still_works() -> None:
+    problems = PROFILES["autotrainer"]
+    with pytest.warns(DeprecationWarning, match="is now called 'oscillating_accuracy'"):
+        changed = with_settings(problems, ["oscillating_loss=off"])
+    assert changed == with_settings(problems, ["oscillating_accuracy=off"])
+
+
 @pytest.mark.parametrize(
     ("setting", "expected"),
     [

@@ -56,13 +56,14 @@ class LearningRateIsSane(Statement):
         rate = max(float(group.get("initial_lr", group.get("lr", 0.0))) for group in groups)
         found = range_test(setup, self.steps)
         curves = {"rate": found.rates, "loss": found.losses}
-        return replace(self._judge(rate, found), curves=curves)
+        result = self._judge(rate, found)
+        return replace(result, curves=curves, evidence={"rate": rate, **result.evidence})
 
     def _judge(self, rate: float, found: Range) -> Result:
         if isnan(found.steepest):
             return self.skipped("the loss falls at no rate")
         suggested = found.suggested
-        numbers: dict[str, Any] = {"rate": rate, "steepest": found.steepest, "suggested": suggested}
+        numbers: dict[str, Any] = {"steepest": found.steepest, "suggested": suggested}
         message, remedy = f"the learning rate is {rate:.2g}", f"set it to about {suggested:.1g}"
         if rate >= found.limit:
             message = f"{message}, but the loss diverges from {found.limit:.2g} on"

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
-from sickbay.checkups.compare_outputs import difference, nudge
+from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
@@ -41,7 +41,7 @@ class SurvivesSaving(Statement):
             return self._save_and_load(setup, model)
 
     def _save_and_load(self, setup: Setup, model: nn.Module) -> Result:
-        nudge(model)
+        fill_zero_weights(model)
         batch, file, extra = setup.two_samples, BytesIO(), unregistered(model)
         before = setup.seeded_output(model, batch)
         if difference(before, setup.seeded_output(model, batch)) > self.slack:

@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
-from sickbay.checkups.compare_outputs import difference, nudge
+from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.unregistered import unregistered_layers
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
@@ -61,7 +61,7 @@ def _compare_modes(setup: Setup) -> tuple[float, list[str], list[str]]:
     """
     ran: dict[str, bool] = {}
     with setup.model_copy() as model, ExitStack() as hooks:
-        nudge(model)
+        fill_zero_weights(model)
         names = {layer: name for name, layer in mode_layers(model).items()}
 
         def record(layer: nn.Module, *_: Any) -> None:

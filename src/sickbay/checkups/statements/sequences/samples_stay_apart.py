@@ -44,11 +44,15 @@ class SamplesStayApart(Statement):
 
 def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
     """Return how many samples change with another one."""
-    main = batch.main
-    size, new = main.shape[sample_dim], main.clone()
-    other = altered(main) * LARGER if main.is_floating_point() else altered(main)
-    new.select(sample_dim, 0).copy_(other.select(sample_dim, 0))
-    differs = changes(setup, batch, main, new)
+    main, size = batch.main, batch.main.shape[sample_dim]
+    new, larger = main.clone(), main.clone()
+    other = altered(main).select(sample_dim, 0)
+    new.select(sample_dim, 0).copy_(other)
+    larger.select(sample_dim, 0).copy_(other * LARGER if main.is_floating_point() else other)
+    try:
+        differs = changes(setup, batch, main, larger)
+    except Inapplicable:  # it may overflow
+        differs = changes(setup, batch, main, new)
     sizes = zip(setup.first_pass.output.shape, differs.shape, strict=False)
     if sum(pair == (setup.batch.size, batch.size) for pair in sizes) > 1:
         raise Inapplicable("each output compares samples")
