@@ -133,7 +133,7 @@ def _repair(options: Namespace) -> None:
     after = "after the repair" if outcome.solved else "at best; it could not be repaired"
     console.print(
         f"\nAccuracy: {before:.2f} as it was, {outcome.score:.2f} {after}.\n"
-        f"All attempts together took {outcome.epochs:.0f} epochs; one training takes "
+        f"All attempts together took {outcome.epochs:.0f} epochs; one training run takes "
         f"{options.epochs}."
     )
     console.print("The change:")

@@ -20,7 +20,7 @@ class ChangeOptimizer(Remedy):
     """Use another optimizer, with its usual learning rate.
 
     Why it helps:
-        An adaptive method finds a step of the right size for every weight by itself.
+        An adaptive optimizer finds a step of the right size for every weight.
 
     Example:
         >>> ChangeOptimizer(to="sgd_momentum").code

@@ -8,7 +8,7 @@ class ClipNorm(Remedy):
     """Clip the norm of the gradients.
 
     Why it helps:
-        An oversized step keeps its direction; only its length is cut.
+        A step that is too large keeps its direction; only its length is reduced.
 
     Example:
         >>> ClipNorm().code

@@ -7,8 +7,8 @@ class HoldAllParameters(Remedy):
     """Give the optimizer all trainable parameters.
 
     Why it helps:
-        Parameters that it lacks, or that have a learning rate of 0, keep their random initial
-        values.
+        Parameters that are not in the optimizer, or that have a learning rate of 0, keep their
+        random initial values.
 
     Example:
         >>> HoldAllParameters().code

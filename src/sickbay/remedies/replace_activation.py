@@ -11,8 +11,8 @@ class ReplaceActivation(Remedy):
     """Replace the hidden activations, and draw initial weights that suit them.
 
     Why it helps:
-        A sigmoid passes on at most a quarter of a gradient, a silent ReLU nothing. The new
-        activation does better, if the weights start at the size that it needs.
+        A sigmoid passes on at most a quarter of a gradient, and a silent ReLU passes on nothing.
+        The new activation does better if the weights start at the size that it needs.
 
     Example:
         >>> ReplaceActivation(to="selu").words

@@ -18,11 +18,11 @@ class InputsAreSane(Statement):
         Initial weights and common learning rates are made for inputs around 1.
 
     How it is tested:
-        In the batch as given: no NaN, and not all samples are equal. What reaches the first layer
-        with weights has a root mean square between `small` and `large`, unless that layer
-        normalises. In tables of at least `samples` rows, no column varies `apart` times as much as
-        another and by more than `large`. No column is constant, except at 0 or 1, as flags are, or
-        at a value it shares with several others, as the border of images is.
+        The batch as given contains no NaN, and not all samples are equal. The values that reach the
+        first layer with weights have a root mean square between `small` and `large`, unless that
+        layer normalises. In tables of at least `samples` rows, no column varies `apart` times as
+        much as another and by more than `large`. No column is constant, except at 0 or 1, as flags
+        are, or at a value it shares with several others, as the border of images is.
     """
 
     order = 2

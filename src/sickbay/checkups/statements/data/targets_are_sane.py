@@ -23,7 +23,7 @@ class TargetsAreSane(Statement):
         A model can only learn what its targets say.
 
     How it is tested:
-        In the batch as given: no NaN or Inf reaches the loss. Cross-entropy gets integer labels
+        In the batch as given, no NaN or Inf reaches the loss. Cross-entropy gets integer labels
         from 0 on, or rows that sum to one. Binary cross-entropy gets values from 0 to 1. With at
         least `samples` samples the targets are not all equal, if the loss is known and uses them.
     """

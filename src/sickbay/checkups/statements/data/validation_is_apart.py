@@ -16,14 +16,15 @@ class ValidationIsApart(Statement):
 
     How it is tested:
         The inputs are compared value by value. Samples that are constant or have fewer than
-        `values` values do not count, nor do those that the training batch itself holds twice. Of
-        the rest, fewer than `rows` or at most a share of `share` may be in both.
+        `values` values do not count, nor do samples that occur twice in the training batch itself.
+        Of the rest, fewer than `rows` samples, or at most a share of `share`, may be in both
+        batches.
     """
 
     order = 5
     remedy = "split the data before samples are copied, augmented or cut into windows"
 
-    rows: int = threshold(2, "Samples in both that are too many.", least=1)
+    rows: int = threshold(2, "Number of samples in both batches that is too large.", least=1)
     share: float = threshold(0.01, "Share of the smaller batch that is too much.", least=0)
     values: int = threshold(4, "Values that make a sample distinguishable.", least=1)
 

@@ -15,8 +15,8 @@ class GradientReachesEveryParameter(Statement):
     How it is tested:
         After a forward and backward pass in training, the gradient of every used parameter must be
         finite and not all zero. If it is zero, a few small steps may change that, as with layers
-        that start at zero. A bias may have none if its layer's weight has one, and so may the
-        recurrent weights of a direction of which only one step is used.
+        that start at zero. A bias may have no gradient if the weight of its layer has one.
+        Recurrent weights may have none if only one step of their direction is used.
     """
 
     order = 3

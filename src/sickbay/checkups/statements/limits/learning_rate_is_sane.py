@@ -44,8 +44,12 @@ class LearningRateIsSane(Statement):
     optional = True
 
     steps: int = threshold(30, "Steps of the range test.", least=10)
-    above: float = threshold(100.0, "Times above the suggested rate that is too much.", above=1)
-    below: float = threshold(1000.0, "Times below the suggested rate that is too little.", above=1)
+    above: float = threshold(
+        100.0, "Limit for the rate, as a multiple of the suggested one.", above=1
+    )
+    below: float = threshold(
+        1000.0, "How many times smaller than the suggested rate it may be.", above=1
+    )
 
     def examine(self, setup: Setup) -> Result:
         groups = setup.optimizer.param_groups

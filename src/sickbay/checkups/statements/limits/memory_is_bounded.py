@@ -25,13 +25,13 @@ class MemoryIsBounded(Statement):
     """A training step fits into the memory of the device.
 
     Why it matters:
-        A step that does not fit ends the training, or makes it crawl.
+        A step that does not fit ends the training, or makes it very slow.
 
     How it is tested:
         Parameters, buffers, gradients, optimizer state and what autograd saves are added up. The
         saved activations are measured with a few samples and scaled to the given batch. This is an
-        estimate that leaves out temporary memory. What the model itself holds must not grow from
-        pass to pass.
+        estimate that leaves out temporary memory. The memory that the model itself holds must not
+        grow from pass to pass.
     """
 
     order = 4

@@ -20,9 +20,9 @@ class SurvivesEdgeInputs(Statement):
         One empty image among a million turns all weights into NaN.
 
     How it is tested:
-        In evaluation: all zeros, all ones, and the batch made tiny and large; for tokens, all zero,
-        all the same, and all the last known token. In training: the gradients of zeros and of ones.
-        Tokens that are all padding may fail if a single other token makes them work.
+        In evaluation: all zeros, all ones, and the batch scaled down and up; for tokens, all zero,
+        all the same, and all the last known token. In training: the gradients for zeros and for
+        ones. A sample of only padding tokens may fail if it works with a single other token.
     """
 
     order = 1

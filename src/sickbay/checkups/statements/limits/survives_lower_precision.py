@@ -17,12 +17,12 @@ class SurvivesLowerPrecision(Statement):
     """Under autocast the output is finite and close to that of float32.
 
     Why it matters:
-        Mixed precision doubles the speed, but an eps of 1e-9 or a mask of -1e9 do not fit in half.
+        Mixed precision doubles the speed, but float16 cannot hold an eps of 1e-9 or a mask of -1e9.
 
     How it is tested:
         Two samples run in evaluation under torch.autocast with bfloat16, and with float16 if torch
         can. Output and loss must be finite, and the output close to that of float32. bfloat16 has
-        fewer digits, and may differ eight times as much.
+        fewer digits, so its output may differ eight times as much.
     """
 
     order = 2

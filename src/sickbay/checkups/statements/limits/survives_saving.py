@@ -22,9 +22,9 @@ class SurvivesSaving(Statement):
         What is missing from the state dict is lost when the training process ends.
 
     How it is tested:
-        The state dict is saved, all that is trained is changed, and the state is loaded again. The
-        output in evaluation must be the same. After a pass in training, another copy that loads the
-        state must give the same output.
+        The state dict is saved, everything that is trained is changed, and the state is loaded
+        again. The output in evaluation mode must be the same as before. After a pass in training,
+        another copy that loads the state must give the same output.
     """
 
     order = 3

@@ -21,13 +21,13 @@ class OutputFitsTheLoss(Statement):
     """The last activation suits the loss.
 
     Why it matters:
-        Outputs that are squashed twice can never be certain; unbounded ones can be out of range.
+        Outputs that are squeezed twice can never be certain; unbounded outputs can be out of range.
 
     How it is tested:
-        The graph of the loss is read. Nothing bounds outputs before a loss that takes any number.
+        The graph of the loss is read. Outputs are not bounded before a loss that takes any number.
         A negative log-likelihood gets logarithms, binary cross-entropy gets probabilities. There is
-        no softmax over a single output. No target is out of the activation's reach by more than
-        `margin` times the standard deviation of the targets.
+        no softmax over a single output. No target lies outside the range of the activation by more
+        than `margin` times the standard deviation of the targets.
     """
 
     order = 2

@@ -26,8 +26,8 @@ class OutputFitsTheTargets(Statement):
         A loss broadcasts shapes that differ, and then compares every output with every target.
 
     How it is tested:
-        There is an output for every label, and more than one. The loss does not change if the
-        outputs first get the shape of the targets. If the loss raises, other shapes are tried.
+        There is an output for every label, and more than one output. The loss does not change if
+        the outputs are first reshaped like the targets. If the loss raises, other shapes are tried.
     """
 
     order = 1

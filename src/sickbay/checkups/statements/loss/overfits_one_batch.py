@@ -39,9 +39,9 @@ class OverfitsOneBatch(Statement):
     How it is tested:
         The loss must be lower for perfect predictions than for chance. Then a copy without dropout
         is trained on `samples` samples with Adam, at up to three learning rates. Its loss must fall
-        to `fraction` of what the best constant prediction loses. With more than `few` targets, or
-        if it is still falling, it must only be better than that prediction. With more than `many`
-        targets, an unknown loss, or too little time, it must only fall.
+        to `fraction` of the loss of the best constant prediction. With more than `few` targets, or
+        if the loss is still falling, it only has to be lower than that of the constant prediction.
+        With more than `many` targets, an unknown loss, or too little time, it only has to fall.
     """
 
     order = 4

@@ -16,10 +16,11 @@ class StartsAtChance(Statement):
         A model far above that level must first unlearn; one far below it can see the answers.
 
     How it is tested:
-        The loss in training is at most `above` times the chance level: ln C for C classes, ln 2 for
-        yes or no. With an embedding that is also the last layer, it is at most `tied` times that.
-        For classes it is also at least `below` times that. Regression targets may have any scale:
-        there the limit is `far` times the loss of predictions that are wrong by the targets' size.
+        The loss in training mode is at most `above` times the chance level: ln C for C classes, ln
+        2 for yes or no. If the last layer is also the embedding, it is at most `tied` times that
+        level. For classes it is also at least `below` times that level. Regression targets may have
+        any scale, so for them the limit is `far` times the loss of predictions that are wrong by
+        the size of the targets.
     """
 
     order = 3

@@ -33,7 +33,7 @@ class EvaluationIsDeterministic(Statement):
 
     How it is tested:
         Two samples run twice in evaluation with different random numbers. Outputs may differ if the
-        model samples from what it has learned, as a variational one, or keeps a state.
+        model samples from what it has learned, as a variational model does, or keeps a state.
     """
 
     order = 3

@@ -31,7 +31,7 @@ class NormalisationNormalises(Statement):
     """Every norm layer brings its inputs to the same scale, and normalises values that vary.
 
     Why it matters:
-        A norm that divides by the wrong thing hides the signal that it should stabilise.
+        A norm that divides by the wrong quantity hides the signal that it should stabilise.
 
     How it is tested:
         Settings of torch's norms must be sane, and more than one value must be normalised together.

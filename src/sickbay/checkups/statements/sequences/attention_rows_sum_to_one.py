@@ -7,7 +7,7 @@ class AttentionRowsSumToOne(Statement):
     """In evaluation mode, the attention weights of each query sum to one.
 
     Why it matters:
-        Otherwise the output is no average of the values: it grows with the length, or mixes rows.
+        Otherwise the output does not average the values: it grows with the length, or mixes rows.
 
     How it is tested:
         A forward pass is observed for products of scores with values. The weights must sum to one

@@ -34,9 +34,9 @@ class RespectsMasks(Statement):
 
     How it is tested:
         The last third of one sample is masked with the model's mask argument, and then changed. The
-        outputs of that sample's other positions must stay the same. In a key_padding_mask True
-        means drop, in an attention_mask 0 does. A plain mask drops what the given one has less of,
-        or may mean either if none is given.
+        outputs of that sample's other positions must stay the same. In a key_padding_mask, True
+        means drop; in an attention_mask, 0 means drop. A plain mask drops the value that is rarer
+        in the mask you pass; if you pass none, either value may mean drop.
     """
 
     order = 5

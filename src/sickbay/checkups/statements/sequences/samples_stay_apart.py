@@ -18,7 +18,7 @@ class SamplesStayApart(Statement):
     """In evaluation mode, no sample changes the output of another.
 
     Why it matters:
-        A model that mixes samples relies on others that will not be there in production.
+        A model that mixes samples relies on other samples, which will not be there in production.
 
     How it is tested:
         One of a few samples is changed. The outputs of the others must stay the same. Rows that are

@@ -27,8 +27,9 @@ class ShapesFollowTheBatch(Statement):
         The last batch of an epoch is smaller, and in production there is one sample of any length.
 
     How it is tested:
-        Batches of 1, 2 and 3 samples in evaluation. If half the length of a sequence runs, so must
-        a single position and as many positions as the position embedding has.
+        Batches of 1, 2 and 3 samples must run in evaluation mode. If half the length of a sequence
+        runs, a single position must run too, and so must as many positions as the position
+        embedding has.
     """
 
     order = 1

@@ -27,8 +27,8 @@ class UsesPositions(Statement):
 
     How it is tested:
         The positions of a sequence, or the patches of an image, are reordered. The output must be
-        neither the same nor merely reordered. Weights are nudged first, so that positions may be
-        learned from zero.
+        neither the same nor merely reordered. Weights are changed slightly first, so that position
+        embeddings may start at zero.
     """
 
     order = 6
