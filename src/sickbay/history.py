@@ -1,7 +1,7 @@
 """The readings of a run so far, in bounded windows, from which problems are judged."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Reversible, Sequence
 from functools import partial
 from itertools import islice
 from math import inf, isfinite, nan
@@ -13,7 +13,6 @@ from sickbay.vitals import Kind, Setup, Table, Vitals
 
 Series: TypeAlias = "deque[tuple[int, float]]"
 Item = TypeVar("Item")
-EMBEDDINGS = ("Embedding", "EmbeddingBag")
 
 
 class History:
@@ -178,10 +177,10 @@ class History:
 
     def _is_kernel(self, table: Table, name: str) -> bool:
         kind = self.setup.layers.get(table.layer(name), "")
-        return len(self.setup.shapes.get(name, (0, 0))) > 1 and kind not in EMBEDDINGS
+        return len(self.setup.shapes.get(name, (0, 0))) > 1 and not kind.startswith("Embedding")
 
 
-def _newest(items: Iterable[Item], count: int) -> list[Item]:
-    newest = list(islice(reversed(items), count))  # type: ignore[call-overload]
+def _newest(items: Reversible[Item], count: int) -> list[Item]:
+    newest = list(islice(reversed(items), count))
     newest.reverse()
     return newest

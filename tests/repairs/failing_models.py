@@ -48,6 +48,16 @@ class Leaving(nn.Sequential):
         return made
 
 
+class Interrupted(nn.Sequential):
+    """A model that raises what Ctrl+C raises, once it is trained in another process."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            raise KeyboardInterrupt
+        made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return made
+
+
 class Secretive(nn.Sequential):
     """A model whose state cannot be sent back."""
 

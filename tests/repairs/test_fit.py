@@ -8,7 +8,7 @@ import shutil
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import torch
@@ -18,7 +18,6 @@ from torch.utils.data import DataLoader, TensorDataset
 import sickbay
 from sickbay.demo.flawed_models import FLAWED_MODELS, circles, layers
 from sickbay.repairs.executor import Executor
-from sickbay.repairs.fit import RepairOptions
 from sickbay.repairs.run import Run
 from tests.repairs.failing_models import Poison
 
@@ -262,8 +261,18 @@ def test_an_unknown_argument_is_an_error_of_fit(name: str) -> None:
 
 
 def test_fit_and_repair_share_their_options() -> None:
-    of_repair = signature(sickbay.repair).parameters.keys()
-    assert of_repair - RepairOptions.__annotations__.keys() == {"recipe", "data", "train", "learn"}
+    of_fit, of_repair = (signature(each).parameters for each in (sickbay.fit, sickbay.repair))
+    assert of_repair.keys() - of_fit.keys() == {"recipe", "train", "learn"}
+    assert of_fit.keys() - of_repair.keys() == {
+        "model",
+        "loss",
+        "optimizer",
+        "batch_size",
+        "epochs",
+    }
+    for name in of_fit.keys() & of_repair.keys() - {"data"}:
+        assert of_fit[name] == of_repair[name]
+    assert get_type_hints(sickbay.fit).keys() == {*of_fit, "return"}
 
 
 def test_an_optimizer_of_another_model() -> None:

@@ -187,6 +187,19 @@ def test_of_several_effects_the_earliest_counts() -> None:
     assert pieced["epoch"][:2].tolist() == [3, 2]
 
 
+def test_the_problem_of_an_effect_has_its_whole_name() -> None:
+    long = "a_problem_with_a_rather_long_name_" * 3
+
+    class LongName(HighLoss):
+        @classmethod
+        def name(cls) -> str:
+            return long
+
+    effects = SettingEffects([search(trial("a", [9, 9]))], [], untracked)
+    (effect,) = effects.together([[LongName()]])
+    assert effect["problem"].tolist() == [long]
+
+
 def test_settings_are_tried_beside_the_same_others() -> None:
     made = thirds(30)
     problems: list[Problem] = [HighLoss(), HighLoss(limit=4), WorseThanAll()]

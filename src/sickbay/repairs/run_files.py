@@ -69,6 +69,8 @@ def load(path: Path) -> Record:
     try:
         record = dataclass_from_json(Record, fields)
         reports = _with_examples(record.reports, contents.get("examples"))
+        if record.over and not reports:
+            raise UsageError("its heats are missing")
     except UsageError as error:
         raise _unusable(path, str(error).rstrip(".")) from None
     return replace(record, reports=reports, best=best, healthy=healthy)

@@ -19,7 +19,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 # A row for each trial: when it is ended and by which problem, what that saves and loses.
 Effect: TypeAlias = NDArray[np.void]
 EFFECT = np.dtype(
-    [("epoch", "i8"), ("saved", "f8"), ("ten", "?"), ("tenth", "?"), ("problem", "U64")]
+    [("epoch", "i8"), ("saved", "f8"), ("ten", "?"), ("tenth", "?"), ("problem", "O")]
 )
 NEVER = np.iinfo(np.int64).max  # the epoch of trials that are not ended
 MAX_LOST = 0.02  # of the best ten per cent
@@ -114,7 +114,7 @@ class SettingEffects:
 
     def _effect(self, ended: Sequence[tuple[EndedTrial, ...]]) -> Effect:
         effect = np.zeros(self.size, EFFECT)
-        effect["epoch"] = NEVER
+        effect["epoch"], effect["problem"] = NEVER, ""
         for start, ends in zip(self._starts, ended, strict=False):
             for end in ends:
                 lost = end.lost_of_ten, end.lost_of_best_ten_per_cent
