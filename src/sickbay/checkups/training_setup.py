@@ -60,7 +60,7 @@ class Setup:
 
     @contextmanager
     def model_copy(self, *, training: bool = False) -> Iterator[nn.Module]:
-        """Yield a copy to change at will, or the model itself, restored later, if it has none."""
+        """Yield a copy to change at will, or the model itself, restored later, if it cannot be copied."""
         try:
             model, guard = copy_of(self.model), ExitStack()
         except Declined as error:
