@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sickbay import plugins
-from sickbay.checkups import Result, Setup, Statement, checkup, statements
+from sickbay.checkups import ModelSetup, Result, Statement, checkup, statements
 from sickbay.checkups.statements import EVERY, GROUPS, group_of, known_statements
 from sickbay.cli import main
 from tests.checkups.small_network import data, network
@@ -32,7 +32,7 @@ ORDER = (
 class HasABias(Statement):
     """The model has a bias."""
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         found = [name for name, _ in setup.model.named_parameters() if name.endswith("bias")]
         return self.holds("it has one") if found else self.fails("it has none")
 
@@ -40,7 +40,7 @@ class HasABias(Statement):
 class HasParameters(Statement):
     """The model has parameters."""
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         return self.holds(f"it has {len(list(setup.model.parameters()))}")
 
 

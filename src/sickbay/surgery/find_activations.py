@@ -89,7 +89,7 @@ def is_normalised(forward: ForwardPass, activation: Operation) -> bool:
         return earlier is not None
     inside = f"{earlier.path}."
     names = {each.name for each in forward.operations if f"{each.path}.".startswith(inside)}
-    divides = bool(names & ops.NORMS or names & ops.DIVIDING and names & ops.REDUCING)
+    divides = bool(names & ops.NORMS or (names & ops.DIVIDING and names & ops.REDUCING))
     return divides and not names & ops.LAYERS and earlier.path != activation.caller
 
 

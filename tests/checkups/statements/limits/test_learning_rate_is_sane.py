@@ -10,12 +10,12 @@ from torch import nn, optim
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.model_setup import ModelSetup
 from sickbay.checkups.statements.limits.learning_rate_is_sane import (
     LearningRateIsSane,
     interpret,
     range_test,
 )
-from sickbay.checkups.training_setup import Setup
 from sickbay.errors import UsageError
 from tests.checkups import trainable_models as models
 
@@ -85,7 +85,7 @@ def test_groups_keep_their_proportion() -> None:
 
     def losses(rate: float) -> tuple[float, ...]:
         groups = [{"params": list(first.parameters()), "lr": rate}, {"params": rest, "lr": 1e-3}]
-        return range_test(Setup(model, Batch.of(batch), loss, optim.Adam(groups))).losses
+        return range_test(ModelSetup(model, Batch.of(batch), loss, optim.Adam(groups))).losses
 
     assert losses(0.0) != losses(1e-3) == losses(1e-3)
 

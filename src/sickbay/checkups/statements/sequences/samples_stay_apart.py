@@ -1,6 +1,6 @@
 import torch
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
@@ -28,7 +28,7 @@ class SamplesStayApart(Statement):
     order = 2
     remedy = "look for batch_first, view instead of transpose, or a dimension that is off by one"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         batch = unambiguous_samples(setup.batch)
         count = _mixed_samples(setup, batch, batch.sample_dim)
@@ -42,7 +42,7 @@ class SamplesStayApart(Statement):
         return self.fails(message, changed=count)
 
 
-def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
+def _mixed_samples(setup: ModelSetup, batch: Batch, sample_dim: int) -> int:
     """Return how many samples change with another one."""
     main, size = batch.main, batch.main.shape[sample_dim]
     new, larger = main.clone(), main.clone()
@@ -63,7 +63,7 @@ def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
     return min(counts)
 
 
-def _second_is_apart(setup: Setup, batch: Batch) -> bool:
+def _second_is_apart(setup: ModelSetup, batch: Batch) -> bool:
     """Return whether rows of the second dimension stay apart, so that they could be samples."""
     try:
         return not _mixed_samples(setup, batch, 1)
@@ -71,7 +71,7 @@ def _second_is_apart(setup: Setup, batch: Batch) -> bool:
         return False
 
 
-def _samples_are_first(setup: Setup) -> bool:
+def _samples_are_first(setup: ModelSetup) -> bool:
     """Return whether the targets prove that the first dimension counts samples."""
     main, targets = setup.full_batch.main, setup.full_batch.targets
     if setup.full_batch.sample_dim or targets is None or not targets.ndim or main.ndim < 2:
