@@ -46,12 +46,9 @@ class ClassesAreBalanced(Statement):
 
 def _labels(setup: ModelSetup, targets: Tensor) -> Tensor:
     """Return one label for each sample."""
-    if targets.ndim == 2 and targets.shape[1] > 1 and _is_one_hot(targets):
+    is_binary = ((targets == 0) | (targets == 1)).all()
+    if is_binary and targets.ndim == 2 and targets.shape[1] > 1 and (targets.sum(1) == 1).all():
         return targets.argmax(1)
     if targets.numel() != len(targets) or setup.task not in ("binary", "multiclass"):
         raise Inapplicable("samples do not have one label each")
     return targets.flatten()
-
-
-def _is_one_hot(targets: Tensor) -> bool:
-    return bool(((targets == 0) | (targets == 1)).all() and (targets.sum(1) == 1).all())
