@@ -112,7 +112,7 @@ class Journal:
             )
             return False
         run.best, run.healthy = (fitting(w, model, file) for w in (record.best, record.healthy))
-        run.recorded = record.reports
+        run.recorded = record.heats
         return True
 
     def close(self, outcome: Outcome) -> None:
