@@ -1,4 +1,4 @@
-"""Remedies say what they cannot use, and read nothing into a file that nobody vouches for."""
+"""Remedies say what they cannot use, and read nothing into an untrusted file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import output_of
 
 
@@ -24,7 +24,7 @@ class ClassesAreBalanced(Statement):
     share: float = threshold(0.9, "Share of one class that is too large.", above=0)
     samples: int = threshold(32, "Samples needed to judge.", least=2)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         targets = setup.given_targets
         output_of(setup)  # raises if the model does not run
         labels = _labels(setup, targets)
@@ -44,7 +44,7 @@ class ClassesAreBalanced(Statement):
         return self.holds(message, share=share)
 
 
-def _labels(setup: Setup, targets: Tensor) -> Tensor:
+def _labels(setup: ModelSetup, targets: Tensor) -> Tensor:
     """Return one label for each sample."""
     if targets.ndim == 2 and targets.shape[1] > 1 and _is_one_hot(targets):
         return targets.argmax(1)
