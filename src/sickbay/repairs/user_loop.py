@@ -167,13 +167,12 @@ class UserLoopExecutor:
         return Update(progress, watching.best, watching.healthy, over=True)
 
 
-def check_train(train: object, **unused: object) -> None:
+def check_train(train: Any, **unused: object) -> None:
     """Raise `UsageError` unless `train` is a loop and nothing is given that it brings itself."""
-    valid = callable(train) and not isinstance(train, type | nn.Module)
+    valid = not isinstance(train, type | nn.Module)
     try:
-        if callable(train):
-            signature(train).bind(None, None)
-    except TypeError:
+        signature(train).bind(None, None)
+    except TypeError:  # also if it is not callable
         valid = False
     except ValueError:  # some functions written in C have no signature
         pass
