@@ -16,7 +16,7 @@ import sickbay
 from sickbay.demo.flawed_models import circles, layers
 from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
-from sickbay.repairs.executor import Executor
+from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.process_worker import ProcessWorker
 from sickbay.repairs.training_loop import RunSettings
 
@@ -114,10 +114,10 @@ def healthy() -> nn.Sequential:
     return layers(2, 32, 32, 1, gain=2.4)
 
 
-def executor(data: Any = None) -> Executor:
+def executor(data: Any = None) -> WorkerExecutor:
     samples = Data.of(data or circles(512), circles(256, seed=1), batch_size=64)
     settings = RunSettings(problems=(), treatable=(), epochs=4)
-    return Executor(samples, settings, partial(ProcessWorker, 1), size=2)
+    return WorkerExecutor(samples, settings, partial(ProcessWorker, 1), size=2, remote=True)
 
 
 def recipe_for(model: nn.Module) -> sickbay.Recipe:

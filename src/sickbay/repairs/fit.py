@@ -33,7 +33,7 @@ from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.data import Data
-from sickbay.repairs.executor import Executor
+from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
@@ -204,21 +204,16 @@ def _check_call(
     check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
-    workers = _check_workers(workers)
+    if workers is not None and not (isinstance(workers, str) and workers == "ray"):
+        if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
+            raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
+        workers = None if workers == 1 else int(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
     check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
     return workers
-
-
-def _check_workers(workers: Workers) -> Workers:
-    if workers is None or (isinstance(workers, str) and workers == "ray"):
-        return workers
-    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
-        raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
-    return None if workers == 1 else int(workers)
 
 
 def _check_output(
@@ -277,21 +272,22 @@ def _executor(
     settings: RunSettings,
     train: Train | None,
     workers: Workers,
-) -> Executor:
+) -> WorkerExecutor | UserLoopExecutor:
     """Return what trains the runs."""
     if samples is None:
         assert train is not None
         return UserLoopExecutor(train, settings)
     if workers is None:
-        return Executor(samples, settings)
+        return WorkerExecutor(samples, settings)
     if workers == "ray":
         from sickbay.repairs.ray_worker import RayWorker, start_ray
 
         start_ray()
-        return Executor(samples, settings, RayWorker, size=1_000_000)  # the cluster sets the limit
+        return WorkerExecutor(samples, settings, RayWorker, size=None, remote=True)
     from sickbay.repairs.process_worker import ProcessWorker, check_picklable
 
     parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
     check_picklable(**parts, data=samples, problems=settings.problems)
     threads = max(1, torch.get_num_threads() // workers)
-    return Executor(samples, settings, partial(ProcessWorker, threads), workers)
+    make_worker = partial(ProcessWorker, threads)
+    return WorkerExecutor(samples, settings, make_worker, workers, remote=True)

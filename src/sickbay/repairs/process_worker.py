@@ -24,14 +24,14 @@ from torch import Tensor
 
 from sickbay.errors import UsageError
 from sickbay.printable import error_message
-from sickbay.repairs.executor import RemoteLoop, Worker
+from sickbay.repairs.executor import RemoteLoop
 from sickbay.repairs.run import Progress, Update
 from sickbay.repairs.training_loop import TrainingLoop
 
 PATIENCE = 5.0  # seconds that a process gets to exit by itself
 
 
-class ProcessWorker(Worker):
+class ProcessWorker:
     """A training loop in a pool of one process, which keeps it from epoch to epoch.
 
     Optimizer, hooks and random numbers of a run stay in that process. Runs share no pool, since
