@@ -142,9 +142,8 @@ class Batch:
         for value in self.inputs:
             if value is main:
                 continue
-            edges = (
-                not value.is_floating_point() and value.ndim == 2 and value.shape[0] == 2 != size
-            )
+            pairs = value.ndim == 2 and value.shape[0] == 2 != size
+            edges = pairs and not value.is_floating_point()
             if value.layout != torch.strided or tuple(value.shape) == (size, size) or edges:
                 raise Inapplicable("the rows of the input are parts of a graph")
             if value.ndim > dim and value.shape[dim] != size and size in value.shape:

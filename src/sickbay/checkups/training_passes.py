@@ -178,7 +178,6 @@ def _unchanged(saved: tuple[Tensor, int]) -> Tensor:
     """Return a saved tensor unless it was changed since; torch checks that only without hooks."""
     tensor, version = saved
     if tensor._version != version:
-        raise RuntimeError(
-            f"a tensor of {tuple(tensor.shape)} that backward needs was changed in place"
-        )
+        shape = tuple(tensor.shape)
+        raise RuntimeError(f"a tensor of {shape} that backward needs was changed in place")
     return tensor

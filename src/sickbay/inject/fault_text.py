@@ -95,8 +95,7 @@ class Fault:
         return {**options, "at": self.at if "every" in takes else self.at[0]}
 
     def _misfit(self, rule: str) -> UsageError:
-        example = _example(self.name)
-        return UsageError(f"{self.name} {rule}, as in {example}, got {str(self)!r}.")
+        return UsageError(f"{self.name} {rule}, as in {_example(self.name)}, got {str(self)!r}.")
 
     def __str__(self) -> str:
         layer = f":{self.layer}" if self.layer is not None else ""

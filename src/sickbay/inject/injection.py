@@ -149,10 +149,8 @@ def with_first(tensor: Tensor, value: float) -> Tensor:
     """
     if tensor.layout is not torch.strided:
         tensor = tensor.coalesce()
-        values = with_first(tensor.values(), value)
-        return torch.sparse_coo_tensor(
-            tensor.indices(), values, tensor.shape, check_invariants=False
-        )
+        places, values = tensor.indices(), with_first(tensor.values(), value)
+        return torch.sparse_coo_tensor(places, values, tensor.shape, check_invariants=False)
     copy = tensor.clone()
     if copy.numel():
         copy[(0,) * copy.ndim] = value

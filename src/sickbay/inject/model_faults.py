@@ -7,6 +7,7 @@ changed when the block ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import log, nan
 from typing import Any
 
@@ -45,9 +46,8 @@ def scale_gradients(
     """
     factor = check_float("factor", factor)
     parameters = _trainable(check_target(model, optimizer), layers)
-    return _on_gradients(
-        optimizer, When.at_steps(at, every), parameters, lambda each: each * factor
-    )
+    when = When.at_steps(at, every)
+    return _on_gradients(optimizer, when, parameters, lambda each: each * factor)
 
 
 def nan_gradient(
@@ -65,10 +65,8 @@ def nan_gradient(
     """
     value = check_value(value)
     parameters = _trainable(check_target(model, optimizer), layer)
-    when = When.at_steps(at, every)
-    return _on_gradients(
-        optimizer, when, parameters, lambda each: with_first(each, value), once=True
-    )
+    change = partial(with_first, value=value)
+    return _on_gradients(optimizer, When.at_steps(at, every), parameters, change, once=True)
 
 
 def freeze_layer(model: nn.Module, optimizer: Optimizer, *, layer: str, at: int) -> Injection:
