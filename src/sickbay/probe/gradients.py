@@ -13,6 +13,7 @@ from torch.utils.hooks import RemovableHandle
 
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
+from sickbay.probe.held_parameters import HeldParameters
 from sickbay.probe.hooks import weakly
 from sickbay.probe.layer_order import Layers
 from sickbay.probe.meter import Meter
@@ -29,7 +30,7 @@ class Rows:
     versions: list[int]
 
     def still_hold(self, names: tuple[str, ...], grads: list[Tensor]) -> bool:
-        """Tell whether these are the same tensors, unchanged."""
+        """Return whether these are the same tensors, unchanged."""
         return (
             self.names == names
             and all(map(is_, self.grads, grads))
@@ -47,7 +48,7 @@ class StepGradients:
     started_clean: bool | None = None  # whether any backward of the step began from zero
 
     def is_finite(self) -> bool:
-        """Tell whether all values that were used are finite."""
+        """Return whether all values that were used are finite."""
         return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self.final.values())
 
     def uncleared(self) -> dict[str, float]:
@@ -77,8 +78,11 @@ class Gradients:
 
     kind: Kind = "gradient"
 
-    def __init__(self, layers: Layers, guard: Guard, clock: Clock, meter: Meter) -> None:
-        self._layers, self._guard, self._clock, self._meter = layers, guard, clock, meter
+    def __init__(
+        self, layers: Layers, held: HeldParameters, guard: Guard, clock: Clock, meter: Meter
+    ) -> None:
+        self._layers, self._held = layers, held
+        self._guard, self._clock, self._meter = guard, clock, meter
         self._handles: list[RemovableHandle] = []
         self._sentinel: nn.Parameter | None = None  # its gradient shows that backward runs
         self._queued = False
@@ -86,7 +90,6 @@ class Gradients:
         # A late meter measures raw gradients only in loops that are known to change them.
         self._unmeasured: tuple[list[Tensor], list[int]] = ([], [])  # gradients and versions
         self._changes = not meter.late
-        self.held: Mapping[str, nn.Parameter] = {}  # the parameters that an optimizer holds
         self.due = False
 
     def arm(self, due: bool) -> None:
@@ -98,7 +101,7 @@ class Gradients:
         elif not self._handles:
             # One parameter is enough, and every hooked parameter costs time from then on.
             if self._sentinel is None:
-                self._sentinel = list((self.held or self._layers.parameters).values())[-1]
+                self._sentinel = list((self._held.last() or self._layers.parameters).values())[-1]
             self._handles = [
                 self._sentinel.register_hook(  # type: ignore[no-untyped-call]
                     weakly(self._guard, "clearing", self._arriving)
@@ -136,7 +139,7 @@ class Gradients:
         step.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
 
     def is_finite(self) -> bool:
-        """Tell whether all gradients used so far are finite."""
+        """Return whether all gradients used so far are finite."""
         return self._step.is_finite()
 
     def release(self) -> StepGradients:

@@ -34,7 +34,7 @@ class Ticket:
         self._events, self._fills, self._timed = events, fills, timed
 
     def is_there(self) -> bool:
-        """Tell whether everything has arrived, without waiting."""
+        """Return whether everything has arrived, without waiting."""
         return all(event.query() for event in self._events)
 
     def take(self) -> None:
