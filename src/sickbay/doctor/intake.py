@@ -96,11 +96,7 @@ class Intake:
         if not meter.late:
             self._numbers.append(as_numbers(values, self._notice))
             return
-        on_gpu = {
-            name: mean(value)
-            for name, value in values.items()
-            if isinstance(value, Tensor) and not value.is_cpu
-        }
+        on_gpu = {name: mean(value) for name, value in values.items() if is_on_device(value)}
         rest = {name: value for name, value in values.items() if name not in on_gpu}
         self._numbers.append(as_numbers(rest, self._notice))
         if on_gpu and len(self._late_numbers) < SENT and not (meter.full or meter.blocked):
@@ -151,6 +147,11 @@ def averages(rows: Collection[dict[str, float]]) -> dict[str, float]:
         for name, value in row.items():
             values.setdefault(name, []).append(value)
     return {name: sum(each) / len(each) for name, each in values.items()}
+
+
+def is_on_device(value: Any) -> bool:
+    """Return whether reading this value would mean waiting for a GPU."""
+    return isinstance(value, Tensor) and not value.is_cpu
 
 
 def mean(value: Tensor) -> Tensor:

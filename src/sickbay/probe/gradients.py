@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan, sqrt
 from operator import is_
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.held_parameters import HeldParameters
-from sickbay.probe.hooks import weakly
+from sickbay.probe.hooks import Handles, weakly
 from sickbay.probe.layer_order import Layers
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
@@ -83,7 +83,7 @@ class Gradients:
     ) -> None:
         self._layers, self._held = layers, held
         self._guard, self._clock, self._meter = guard, clock, meter
-        self._handles: list[RemovableHandle] = []
+        self._handles = Handles()
         self._sentinel: nn.Parameter | None = None  # its gradient shows that backward runs
         self._queued = False
         self._step = StepGradients()
@@ -102,14 +102,11 @@ class Gradients:
             # One parameter is enough, and every hooked parameter costs time from then on.
             if self._sentinel is None:
                 self._sentinel = list((self._held.last() or self._layers.parameters).values())[-1]
-            self._handles = [
-                self._sentinel.register_hook(  # type: ignore[no-untyped-call]
-                    weakly(self._guard, "clearing", self._arriving)
-                ),
-                self._sentinel.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
-                    weakly(self._guard, "gradient", self._arrived)
-                ),
-            ]
+            sentinel: Any = self._sentinel
+            arriving = weakly(self._guard, "clearing", self._arriving)
+            arrived = weakly(self._guard, "gradient", self._arrived)
+            self._handles.add(sentinel.register_hook(arriving))
+            self._handles.add(sentinel.register_post_accumulate_grad_hook(arrived))
 
     def take(
         self,
@@ -155,8 +152,7 @@ class Gradients:
 
     def _unhook(self) -> None:
         if self._handles and self._sentinel is not None:
-            while self._handles:
-                self._handles.pop().remove()
+            self._handles.remove()
             if not self._sentinel._post_accumulate_grad_hooks:  # torch would keep calling those
                 self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 

@@ -82,10 +82,6 @@ class TrialNotes:
             if self.attribute(CURVE, stored):
                 self._written = done
 
-    def diagnosis(self, end: End) -> bool:
-        """Write why the trial ends. Return False if that failed."""
-        return self.attribute(DIAGNOSIS, describe_end(end))
-
     def attribute(self, name: str, value: Any) -> bool:
         """Set an attribute of the trial. Return False if that failed."""
         return self._write(self._trial.set_user_attr, name, value)

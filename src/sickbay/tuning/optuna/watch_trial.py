@@ -22,7 +22,7 @@ from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.judge import End
-from sickbay.tuning.optuna.study_notes import TrialNotes
+from sickbay.tuning.optuna.study_notes import DIAGNOSIS, TrialNotes, describe_end
 from sickbay.tuning.recorded_search import DEFAULT_METRIC, is_maximized
 from sickbay.tuning.trial_doctor import TrialDoctor, check_metric, prepare_trial, print_nothing
 
@@ -224,7 +224,7 @@ class OptunaDoctor(TrialDoctor):
 
     def end_trial(self, end: End) -> bool:
         notes = self._notes
-        if notes is None or not notes.diagnosis(end):
+        if notes is None or not notes.attribute(DIAGNOSIS, describe_end(end)):
             return False
         if not end.benign and (self._learns == "last" or not self._can_complete(end)):
             self.finish()
