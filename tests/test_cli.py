@@ -97,6 +97,16 @@ def test_problems_of_other_packages_are_listed_and_explained(
     assert "Nothing at all is found.\n\nWhat to try:" in capsys.readouterr().out
 
 
+def test_a_problem_without_advice_and_with_a_plain_field_is_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    point = EntryPoint("loud", "tests.problems.test_by_name:TooLoud", "sickbay.problems")
+    monkeypatch.setattr(plugins, "_declared", {"sickbay.problems": (point,)}.get)
+    assert main(["explain", "too_loud"]) == 0
+    expected = "too_loud (warning)\n\nEverything is found.\n\nThresholds:\n    limit\n        3\n"
+    assert capsys.readouterr().out == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -24,7 +24,7 @@ NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 
 FILES = [
     path
-    for folder in ("src", "tests", "benchmarks", "examples")
+    for folder in ("src", "tests", "benchmarks", "examples", "tools")
     for path in ROOT.glob(f"{folder}/**/*.py")
 ]
 KINDS = ((problems, Problem), (remedies, Remedy), (statements, Statement))

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
+PAPERS = sorted(SOURCE.glob("sickbay/problems/published/*/__init__.py"))
 PACKAGES = (
     "sickbay/problems",
-    "sickbay/problems/published/autotrainer",
-    "sickbay/problems/published/bttackler",
-    "sickbay/problems/published/training_doctor",
+    *(path.parent.relative_to(SOURCE).as_posix() for path in PAPERS),
     "sickbay/remedies",
 )
 # Names beside the problems and remedies themselves, with their files.

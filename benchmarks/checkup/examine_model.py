@@ -18,7 +18,7 @@ from benchmarks.checkup import data
 from benchmarks.checkup.all_cases import ALL
 from benchmarks.checkup.case import Inputs
 from benchmarks.overhead.workloads import Block
-from sickbay.checkups import Report, Result, Setup, Statement, checkup
+from sickbay.checkups import ModelSetup, Report, Result, Statement, checkup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements import known_statements
 from sickbay.model_copies import tensors_in
@@ -68,7 +68,7 @@ class Passes:
         """Return a test whose passes are not counted."""
         kind = type(test)
 
-        def examine(same: Statement, setup: Setup) -> Result:
+        def examine(same: Statement, setup: ModelSetup) -> Result:
             self.paused = True
             try:
                 return kind.examine(same, setup)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sickbay.errors import Declined, Diagnosed, SickbayError, UsageError
 from sickbay.findings import Event, Finding
+from sickbay.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sickbay.chart import Chart
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from sickbay.repairs.fit import fit, repair
     from sickbay.repairs.outcome import Outcome
 
-__version__ = "0.1.0"
 __all__ = [
     "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "History", "Outcome",
     "Problem", "Recipe", "Remedy", "Report", "SickbayError", "UsageError", "checkup", "fit",

@@ -239,7 +239,9 @@ def _explain(options: argparse.Namespace) -> None:
         return
     kind = find(options.name)
     name = kind.name()
-    print(f"{name} ({kind.severity})\n\n{getdoc(kind)}\n\nWhat to try:\n    {kind.advice}")
+    print(f"{name} ({kind.severity})\n\n{getdoc(kind)}")
+    if kind.advice:
+        print(f"\nWhat to try:\n    {kind.advice}")
     _print_remedies(name)
     by_profile = {
         profile: problem
@@ -288,4 +290,5 @@ def _print_thresholds(by_profile: Mapping[str, Problem]) -> None:
             f"{profile} {getattr(problem, setting.name):{form}}".strip()
             for profile, problem in by_profile.items()
         ]
-        print(f"    {setting.name}  {setting.metadata['doc']}\n        {', '.join(values)}")
+        print(f"    {setting.name}  {setting.metadata.get('doc', '')}".rstrip())
+        print(f"        {', '.join(values)}")

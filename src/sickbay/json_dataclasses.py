@@ -1,4 +1,4 @@
-"""Dataclasses from JSON that nobody vouches for: every field is checked against its type."""
+"""Dataclasses from untrusted JSON: every field is checked against its type."""
 
 from __future__ import annotations
 

@@ -90,7 +90,9 @@ def checked(
     alike: Callable[[Any, Any], bool] | None = None,
 ) -> nn.Module:
     """Return the changed model. Raise `Declined` unless its output fits and it can be trained."""
-    before = examined(model, example)
+    inputs_of(example)  # refuses an example that is not a tuple
+    with raising(Declined, "The model cannot be run on the example"):
+        before = run(model, example, training=False)
     with raising(Declined, "The changed model cannot be run on the example"):
         after = run(changed, example, training=False)
     if not (alike or (lambda a, b: shape_of(a) == shape_of(b)))(before, after):
@@ -105,13 +107,6 @@ def checked(
         if sums:
             torch.stack(sums).sum().backward()  # type: ignore[no-untyped-call]
     return changed
-
-
-def examined(model: nn.Module, example: tuple[Any, ...]) -> Any:
-    """Return the output of the model. Raise `Declined` if it does not take the example."""
-    inputs_of(example)
-    with raising(Declined, "The model cannot be run on the example"):
-        return run(model, example, training=False)
 
 
 def shape_of(output: Any) -> Any:

@@ -19,8 +19,7 @@ Kind = TypeVar("Kind", bound=Tunable)
 def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
     """Return every concrete class of a kind defined in a package, by its name in snake case.
 
-    Of two classes with the same name, the
-    one nearer to the top of the package counts.
+    Of two classes with the same name, the one nearer to the top of the package counts.
     """
     found: dict[str, type[Kind]] = {}
     modules = [info.name for info in walk_packages(package.__path__, f"{package.__name__}.")]
@@ -36,30 +35,27 @@ def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
 def classes_from_packages(group: str, kind: type[Kind]) -> dict[str, type[Kind]]:
     """Return the classes of a kind that installed packages declare as entry points of a group.
 
-    A class that cannot be loaded is skipped with a warning: it must not stop anyone's training.
+    A class that cannot be loaded, or not be created without arguments, is skipped with a warning:
+    it must not stop anyone's training.
     """
     found: dict[str, type[Kind]] = {}
     for point in _declared(group):
         try:
             each = point.load()
-        except Exception as error:
-            _skip(point, f"{type(error).__name__}: {error}")
-            continue
-        if _is_concrete(each, kind):
+            if not _is_concrete(each, kind):
+                raise TypeError(f"it is not a concrete subclass of {kind.__name__}")
+            each()  # whoever names it gives no settings
             found[each.name()] = each
-        else:
-            _skip(point, f"it is not a concrete subclass of {kind.__name__}")
+        except Exception as error:
+            why = f"{point.value} of {point.group}: {type(error).__name__}: {error}"
+            message = f"sickbay skips the entry point {why}."
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
     return found
 
 
 @cache  # looking through all installed packages takes milliseconds
 def _declared(group: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=group))
-
-
-def _skip(point: EntryPoint, why: str) -> None:
-    message = f"sickbay skips the entry point {point.value} of {point.group}: {why}."
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def _is_concrete(each: object, kind: type[Kind]) -> bool:

@@ -199,7 +199,7 @@ def optimizer_for(
 
 def _make(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimizer:
     name = getattr(kind, "__name__", "that was given")  # perhaps a class of the user's
-    with raising(Declined, f"The optimizer {name} cannot be made anew"):
+    with raising(Declined, f"The optimizer {name} cannot be recreated"):
         return kind(held, **settings)
 
 

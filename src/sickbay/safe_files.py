@@ -1,4 +1,4 @@
-"""Reading files that nobody vouches for, and writing files without following links."""
+"""Reading untrusted files, and writing files without following links."""
 
 from __future__ import annotations
 

@@ -22,11 +22,8 @@ def infer(
 ) -> Task:
     """Return the task, "" if it cannot be inferred.
 
-    Args:
-        outputs: The shape of the model's output.
-        targets: Some of the targets; only their first dimension may differ from the batch.
-        loss: The name of the loss, if known. Without targets it alone decides.
-        tokens: Whether each input is a sequence of whole numbers.
+    `outputs` is the shape of the output. Only the first dimension of `targets` may differ from the
+    batch; without them the name of the loss decides. `tokens`: inputs are rows of whole numbers.
 
     >>> infer((32, 10), np.array([3, 1, 9])), infer((32, 1), np.array([[0.0], [1.0], [1.0]]))
     ('multiclass', 'binary')

@@ -31,11 +31,6 @@ def switch(default: bool, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc})
 
 
-def text(default: str, doc: str) -> Any:
-    """Declare a setting that is any text."""
-    return field(default=default, metadata={"doc": doc})
-
-
 class Tunable:
     """Checks its settings when it is created. Subclasses are frozen dataclasses."""
 

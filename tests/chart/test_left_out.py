@@ -110,6 +110,18 @@ def test_a_damaged_table_is_left_out(tmp_path: Path) -> None:
         spoil(path, place)
 
 
+def test_a_replay_that_has_just_begun_does_not_hide_damage(writer: ChartWriter) -> None:
+    write(writer)
+    path = writer.path / "tables.bin"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    chart = Chart.open(writer.path)
+    chart.history()
+    known = chart.damage
+    assert len(known) == 1
+    next(chart.replay())
+    assert chart.damage == known
+
+
 def test_a_damaged_table_of_an_old_chart_is_left_out(tmp_path: Path) -> None:
     shutil.copytree(OLD, tmp_path / "run")
     chart = Chart.open(tmp_path / "run")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sickbay import plugins
-from sickbay.checkups import Result, Setup, Statement, checkup, statements
+from sickbay.checkups import ModelSetup, Result, Statement, checkup, statements
 from sickbay.checkups.statements import EVERY, GROUPS, group_of, known_statements
+from sickbay.cli import main
 from tests.checkups.small_network import data, network
 
 FOLDER = Path(statements.__file__).parent
@@ -31,9 +32,36 @@ ORDER = (
 class HasABias(Statement):
     """The model has a bias."""
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         found = [name for name, _ in setup.model.named_parameters() if name.endswith("bias")]
         return self.holds("it has one") if found else self.fails("it has none")
+
+
+class HasParameters(Statement):
+    """The model has parameters."""
+
+    def examine(self, setup: ModelSetup) -> Result:
+        return self.holds(f"it has {len(list(setup.model.parameters()))}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HasFewParameters(HasParameters):
+    """The model has few parameters."""
+
+    most: int = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class HasExactly(HasParameters):
+    """The model has a number of parameters."""
+
+    number: int
+
+
+def install(monkeypatch: pytest.MonkeyPatch, kind: type[Statement]) -> None:
+    group = statements.ENTRY_POINTS
+    points = (EntryPoint(kind.name(), f"{__name__}:{kind.__name__}", group),)
+    monkeypatch.setattr(plugins, "_declared", lambda name: points if name == group else ())
 
 
 def test_the_order_of_the_tests_stays() -> None:
@@ -66,11 +94,34 @@ def test_users_add_their_own_statements(own: type[Statement] | Statement) -> Non
 
 
 def test_packages_add_statements_by_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    value, group = f"{__name__}:{HasABias.__name__}", statements.ENTRY_POINTS
-    points = (EntryPoint("has_a_bias", value, group),)
-    monkeypatch.setattr(plugins, "_declared", lambda name: points if name == group else ())
+    install(monkeypatch, HasABias)
     assert [*known_statements()][-1] == "has_a_bias"
     assert group_of(known_statements()["has_a_bias"]) == "added"
     report = checkup(network(), data(), tests="has_a_bias")
     assert [result.test for result in report.results] == ["has_a_bias"]
     assert checkup(network(), data()).results[-1].test == "has_a_bias"
+
+
+def test_a_statement_that_needs_arguments_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, HasExactly)
+    with pytest.warns(RuntimeWarning, match=r"HasExactly of sickbay.statements: TypeError: "):
+        report = checkup(network(), data())
+    assert "has_exactly" not in [result.test for result in report.results]
+
+
+@pytest.mark.parametrize(
+    ("kind", "end"),
+    [
+        pytest.param(HasParameters, "The model has parameters.", id="no-dataclass"),
+        pytest.param(HasFewParameters, "most  9", id="plain-field"),
+    ],
+)
+def test_statements_of_packages_are_explained(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kind: type[Statement],
+    end: str,
+) -> None:
+    install(monkeypatch, kind)
+    assert main(["explain", kind.name()]) == 0
+    assert capsys.readouterr().out.endswith(f"{end}\n")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups import Inapplicable, Statement, checkup
-from sickbay.checkups.training_setup import Setup
+from sickbay.checkups.model_setup import ModelSetup
 from sickbay.errors import UsageError
 from sickbay.reports.checkup_report import Result
 from tests.checkups.small_network import data, network
@@ -29,7 +29,7 @@ class Crashes(Statement):
         It would.
     """
 
-    def examine(self, setup: Setup) -> Result:  # noqa: ARG002
+    def examine(self, setup: ModelSetup) -> Result:  # noqa: ARG002
         raise ZeroDivisionError("first line\nlast line")
 
 
@@ -37,7 +37,7 @@ class Crashes(Statement):
 class MakesNoSense(Statement):
     """It makes sense."""
 
-    def examine(self, setup: Setup) -> Result:  # noqa: ARG002
+    def examine(self, setup: ModelSetup) -> Result:  # noqa: ARG002
         raise Inapplicable("there is none")
 
 

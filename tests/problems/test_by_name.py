@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -18,6 +19,16 @@ class TooQuiet(Problem):
 
     def check(self, history: History) -> Finding | None:
         return self.found(history, "too quiet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TooLoud(Problem):
+    """Everything is found."""
+
+    limit: float = 3.0
+
+    def check(self, history: History) -> Finding | None:
+        return self.found(history, "too loud")
 
 
 @pytest.fixture

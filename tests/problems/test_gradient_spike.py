@@ -50,7 +50,7 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert finding is not None
     assert (finding.problem, finding.severity) == ("gradient_spike", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (len(STEADY), 2, ())
-    assert finding.evidence == {"now": 40.0, "usual_norm": 2.0}
+    assert finding.evidence == {"now": 40.0, "high": 2.0, "usual_norm": 2.0}
     assert finding.message == (
         f"gradient norm 40, at most 2 in the {WINDOW} readings before (limit 8 times that)"
     )

@@ -79,6 +79,14 @@ def test_a_remedy_treats_what_it_says() -> None:
     assert [each.name() for each in chosen["loss_spike"]] == ["warm_up"]
 
 
+def test_a_remedy_may_use_the_old_name_of_a_problem() -> None:
+    class Outdated(Mine):
+        treats = ("oscillating_loss",)
+
+    with pytest.warns(DeprecationWarning, match="is now called 'oscillating_accuracy'"):
+        assert treats(Outdated()) == ("oscillating_accuracy",)
+
+
 def test_a_remedy_that_says_nothing_treats_what_its_kind_does() -> None:
     assert treats(Mine()) == ("missing_zero_grad",)
 

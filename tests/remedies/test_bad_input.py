@@ -1,4 +1,4 @@
-"""Remedies say what they cannot use, and read nothing into a file that nobody vouches for."""
+"""Remedies say what they cannot use, and read nothing into an untrusted file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_remedies_refuse(make: Any, message: str) -> None:
 
 
 class Plain(torch.optim.Optimizer):
-    """An optimizer that cannot be made anew, and has no learning rate."""
+    """An optimizer that cannot be recreated, and has no learning rate."""
 
     def __init__(self, held: Any, *, needed: int) -> None:
         super().__init__(held, {"needed": needed})
@@ -67,7 +67,7 @@ def test_an_optimizer_of_somebodys_own() -> None:
     own = sickbay.Recipe(model, nn.MSELoss(), Plain(model.parameters(), needed=1))
     with pytest.raises(Declined, match="The optimizer Plain has no learning rate"):
         r.ScaleLearningRate().prescribe(FINDING, own)
-    with pytest.raises(Declined, match="The optimizer Plain cannot be made anew: "):
+    with pytest.raises(Declined, match="The optimizer Plain cannot be recreated: "):
         r.InitialiseAgain().prescribe(FINDING, own)
 
 

@@ -16,7 +16,7 @@ import sickbay
 from sickbay.demo.flawed_models import circles, layers
 from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
-from sickbay.repairs.executor import Executor
+from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.process_worker import ProcessWorker
 from sickbay.repairs.training_loop import RunSettings
 
@@ -44,6 +44,16 @@ class Leaving(nn.Sequential):
     def forward(self, x: Tensor) -> Tensor:
         if self.training:
             sys.exit(4)
+        made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return made
+
+
+class Interrupted(nn.Sequential):
+    """A model that raises what Ctrl+C raises, once it is trained in another process."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            raise KeyboardInterrupt
         made: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return made
 
@@ -104,10 +114,10 @@ def healthy() -> nn.Sequential:
     return layers(2, 32, 32, 1, gain=2.4)
 
 
-def executor(data: Any = None) -> Executor:
+def executor(data: Any = None) -> WorkerExecutor:
     samples = Data.of(data or circles(512), circles(256, seed=1), batch_size=64)
     settings = RunSettings(problems=(), treatable=(), epochs=4)
-    return Executor(samples, settings, partial(ProcessWorker, 1), size=2)
+    return WorkerExecutor(samples, settings, partial(ProcessWorker, 1), size=2, remote=True)
 
 
 def recipe_for(model: nn.Module) -> sickbay.Recipe:

@@ -14,7 +14,6 @@ import sickbay
 from sickbay.findings import Finding
 from sickbay.remedies import Remedy
 from sickbay.repairs import race
-from sickbay.repairs.executor import Executor
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Progress, Run, Update, Weights
@@ -55,13 +54,15 @@ def at(score: float, **more: Any) -> Script:
     return lambda epochs: Progress(**{"epochs": epochs, "score": score, **more})
 
 
-class ScriptedExecutor(Executor):
+class ScriptedExecutor:
     """Runs follow the script for their remedy's key.
 
     Attributes:
         heats: The keys of the remedies in each heat, and its epochs.
         started: The recipe and the weights that each run started from.
     """
+
+    pausable = True
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
@@ -105,7 +106,8 @@ def search_of(
     settings = RunSettings(problems=(), treatable=(), epochs=epochs)
     choices = {FOUND.problem: remedies, OTHER.problem: remedies}
     journal = Journal(None, False, dict, None, None)
-    return Search(recipe, settings, ScriptedExecutor(scripts), journal, choices, budget)
+    executor: Any = ScriptedExecutor(scripts)
+    return Search(recipe, settings, executor, journal, choices, budget)
 
 
 ILL = at(0.1, start={"val_accuracy": 0.1}, finding=FOUND)

@@ -1,7 +1,8 @@
 """Numbers and devices that cannot be used get one clear sentence."""
 
+from inspect import signature
 from math import inf, nan
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -45,7 +46,11 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
         ({"strategy": torch.ones(2)}, "There is no strategy 'tensor([1., 1.])'"),
         ({"workers": torch.ones(2)}, "workers must be a number from 1 on, 'ray' or None, got"),
         ({"remedies": [3]}, "remedies must be a list of names or Remedy objects, got 3 in it."),
-        ({"optimizer": int}, "optimizer must make a torch.optim.Optimizer of parameters"),
+        (
+            {"optimizer": int},
+            "optimizer must make an optimizer from parameters, but raised: int() arg",
+        ),
+        ({"optimizer": lambda _: 3}, "optimizer must return a torch.optim.Optimizer, got int."),
     ],
     ids=str,
 )
@@ -58,6 +63,21 @@ def test_a_chart_that_cannot_be_made(tmp_path: Any) -> None:
     for path in (tmp_path / "file", tmp_path / "file" / "run", tmp_path / ("x" * 300)):
         told = refused(lambda path=path: fit(healthy(), chart=path))  # type: ignore[misc]
         assert told.startswith("chart must be a folder to write in, got ")
+
+
+def test_fit_and_repair_share_their_options() -> None:
+    of_fit, of_repair = (signature(each).parameters for each in (sickbay.fit, sickbay.repair))
+    assert of_repair.keys() - of_fit.keys() == {"recipe", "train", "learn"}
+    assert of_fit.keys() - of_repair.keys() == {
+        "model",
+        "loss",
+        "optimizer",
+        "batch_size",
+        "epochs",
+    }
+    for name in of_fit.keys() & of_repair.keys() - {"data"}:
+        assert of_fit[name] == of_repair[name]
+    assert get_type_hints(sickbay.fit).keys() == {*of_fit, "return"}
 
 
 def test_a_recipe_is_needed() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import subprocess
 import sys
+from hashlib import blake2b
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -17,6 +20,8 @@ from torch.utils.data import Dataset
 
 import sickbay
 from sickbay.demo.flawed_models import circles
+from sickbay.repairs.digest import Digest
+from sickbay.repairs.fingerprint import check
 from tests.repairs.datasets import refused
 from tests.repairs.resumable import LABELS, POINTS, Net, adam, made, run, with_a_lambda
 from tests.repairs.user_loops import recipe_of, step
@@ -106,6 +111,44 @@ def test_another_run_is_not_taken_up(more: dict[str, Any], part: str, tmp_path: 
     told = refused(lambda: run(tmp_path / "run", resume=True, **more))
     assert "holds a repair with another model, data or settings" in told
     assert repr(part) in told
+
+
+def nested(x: Tensor) -> list[Tensor]:
+    return [*map(lambda each: each + 1, x)]  # noqa: C417
+
+
+def test_the_hash_of_code_stays_as_it_is() -> None:
+    """Else folders of earlier versions could not be resumed."""
+    hashed = blake2b(digest_size=16)
+
+    def write(*words: Any) -> None:
+        for word in words:
+            data = word if isinstance(word, bytes) else repr(word).encode()
+            hashed.update(len(data).to_bytes(8, "little") + data)
+
+    def write_code(code: CodeType) -> None:
+        write("code", code.co_code, code.co_names, code.co_varnames)
+        for each in code.co_consts:
+            if isinstance(each, CodeType):
+                write_code(each)
+            else:
+                write(type(each).__name__, str(each))
+
+    write("function", nested.__module__, "nested")
+    write_code(nested.__code__)
+    write("several", "NoneType", "None", "NoneType", "None", "several", "end", "end")
+    assert Digest().add(nested).text == hashed.hexdigest()
+
+
+@pytest.mark.parametrize("changed", [("settings",), ("model", "settings"), ("model",)])
+def test_another_version_is_suspected_if_settings_differ(
+    changed: tuple[str, ...], tmp_path: Path
+) -> None:
+    kept = dict.fromkeys(("model", "loss", "settings"), "0")
+    (tmp_path / "run.json").write_text(json.dumps(kept))
+    message = refused(lambda: check(tmp_path / "run.json", kept | dict.fromkeys(changed, "1")))
+    hint = message.endswith(" Another version of sickbay may have other settings.")
+    assert hint == ("settings" in changed)
 
 
 def test_functions_count_by_their_code(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import sickbay
 from sickbay.demo.flawed_models import FLAWED_MODELS, circles, layers
-from sickbay.repairs.executor import Executor
-from sickbay.repairs.fit import RepairOptions
+from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.run import Run
 from tests.repairs.failing_models import Poison
 
@@ -152,13 +150,13 @@ def test_finished_attempts_are_not_repeated(
     (tmp_path / "run" / f"attempt-{winner}.pt").unlink()  # as if it had been killed in that one
     (tmp_path / "run" / "outcome.json").unlink()
     begun: list[int] = []
-    real = Executor.start
+    real = WorkerExecutor.start
 
-    def start(executor: Executor, run: Run, *rest: Any) -> None:
+    def start(executor: WorkerExecutor, run: Run, *rest: Any) -> None:
         begun.append(run.number)
         real(executor, run, *rest)
 
-    monkeypatch.setattr(Executor, "start", start)
+    monkeypatch.setattr(WorkerExecutor, "start", start)
     shutil.rmtree(tmp_path / "home")
     again = fit(sick(), chart=tmp_path / "run", resume=True)
     assert begun == [winner]
@@ -259,11 +257,6 @@ def test_bad_input(more: dict[str, Any], message: str, tmp_path: Path) -> None:
 def test_an_unknown_argument_is_an_error_of_fit(name: str) -> None:
     with pytest.raises(TypeError, match=rf"fit\(\) got an unexpected keyword argument '{name}'"):
         fit(healthy(), **{name: None})
-
-
-def test_fit_and_repair_share_their_options() -> None:
-    of_repair = signature(sickbay.repair).parameters.keys()
-    assert of_repair - RepairOptions.__annotations__.keys() == {"recipe", "data", "train", "learn"}
 
 
 def test_an_optimizer_of_another_model() -> None:

@@ -23,6 +23,7 @@ import sickbay
 from sickbay.repairs.run import Run, Update
 from tests.repairs.failing_models import (
     Circles,
+    Interrupted,
     Leaving,
     Mortal,
     Poison,
@@ -75,6 +76,14 @@ def test_a_process_that_is_asked_to_leave_fails_its_run() -> None:
         assert [run.progress.failed for run in runs] == [
             "its worker process exited by itself (exit code 1).",
             "its worker process exited by itself (exit code 4).",
+        ]
+
+
+def test_an_interrupt_raised_in_a_process_fails_only_its_run() -> None:
+    with training([Interrupted(*healthy()), healthy()], epochs=1) as (runs, _):
+        assert [run.progress.failed for run in runs] == [
+            "its worker process was stopped by KeyboardInterrupt.",
+            "",
         ]
 
 

@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 
 import sickbay
-from sickbay.repairs.progress_bar import Bar
+from sickbay.repairs.journal import Bar
 from tests.repairs.test_fit import fit, healthy, sick
 from tests.repairs.user_loops import recipe_of, step
 

@@ -51,6 +51,11 @@ def spoil(**changes: Any) -> Callable[[Path], object]:
     return lambda file: torch.save({**torch.load(file, weights_only=True), **changes}, file)
 
 
+def without_heats(file: Path) -> None:
+    spoil_the_text(reports=[])(file)
+    spoil(examples=[])(file)
+
+
 def make_a_pipe(file: Path) -> None:
     file.unlink()
     os.mkfifo(file)
@@ -87,6 +92,7 @@ SPOILT: list[Callable[[Path], object]] = [
     spoil_the_text(over="yes"),
     spoil_the_text(reports=3),
     spoil_the_text(reports=[]),
+    without_heats,
     spoil_the_text(reports=[{"epochs": "many"}]),
     spoil_the_text(reports=[{"finding": {"problem": "x"}}]),
     spoil_the_text(reports=[{"finding": {"problem": "x", "step": 1, "severity": "odd"}}]),

@@ -191,6 +191,20 @@ class StandardScore(nn.Module):
         return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6)
 
 
+class InversePower(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * (x * x).mean(-1, keepdim=True).pow(-0.5)
+
+
+class ScaledNorm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.scale = nn.LayerNorm(8), nn.Parameter(torch.ones(8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x) * self.scale
+
+
 class NormOnlyByName(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x + 1
@@ -217,7 +231,9 @@ class TestDeclined:
         with pytest.raises(Declined, match="before every hidden activation already"):
             surgery.insert_normalisation(model, vectors())
 
-    @pytest.mark.parametrize("norm", [Scale(), RootMeanSquare(), StandardScore()])
+    @pytest.mark.parametrize(
+        "norm", [Scale(), RootMeanSquare(), StandardScore(), InversePower(), ScaledNorm()]
+    )
     def test_a_norm_of_the_users_own(self, norm: nn.Module) -> None:
         model = nn.Sequential(nn.Linear(6, 8), norm, nn.ReLU(), nn.Linear(8, 3))
         with pytest.raises(Declined, match="before every hidden activation already"):

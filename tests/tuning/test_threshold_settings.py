@@ -5,7 +5,7 @@ import pytest
 from sickbay.errors import UsageError
 from sickbay.problems import NoMoreGain, PassiveLoss
 from sickbay.problems.profiles import PROFILES
-from sickbay.thresholds import choice, switch, text
+from sickbay.thresholds import choice, switch
 from sickbay.tuning.threshold_settings import changes, lines, with_settings
 from tests.tuning.sample_problems import Always, HighLoss
 
@@ -23,6 +23,13 @@ def test_thresholds_are_changed_by_name() -> None:
 
 def test_a_problem_is_left_out() -> None:
     assert with_settings(PROFILE, ["no_more_gain=off"]) == PROFILE[:-1]
+
+
+def test_the_old_name_of_a_problem_still_works() -> None:
+    problems = PROFILES["autotrainer"]
+    with pytest.warns(DeprecationWarning, match="is now called 'oscillating_accuracy'"):
+        changed = with_settings(problems, ["oscillating_loss=off"])
+    assert changed == with_settings(problems, ["oscillating_accuracy=off"])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +97,7 @@ class Switched(HighLoss):
 
     loud: bool = switch(False, "Say more.")
     when: str = choice("ever", "When.", ["ever", "always"])
-    words: str = text("high", "What to say.")
+    words: str = "high"
 
 
 def test_only_numbers_are_varied() -> None:

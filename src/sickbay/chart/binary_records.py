@@ -1,7 +1,7 @@
 """Binary records with checksums, found again in damaged or torn bytes; and packed arrays.
 
 A record is a header (magic, sizes and checksums of both parts, checksum of the header), a head that
-tells what there is to know of the body, and the body.
+describes the body, and the body.
 
 Packed arrays are small if their numbers barely change from one to the next. The bits of the numbers
 are taken as integers. Of these, their differences and their second differences, whichever

@@ -47,7 +47,7 @@ class StoredRun:
     """
 
     def __init__(self, path: Path, statistics: Sequence[str], schema: int, damage: Damage) -> None:
-        self._path, self._schema = path, schema
+        self._path, self._schema, self._damage = path, schema, damage
         self._lines = read_rows(_contents(path / LINES))
         damage[LINES] = [self._lines.count(None), len(self._lines)]
         blocks = _in_order(list(scan_blocks(_contents(path / BLOCKS))))
@@ -57,7 +57,7 @@ class StoredRun:
         tables = path / TABLES
         self._end_of_tables = file_size(tables) if os.path.lexists(tables) else 0
         self._reader = TableReader(read_events(path, damage).names, statistics)
-        self._table_damage = damage[TABLES] = [0, 0]
+        self._table_damage = [0, 0]
 
     def count_values(self, window: int) -> int:
         """Return how many values of scalars a history with this window holds."""
@@ -110,6 +110,7 @@ class StoredRun:
         tables_of = self._tables_of(stop, self._end_of_tables)
         for row, columns in self._newest:
             yield row, columns, tables_of
+        self._damage[TABLES] = self._table_damage
 
     def _rows_after_blocks(self) -> list[tuple[int, Columns]]:
         """Return the rows that are in no block, in pieces between damaged lines."""
@@ -161,6 +162,8 @@ class StoredRun:
             self._table_damage[1] += 1
             if each is None:
                 self._table_damage[0] += 1
+                known = self._damage.get(TABLES, [0, 0])  # from an earlier, maybe longer reading
+                self._damage[TABLES] = max(self._table_damage, known)
             else:
                 yield each
 

@@ -2,7 +2,7 @@
 
 from sickbay.checkups.base import Inapplicable as Inapplicable
 from sickbay.checkups.base import Statement as Statement
+from sickbay.checkups.model_setup import ModelSetup as ModelSetup
 from sickbay.checkups.run_checkup import checkup as checkup
-from sickbay.checkups.training_setup import Setup as Setup
 from sickbay.reports.checkup_report import Report as Report
 from sickbay.reports.checkup_report import Result as Result

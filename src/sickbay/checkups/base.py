@@ -9,7 +9,7 @@ from inspect import getdoc
 from typing import Any, ClassVar
 
 from sickbay.checkups.batch import Inapplicable as Inapplicable
-from sickbay.checkups.training_setup import Setup as Setup
+from sickbay.checkups.model_setup import ModelSetup as ModelSetup
 from sickbay.findings import Severity
 from sickbay.reports.checkup_report import Outcome
 from sickbay.reports.checkup_report import Result as Result
@@ -39,7 +39,7 @@ class Statement(Tunable, ABC):
     order: ClassVar[int] = 100
 
     @abstractmethod
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         """Return whether the statement holds, or raise `Inapplicable`.
 
         Run and change only a `setup.model_copy()`, never `setup.model` itself.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -132,10 +133,7 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
-
-        def move(value: Tensor) -> Tensor:
-            return value.to(device)
-
+        move = methodcaller("to", device)
         return self.map_inputs(move)._map_targets(move)
 
     def require_samples(self) -> Batch:

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from contextlib import redirect_stdout
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -24,6 +24,7 @@ from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.by_name import EVERY as PROBLEMS
 from sickbay.remedies.by_problem import installed as installed_remedies
 from sickbay.reports.checkup_text import show
+from sickbay.thresholds import settings
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
 SHAPE = re.compile(r"([0-9]{1,12}(?:x[0-9]{1,12})*)(?::([0-9]{1,18}))?")
@@ -80,8 +81,10 @@ def explained(name: str) -> str:
     text = f"{name} ({kind.severity})\n\n{inspect.getdoc(kind)}"
     if kind.remedy:
         text += f"\n\nWhat to try:\n    {kind.remedy}"
-    limits = fields(kind)  # type: ignore[arg-type]
-    rows = [f"    {each.name}  {each.metadata['doc']}  {each.default}" for each in limits]
+    rows = [
+        "  ".join(filter(None, ("  ", each.name, each.metadata.get("doc"), str(each.default))))
+        for each in settings(kind)
+    ]
     return text + ("\n\nLimits:\n" + "\n".join(rows) if rows else "")
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 SMALLEST_OUTPUT = 1e-6  # counted as the size of an output that is all zero
-NUDGE = 0.02  # standard deviation of what is added to weights
+NUDGE, FILL = 0.02, 0.05  # standard deviations: added to weights, and in place of zeros
 
 
 def difference(one: Tensor, other: Tensor) -> float:
@@ -28,11 +28,16 @@ def difference(one: Tensor, other: Tensor) -> float:
     return (one - other).abs().max().item() / max(one.abs().max().item(), SMALLEST_OUTPUT)
 
 
-def nudge(model: nn.Module) -> None:
-    """Change all trainable weights a little: those that start at zero hide what is before them.
+def fill_zero_weights(model: nn.Module) -> None:
+    """Fill every parameter that is all zero, frozen or not: it hides what comes before it."""
+    with torch.no_grad():
+        for each in model.parameters():
+            if each.is_floating_point() and not each.any():
+                each.normal_(0, FILL)
 
-    The change is always the same.
-    """
+
+def nudge(model: nn.Module) -> None:
+    """Change all trainable weights a little, always in the same way."""
     torch.manual_seed(0)
     with torch.no_grad():
         for each in model.parameters():

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Setup
+from sickbay.checkups.base import Inapplicable, ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension
 
@@ -17,7 +17,7 @@ DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 TRIED_LABELS = 16
 
 
-def output_of(setup: Setup) -> Tensor:
+def output_of(setup: ModelSetup) -> Tensor:
     """Return the output for the batch, even if the loss rejects it.
 
     Raise `Inapplicable` if the model itself does not run; another test reports that.
@@ -31,7 +31,7 @@ def output_of(setup: Setup) -> Tensor:
         raise Inapplicable("the model does not run on the batch") from None
 
 
-def accepts(setup: Setup, output: Tensor, targets: Tensor | None = None) -> bool:
+def accepts(setup: ModelSetup, output: Tensor, targets: Tensor | None = None) -> bool:
     """Return whether the loss can be computed from an output and, if given, other targets."""
     batch = setup.batch if targets is None else replace(setup.batch, targets=targets)
     try:
@@ -41,7 +41,7 @@ def accepts(setup: Setup, output: Tensor, targets: Tensor | None = None) -> bool
     return True
 
 
-def needs_more_than_output(setup: Setup) -> bool:
+def needs_more_than_output(setup: ModelSetup) -> bool:
     """Return whether the user's loss uses more than the main output."""
     first = setup.first_pass_or_error
     if isinstance(first, Exception) or not setup.has_loss:
@@ -53,7 +53,7 @@ def needs_more_than_output(setup: Setup) -> bool:
     return again is None or not torch.allclose(again, first.loss, equal_nan=True)
 
 
-def ignores_targets(setup: Setup, batch: Batch, raw: Any, others: Sequence[Tensor]) -> bool:
+def ignores_targets(setup: ModelSetup, batch: Batch, raw: Any, others: Sequence[Tensor]) -> bool:
     """Return whether the loss of an output is the same for all these other targets."""
     targets = (batch.targets, *others)
     try:
@@ -63,7 +63,7 @@ def ignores_targets(setup: Setup, batch: Batch, raw: Any, others: Sequence[Tenso
     return first is not None and all(each is not None and each.equal(first) for each in rest)
 
 
-def has_labels(setup: Setup, output: Tensor) -> bool:
+def has_labels(setup: ModelSetup, output: Tensor) -> bool:
     """Return whether targets are class numbers, one for each sample or position."""
     targets = setup.targets
     if targets.shape == output.shape or class_dimension(output, targets) is None:
@@ -74,7 +74,7 @@ def has_labels(setup: Setup, output: Tensor) -> bool:
     return first.has_loss and first.origin.loss in ("cross_entropy", "nll")
 
 
-def rejected_labels(setup: Setup, output: Tensor, classes: int) -> list[int]:
+def rejected_labels(setup: ModelSetup, output: Tensor, classes: int) -> list[int]:
     """Return the labels of the full batch that have no output and that the loss does not ignore.
 
     The loss is called on the CPU, where a label out of range only raises an exception.

@@ -15,7 +15,7 @@ from sickbay.checkups.unregistered import unregistered
 
 @contextmanager
 def restored(model: nn.Module) -> Iterator[None]:
-    """Restore all that a model holds afterwards, in place, as if it had been copied."""
+    """Afterwards, restore everything the model holds, in place, as if it had been copied."""
     tensors = [*model.parameters(), *model.buffers(), *unregistered(model).values()]
     values = [each.detach().clone() for each in tensors]
     trainable = [(each, each.requires_grad) for each in model.parameters()]

@@ -17,9 +17,9 @@ from sickbay import arguments
 from sickbay.arguments import bad_argument
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.model_setup import Loss, ModelSetup
 from sickbay.checkups.restore_model import copy_loss, default_modes
 from sickbay.checkups.statements import known_statements
-from sickbay.checkups.training_setup import Loss, Setup
 from sickbay.checkups.user_code import defined_at
 from sickbay.console import Progress, Screen
 from sickbay.errors import UsageError
@@ -89,7 +89,7 @@ def checkup(
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
     generators = set[torch.Generator]().union(*map(loader_generators, loaders))
     with IsolatedRandom(seed, *generators), default_modes(model):
-        setup = Setup(
+        setup = ModelSetup(
             model,
             None if batch is None else Batch.of(batch, dtype),
             copy_loss(loss),
@@ -128,7 +128,9 @@ def _statements(test: object) -> list[Statement]:
     return [kind() for kind in known.values() if name == "all" or not kind.optional]
 
 
-def _examine_all(setup: Setup, statements: Sequence[Statement], progress: bool) -> Iterator[Result]:
+def _examine_all(
+    setup: ModelSetup, statements: Sequence[Statement], progress: bool
+) -> Iterator[Result]:
     """Yield the result of each test, with a progress bar on a terminal."""
     console = Screen(stderr=True)
     hidden = not (progress and console.is_terminal)
@@ -140,7 +142,7 @@ def _examine_all(setup: Setup, statements: Sequence[Statement], progress: bool) 
             bar.advance(task)
 
 
-def _examine(statement: Statement, setup: Setup) -> Result:
+def _examine(statement: Statement, setup: ModelSetup) -> Result:
     """Return the result of a test; one that raises has failed."""
     start = perf_counter()
     try:
@@ -166,7 +168,7 @@ def _check_loss(loss: object) -> None:
         raise bad_argument("loss", rule, loss)
 
 
-def _untested(setup: Setup) -> tuple[str, ...]:
+def _untested(setup: ModelSetup) -> tuple[str, ...]:
     """Return what could not be tested because something was not given."""
     notes = []
     if setup.copy_failure:

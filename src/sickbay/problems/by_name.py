@@ -26,9 +26,15 @@ def installed() -> dict[str, type[Problem]]:
 
 def find(name: object) -> type[Problem]:
     """Return the problem with a name; look into other packages only if sickbay has none."""
-    if isinstance(name, str) and name in RENAMED:
-        message = f"The problem {name!r} is now called {RENAMED[name]!r}."
-        warnings.warn(message, DeprecationWarning, stacklevel=3)
-        name = RENAMED[name]
+    if isinstance(name, str):
+        name = current_name(name)
     known = EVERY if isinstance(name, str) and name in EVERY else installed()
     return known[check_choice("problem", name, known)]
+
+
+def current_name(name: str) -> str:
+    """Return the name of a problem. Warn if `name` is an old one."""
+    if name in RENAMED:
+        message = f"The problem {name!r} is now called {RENAMED[name]!r}."
+        warnings.warn(message, DeprecationWarning, stacklevel=4)
+    return RENAMED.get(name, name)

@@ -40,4 +40,5 @@ class GradientSpike(SampledProblem):
             f"gradient norm {now:.3g}, at most {high:.3g} in the {len(before)} readings before "
             f"(limit {self.factor:g} times that)"
         )
-        return self.found(history, message, now=now, usual_norm=high)
+        # `high` is the old name of `usual_norm`.
+        return self.found(history, message, now=now, high=high, usual_norm=high)

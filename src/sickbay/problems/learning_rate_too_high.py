@@ -46,7 +46,9 @@ class LearningRateTooHigh(SampledProblem):
     ratio: float = threshold(0.1, "Limit for an update, relative to the weights.", above=0)
     loss: float = threshold(1.2, "Limit for the loss, as a multiple of the first loss.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
-    jump: float = threshold(3.0, "The same for a single reading.", above=0)
+    jump: float = threshold(
+        3.0, "Limit for one update of one kernel, relative to its size.", above=0
+    )
     raised: float = threshold(
         20.0, "Multiple of its highest value so far that the rate may rise to.", above=1
     )

@@ -84,7 +84,7 @@ class NonFinite(Problem):
 
 
 def spoilt(table: Table) -> NDArray[np.bool_]:
-    """Tell for each row whether it is not finite. Outputs follow from the rest."""
+    """Tell for each row whether it is not finite. Bad outputs only show that something else is."""
     bad = table.column("nonfinite") > 0
     if table.kind == "batch":
         bad &= np.array([name != "output" for name in table.names], bool)

@@ -6,7 +6,7 @@ from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
 from sickbay.vitals import Numbers, Table
 
 FROM_0_TO_1 = ("Sigmoid", "Hardsigmoid")
-FROM_MINUS_1_TO_1 = ("Tanh", "Softsign", "RNN")  # what an RNN puts out are its tanh units
+FROM_MINUS_1_TO_1 = ("Tanh", "Softsign", "RNN")  # an RNN outputs its tanh units
 
 
 @dataclass(frozen=True, kw_only=True)

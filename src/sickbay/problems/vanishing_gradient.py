@@ -13,8 +13,8 @@ class VanishingGradient(GradientProblem):
 
     How it is judged:
         The gradient norm of the first kernel is tiny both by itself and compared with that of the
-        last kernel, or it is below `floor` whatever the last one is. This holds in `checks`
-        readings in a row. This counts only while the outputs hardly depend on the inputs
+        last kernel, or it is below `floor` whatever the last one is. This must hold in `checks`
+        readings in a row, and it counts only while the outputs hardly depend on the inputs
         (`spread`). If the outputs are not known, it counts while the model learns badly (see
         `accuracy` and `loss_drop`).
 

@@ -27,7 +27,7 @@ class Remedy(Tunable, ABC):
             only a person can.
         keeps_weights: Whether the weights learnt so far are still useful afterwards.
         between_runs: Whether a new run may start with it; some remedies only help a running one.
-        code_template: The remedy as code, with its settings as `{names}`.
+        code_template: The remedy as code, with its settings as `{names}`; other braces are doubled.
         words_template: The remedy in words, with its settings in the same way. By default the
             docstring's first line.
     """

@@ -6,6 +6,7 @@ from sickbay import remedies as r
 from sickbay.arguments import bad_argument, short_repr
 from sickbay.errors import UsageError, unknown_name
 from sickbay.plugins import classes_from_packages
+from sickbay.problems.by_name import current_name
 from sickbay.remedies.base import Remedy
 from sickbay.remedies.odds import odds, ranked
 
@@ -150,7 +151,7 @@ def treats(remedy: Remedy) -> tuple[str, ...]:
         for problem, remedies in CHOICES.items()
         if any(isinstance(remedy, type(each)) for each in remedies)
     )
-    named = remedy.treats or tuple(listed)
+    named = tuple(map(current_name, remedy.treats)) or tuple(listed)
     if not named:
         raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
     return named

@@ -19,7 +19,7 @@ from sickbay.printable import raising
 from sickbay.repairs import sample_tensors
 
 PEEK = 32  # samples to look at before training
-MOST_VALUES = 4_000_000  # to compute quartiles from
+QUARTILE_VALUES = 4_000_000  # to compute quartiles from
 RARE = 0.01  # of the samples
 ABSURD = 1e3  # interquartile ranges from the median of a feature
 
@@ -151,7 +151,7 @@ def good(values: Tensor) -> Tensor:
     flat = values.reshape(len(values), -1)
     if not flat.is_floating_point() or not flat.numel():
         return torch.ones(len(flat), dtype=torch.bool, device=flat.device)
-    some = flat[:: -(-flat.numel() // MOST_VALUES)].double()
+    some = flat[:: -(-flat.numel() // QUARTILE_VALUES)].double()
     some = some.where(some.isfinite(), torch.nan)
     low, middle, high = some.nanquantile(some.new_tensor([0.25, 0.5, 0.75]), 0)
     away = (some - middle).abs()
@@ -159,7 +159,7 @@ def good(values: Tensor) -> Tensor:
     # If most samples have the same value, the others show the scale, unless they are too few.
     usual = other.nanmedian(0).values.where((away > 0).double().mean(0) > RARE, other.nanmedian())
     limit = ABSURD * (high - low).where(high > low, usual).nan_to_num(torch.inf)
-    parts = torch.split(flat, max(1, MOST_VALUES // flat.shape[1]))
+    parts = torch.split(flat, max(1, QUARTILE_VALUES // flat.shape[1]))
     near = torch.cat([((part - middle).abs() <= limit).all(1) for part in parts])
     return near & flat.isfinite().all(1)
 

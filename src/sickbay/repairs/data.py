@@ -18,7 +18,7 @@ from sickbay.repairs.batch_sources import Batch, Inputs, Loaded, Rows, Source, s
 SCORING_BATCH = 512  # samples
 SMALLEST_SPLIT = 50  # samples needed to hold some out
 HELD_OUT = 2000  # samples to hold out at most
-MOST_VALUES = 16_000_000  # to compute statistics of
+STATISTICS_VALUES = 16_000_000  # to compute mean and standard deviation from
 TRIED = 256  # samples of a dataset whose labels are checked before training
 
 
@@ -147,7 +147,7 @@ class Data:
         Only finite values count. Return None if the first input has integers.
         """
         first = self.example(1)[0]
-        values = self.example(min(count, max(32, MOST_VALUES // max(1, first.numel()))))[0]
+        values = self.example(min(count, max(32, STATISTICS_VALUES // max(1, first.numel()))))[0]
         if not values.is_floating_point():
             return None
         over = (0, *range(2, values.ndim)) if values.ndim > 3 else (0,)

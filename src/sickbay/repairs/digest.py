@@ -87,8 +87,6 @@ class Digest:
         if isinstance(value, types.FunctionType):
             self._write("function", value.__module__, value.__qualname__)
             return self if in_library(value) else self._code(value, depth)
-        if isinstance(value, types.CodeType):  # no depth, since it cannot contain itself
-            return self.add((value.co_code, value.co_names, value.co_varnames, value.co_consts))
         if isinstance(value, nn.Module):
             return self._module(value, depth)
         if hasattr(value, "__name__"):  # a function written in C, or a Python module
@@ -128,7 +126,7 @@ class Digest:
             self._write(name).add(value, depth)
 
     def _code(self, function: types.FunctionType, depth: int) -> Digest:
-        self.add(function.__code__)
+        self._compiled(function.__code__)
         closure = [_cell_contents(cell) for cell in function.__closure__ or ()]
         self.add((function.__defaults__, function.__kwdefaults__, closure), depth)
         for name in function.__code__.co_names:
@@ -136,6 +134,11 @@ class Digest:
             if isinstance(called, types.FunctionType | types.BuiltinFunctionType):
                 self.add(called, depth)
         return self
+
+    def _compiled(self, code: types.CodeType) -> None:
+        self._write("code", code.co_code, code.co_names, code.co_varnames)
+        for each in code.co_consts:
+            self._compiled(each) if isinstance(each, types.CodeType) else self.add(each)
 
     def _array(self, value: Any) -> Digest:
         self._write("array", str(value.dtype), value.shape)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -18,30 +18,40 @@ from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 OnEpoch = Callable[[Run, Update], object]
 
 
-class Worker:
-    """Holds the training loop of one run from epoch to epoch. This one holds it here."""
+class Worker(Protocol):
+    """Trains one run, and keeps its training loop from epoch to epoch."""
+
+    def submit(self, stop_at_findings: bool) -> Future[Any]:
+        """Train one more epoch."""
+
+    def result(self, future: Future[Any], before: Progress) -> Update:
+        """Return what an epoch changed. If the worker is lost, the run has failed."""
+
+    def close(self) -> None:
+        """Stop training."""
+
+
+class LocalWorker:
+    """Trains one run in this process."""
 
     def __init__(self, make_loop: Callable[[], TrainingLoop]) -> None:
         self._loop = make_loop()
 
     def submit(self, stop_at_findings: bool) -> Future[Any]:
-        """Train one more epoch."""
         future: Future[Any] = Future()
         future.set_result(self._loop.update(stop_at_findings))
         return future
 
     def result(self, future: Future[Any], before: Progress) -> Update:  # noqa: ARG002
-        """Return what an epoch changed. If the worker is lost, the run has failed."""
         update: Update = future.result()
         return update
 
     def close(self) -> None:
-        """Stop training."""
         self._loop.close()
 
 
-class Executor:
-    """Trains up to `size` runs at a time, each in a worker of its own."""
+class WorkerExecutor:
+    """Trains up to `size` runs at a time, each in a worker of its own. None means no limit."""
 
     pausable = True  # whether runs can be trained a few epochs at a time
 
@@ -49,17 +59,18 @@ class Executor:
         self,
         data: Data,
         settings: RunSettings,
-        make_worker: Callable[[Callable[[], TrainingLoop]], Worker] = Worker,
-        size: int = 1,
+        make_worker: Callable[[Callable[[], TrainingLoop]], Worker] = LocalWorker,
+        size: int | None = 1,
+        remote: bool = False,
     ) -> None:
         self._data, self._settings = data, settings
-        self._make_worker, self._size = make_worker, size
+        self._make_worker, self._size, self._remote = make_worker, size, remote
         self._workers: dict[Run, Worker] = {}
 
     def start(self, run: Run, weights: Weights | None, chart: str | None) -> None:
         """Prepare the training of a run, from these weights if they fit its model."""
         recipe = run.recipe
-        if self._make_worker is not Worker:  # sent without what only remedies look at
+        if self._remote:  # sent without what only remedies look at
             recipe = replace(recipe.on("cpu"), example=(), inputs=None, targets=None)
             weights = on_cpu(weights)
         loop = partial(TrainingLoop, recipe, self._data, self._settings, weights, chart)
@@ -75,7 +86,7 @@ class Executor:
             training[self._workers[run].submit(stop_at_findings)] = run, left - 1
 
         while waiting or training:
-            while waiting and len(training) < self._size:
+            while waiting and (self._size is None or len(training) < self._size):
                 train(waiting.pop(0), epochs)
             for future in wait(training, return_when=FIRST_COMPLETED).done:
                 run, left = training.pop(future)

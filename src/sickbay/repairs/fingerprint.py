@@ -66,7 +66,7 @@ def check(file: Path, mark: Fingerprint) -> None:
         hint = ""
         if changed == ["initial weights"]:
             hint = " For the same weights call torch.manual_seed before you make the model."
-        elif changed == ["settings"]:
+        elif "settings" in changed:
             hint = " Another version of sickbay may have other settings."
         raise UsageError(
             f"{str(file.parent)!r} holds a repair with another model, data or settings; it cannot "

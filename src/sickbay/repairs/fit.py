@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import nn
@@ -33,7 +33,7 @@ from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
 from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.data import Data
-from sickbay.repairs.executor import Executor
+from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
@@ -43,31 +43,10 @@ from sickbay.repairs.search import Search
 from sickbay.repairs.training_loop import RunSettings
 from sickbay.repairs.user_loop import Train, UserLoopExecutor, check_train
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 Strategy = Literal["race", "autotrainer"]
 Workers: TypeAlias = int | Literal["ray"] | None
 STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
 BUDGET = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, unless one is given
-
-
-class RepairOptions(TypedDict, total=False):
-    """The arguments that `fit` and `repair` share. `fit` explains them."""
-
-    validation: Any
-    target: float | None
-    device: str | torch.device | None
-    remedies: Sequence[str | Remedy] | None
-    budget: float | None
-    profile: str | None
-    strategy: Strategy
-    workers: Workers
-    chart: str | os.PathLike[str] | None
-    resume: bool
-    seed: int
-    progress: bool
-    console: Console | None
 
 
 def fit(
@@ -76,9 +55,21 @@ def fit(
     *,
     loss: Loss,
     optimizer: Optimizer | Callable[..., Optimizer],
+    validation: Any = None,
     batch_size: int = 32,
     epochs: int = 50,
-    **options: Unpack[RepairOptions],
+    target: float | None = None,
+    device: str | torch.device | None = None,
+    remedies: Sequence[str | Remedy] | None = None,
+    budget: float | None = None,
+    profile: str | None = None,
+    strategy: Strategy = "race",
+    workers: Workers = None,
+    chart: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    progress: bool = True,
+    console: Console | None = None,
 ) -> Outcome:
     """Train a model. If something goes wrong, repair it and train again.
 
@@ -90,40 +81,52 @@ def fit(
             order, sampler, batch size and collation are kept.
         loss: A module, or a function of outputs and targets.
         optimizer: The model's optimizer, or a function that makes one from parameters.
+        validation: Held-out samples. Without them, a tenth of the data is held out if there are
+            at least 50 samples.
         batch_size: Samples in a batch. A DataLoader has its own.
         epochs: Epochs of one training run.
-        **options: Any of these:
-
-            validation: Held-out samples. Without them, a tenth of the data is held out if there
-                are at least 50 samples.
-            target: The score at which training is done: accuracy for classes, the share of
-                explained variance for numbers, else minus the loss.
-            device: Where to train. Defaults to the model's device.
-            remedies: Remedies to choose from, as names or objects. Defaults to all.
-                "autotrainer" tries them in this order, "race" by their odds.
-            budget: Epochs that all attempts together may take. Defaults to 2.5 training runs.
-            profile: The problems to look for: "default", or that of the strategy.
-            strategy: "race" (remedies compete in short runs, and the best goes on) or "autotrainer"
-                (as in the AutoTrainer paper).
-            workers: The number of processes to train in, or "ray".
-            chart: A folder to record every attempt in.
-            resume: Whether to resume the repair in that folder.
-            seed: For the order of the data and for dropout. Your random state is left alone.
-            progress: Whether to print a progress bar and what happens.
-            console: Where to print.
+        target: The score at which training is done: accuracy for classes, the share of explained
+            variance for numbers, else minus the loss.
+        device: Where to train. Defaults to the model's device.
+        remedies: Remedies to choose from, as names or objects. Defaults to all. "autotrainer"
+            tries them in this order, "race" by their odds.
+        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs.
+        profile: The problems to look for: "default", or that of the strategy.
+        strategy: "race" (remedies compete in short runs, and the best goes on) or "autotrainer"
+            (as in the AutoTrainer paper).
+        workers: The number of processes to train in, or "ray".
+        chart: A folder to record every attempt in.
+        resume: Whether to resume the repair in that folder.
+        seed: For the order of the data and for dropout. Your random state is left alone.
+        progress: Whether to print a progress bar and what happens.
+        console: Where to print.
 
     Raises:
         UsageError: If an argument is invalid. Nothing has been trained or written then.
     """
-    for name in options.keys() - RepairOptions.__annotations__.keys():
-        raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
     check_model(model, trainable=True)
     check_loss(loss)
     if not isinstance(optimizer, Optimizer):
         optimizer = make_optimizer(optimizer, model)
     epochs = check_int("epochs", epochs, least=1)
     recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
-    return repair(recipe, data, **options)
+    return repair(
+        recipe,
+        data,
+        validation=validation,
+        target=target,
+        device=device,
+        remedies=remedies,
+        budget=budget,
+        profile=profile,
+        strategy=strategy,
+        workers=workers,
+        chart=chart,
+        resume=resume,
+        seed=seed,
+        progress=progress,
+        console=console,
+    )
 
 
 def repair(
@@ -201,21 +204,16 @@ def _check_call(
     check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
-    workers = _check_workers(workers)
+    if workers is not None and not (isinstance(workers, str) and workers == "ray"):
+        if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
+            raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
+        workers = None if workers == 1 else int(workers)
     if train is not None:
         check_train(train, data=data, validation=validation, workers=workers)
     check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
     return workers
-
-
-def _check_workers(workers: Workers) -> Workers:
-    if workers is None or (isinstance(workers, str) and workers == "ray"):
-        return workers
-    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
-        raise bad_argument("workers", "a number from 1 on, 'ray' or None", workers)
-    return None if workers == 1 else int(workers)
 
 
 def _check_output(
@@ -274,21 +272,22 @@ def _executor(
     settings: RunSettings,
     train: Train | None,
     workers: Workers,
-) -> Executor:
+) -> WorkerExecutor | UserLoopExecutor:
     """Return what trains the runs."""
     if samples is None:
         assert train is not None
         return UserLoopExecutor(train, settings)
     if workers is None:
-        return Executor(samples, settings)
+        return WorkerExecutor(samples, settings)
     if workers == "ray":
         from sickbay.repairs.ray_worker import RayWorker, start_ray
 
         start_ray()
-        return Executor(samples, settings, RayWorker, size=1_000_000)  # the cluster sets the limit
+        return WorkerExecutor(samples, settings, RayWorker, size=None, remote=True)
     from sickbay.repairs.process_worker import ProcessWorker, check_picklable
 
     parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
     check_picklable(**parts, data=samples, problems=settings.problems)
     threads = max(1, torch.get_num_threads() // workers)
-    return Executor(samples, settings, partial(ProcessWorker, threads), workers)
+    make_worker = partial(ProcessWorker, threads)
+    return WorkerExecutor(samples, settings, make_worker, workers, remote=True)

@@ -7,18 +7,28 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 
 from sickbay import safe_files
 from sickbay.arguments import short_repr
-from sickbay.console import Console, Screen, Text
+from sickbay.console import (
+    BarColumn,
+    Column,
+    Console,
+    MofNCompleteColumn,
+    Progress,
+    Screen,
+    Text,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from sickbay.errors import UsageError
 from sickbay.findings import Finding
-from sickbay.printable import error_message, printable
+from sickbay.printable import error_message, one_line, printable
 from sickbay.repairs import fingerprint, run_files
 from sickbay.repairs.fingerprint import Fingerprint
 from sickbay.repairs.outcome import Outcome, plain
-from sickbay.repairs.progress_bar import Bar
 from sickbay.repairs.run import Run
 from sickbay.repairs.run_files import Record, fitting
 from sickbay.reports import terminal
@@ -26,6 +36,7 @@ from sickbay.reports import terminal
 ATTEMPTS, OUTCOME, FINGERPRINT = "attempts.jsonl", "outcome.json", "run.json"
 SECONDS = 10.0  # between two times that the best weights of an unfinished run are saved
 SHARE = 0.02  # of the time that this may take
+NAME_WIDTH = 40  # in the progress bar
 
 
 class Journal:
@@ -112,7 +123,7 @@ class Journal:
             )
             return False
         run.best, run.healthy = (fitting(w, model, file) for w in (record.best, record.healthy))
-        run.recorded = record.reports
+        run.recorded = record.heats
         return True
 
     def close(self, outcome: Outcome) -> None:
@@ -146,6 +157,31 @@ class Journal:
             safe_files.write_atomically(self.path / name, text.encode())
         except OSError as error:  # a full disk is no reason to lose what is trained
             self.say(f"{name} cannot be written: {error_message(error)}")
+
+
+class Bar:
+    """A bar that counts epochs and disappears when it is stopped."""
+
+    def __init__(self, total: float, console: Console, quiet: bool = False) -> None:
+        name = Column(no_wrap=True, max_width=NAME_WIDTH, overflow="ellipsis")
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=name, markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("epochs{task.fields[best]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=quiet,
+        )
+        self._task = self._progress.add_task("training", total=total, best="")
+        self.start, self.stop = self._progress.start, self._progress.stop
+
+    def show(self, name: str, done: float, total: float, best: float) -> None:
+        """Show what is in training, epochs done and expected, and the best score."""
+        score = f", best score {best:.3f}" if isfinite(best) else ""
+        total, name = max(done, total), one_line(name)
+        self._progress.update(self._task, description=name, completed=done, total=total, best=score)
 
 
 def name_of(run: Run) -> tuple[str, ...]:

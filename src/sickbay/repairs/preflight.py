@@ -40,12 +40,11 @@ def make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optim
     if not callable(factory):
         given = type(factory).__name__
         raise UsageError(f"optimizer must be an optimizer, or a function making one, got {given}.")
-    rule = "optimizer must make a torch.optim.Optimizer of parameters"
-    with raising(UsageError, f"{rule}, it raised"):
+    with raising(UsageError, "optimizer must make an optimizer from parameters, but raised"):
         optimizer = factory(model.parameters())
     if not isinstance(optimizer, Optimizer):
         given = type(optimizer).__name__
-        raise UsageError(f"optimizer must make a torch.optim.Optimizer, it has made {given}.")
+        raise UsageError(f"optimizer must return a torch.optim.Optimizer, got {given}.")
     return optimizer
 
 

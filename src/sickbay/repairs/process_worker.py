@@ -24,14 +24,14 @@ from torch import Tensor
 
 from sickbay.errors import UsageError
 from sickbay.printable import error_message
-from sickbay.repairs.executor import RemoteLoop, Worker
+from sickbay.repairs.executor import RemoteLoop
 from sickbay.repairs.run import Progress, Update
 from sickbay.repairs.training_loop import TrainingLoop
 
 PATIENCE = 5.0  # seconds that a process gets to exit by itself
 
 
-class ProcessWorker(Worker):
+class ProcessWorker:
     """A training loop in a pool of one process, which keeps it from epoch to epoch.
 
     Optimizer, hooks and random numbers of a run stay in that process. Runs share no pool, since
@@ -60,19 +60,18 @@ class ProcessWorker(Worker):
     def result(self, future: Future[Any], before: Progress) -> Update:
         try:
             update: Update = pickle.loads(future.result())
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             return Update(replace(before, failed=self._failure(error)), over=True)
         return update
 
-    def _failure(self, error: Exception | SystemExit) -> str:
+    def _failure(self, error: Exception) -> str:
         if self._process is None:
             return f"it cannot be sent to a worker process: {error_message(error)}"
-        if isinstance(error, SystemExit):
-            return f"its worker process exited by itself (exit code {error.code})."
         if not isinstance(error, BrokenExecutor):
             return error_message(error)
-        self._process.join(PATIENCE)
-        code = self._process.exitcode
+        deadline = time.monotonic() + PATIENCE
+        while (code := self._process.exitcode) is None and time.monotonic() < deadline:
+            time.sleep(0.01)  # the pool may be waiting for the same process, so join can miss it
         if self._began.exception() is not None:
             return (
                 f"its worker process ended before it began (exit code {code}). A script that uses "
@@ -113,7 +112,15 @@ def _prepare(make_loop: Callable[[], TrainingLoop], threads: int, method: str | 
 
 def _train_epoch(stop_at_findings: bool) -> bytes:
     """Return an `Update` by value: what lies in shared memory dies with its process."""
-    return pickle.dumps(_loop.train_epoch(stop_at_findings))
+    try:
+        return pickle.dumps(_loop.train_epoch(stop_at_findings))
+    except Exception:
+        raise
+    except BaseException as error:  # the main process would raise it, and end
+        how = f"was stopped by {type(error).__name__}"
+        if isinstance(error, SystemExit):
+            how = f"exited by itself (exit code {error.code})"
+        raise RuntimeError(f"its worker process {how}.") from None
 
 
 def _close() -> None:

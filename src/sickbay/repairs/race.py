@@ -107,14 +107,9 @@ def in_order(field: Sequence[Run]) -> list[Run]:
     limit = CLOSE * min(missing.values())
     close = [run for run in field if missing[run] <= limit]
     others = [run for run in field if run not in close]
-    close.sort(key=lambda run: (odds_of(run), *standing(run)), reverse=True)
+    chances = {run: odds(run.problem, run.remedy).mean for run in close if run.remedy}
+    close.sort(key=lambda run: (chances[run], *standing(run)), reverse=True)
     return close + sorted(others, key=standing, reverse=True)
-
-
-def odds_of(run: Run) -> float:
-    """Return the odds of the remedy of a candidate."""
-    assert run.remedy is not None
-    return odds(run.problem, run.remedy).mean
 
 
 def drop_failed(search: Search, field: Sequence[Run], finding: Finding) -> list[Run]:

@@ -12,12 +12,12 @@ from typing import Any
 
 from sickbay.errors import UsageError
 from sickbay.printable import error_message
-from sickbay.repairs.executor import RemoteLoop, Worker
+from sickbay.repairs.executor import RemoteLoop
 from sickbay.repairs.run import Progress, Update
 from sickbay.repairs.training_loop import TrainingLoop
 
 
-class RayWorker(Worker):
+class RayWorker:
     """A training loop in an actor. If the actor is lost, its run has failed."""
 
     def __init__(self, make_loop: Callable[[], TrainingLoop]) -> None:

@@ -8,7 +8,10 @@ from sickbay.recipe import Recipe
 
 
 class RecipeHooks:
-    """Hooks that apply a recipe to every step of its optimizer, whatever loop calls it."""
+    """Hooks that apply a recipe to every step of its optimizer, whatever loop calls it.
+
+    Sparse gradients are not clipped.
+    """
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from sickbay import safe_files
 from sickbay.errors import UsageError
-from sickbay.json_dataclasses import dataclass_from_json
+from sickbay.json_dataclasses import dataclass_from_json, json_object
 from sickbay.repairs.run import Progress, Weights
 
 FORMAT = 1
@@ -24,30 +24,26 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a run. The file has the same names."""
+    """What is kept of a run. The file has the same names, except "reports" for the heats."""
 
     name: tuple[str, ...]  # the parent's number, the problem to cure and the remedy's key
     over: bool  # else it was interrupted
     epochs: float
-    reports: Sequence[Progress] = ()  # the progress after each heat
+    heats: Sequence[Progress] = ()  # the progress after each heat
     best: Weights = field(default_factory=dict)
     healthy: Weights = field(default_factory=dict)
 
 
 def save(path: Path, record: Record) -> None:
     """Write a record. Raise `UsageError` if its weights are not plain tensors."""
-    told = {
-        "name": record.name,
-        "over": record.over,
-        "epochs": record.epochs,
-        "reports": [_fields(each) for each in record.reports],
-    }
+    heats = [_fields(each) for each in record.heats]
+    summary = {"name": record.name, "over": record.over, "epochs": record.epochs, "reports": heats}
     contents = {
         "format": FORMAT,
-        "told": json.dumps(told),
+        "told": json.dumps(summary),  # the format keeps the old word
         "best": _weights(path, record.best),
         "healthy": _weights(path, record.healthy),
-        "examples": [[each.detach() for each in report.example] for report in record.reports],
+        "examples": [[each.detach() for each in heat.example] for heat in record.heats],
     }
     with safe_files.atomic_writer(path) as file:
         torch.save(contents, file)
@@ -65,13 +61,15 @@ def load(path: Path) -> Record:
     text, best, healthy = (contents.get(name) for name in ("told", "best", "healthy"))
     if not isinstance(text, str) or not (_is_weights(best) and _is_weights(healthy)):
         raise _unusable(path, "a part of it is missing")
-    fields = safe_files.parse_json(text, path)
     try:
-        record = dataclass_from_json(Record, fields)
-        reports = _with_examples(record.reports, contents.get("examples"))
+        fields = json_object("Record", safe_files.parse_json(text, path))
+        record = dataclass_from_json(Record, {**fields, "heats": fields.get("reports", [])})
+        heats = _with_examples(record.heats, contents.get("examples"))
+        if record.over and not heats:
+            raise UsageError("its heats are missing")
     except UsageError as error:
         raise _unusable(path, str(error).rstrip(".")) from None
-    return replace(record, reports=reports, best=best, healthy=healthy)
+    return replace(record, heats=heats, best=best, healthy=healthy)
 
 
 def fitting(weights: Weights, model: nn.Module, path: Path) -> Weights:
@@ -96,11 +94,11 @@ def _fields(progress: Progress) -> dict[str, Any]:
     return {name: each for name, each in fields.items() if name not in ("example", "error")}
 
 
-def _with_examples(reports: Sequence[Progress], examples: Any) -> list[Progress]:
-    good = isinstance(examples, list) and len(examples) == len(reports)
+def _with_examples(heats: Sequence[Progress], examples: Any) -> list[Progress]:
+    good = isinstance(examples, list) and len(examples) == len(heats)
     if not good or not all(isinstance(e, list) and all(map(_is_tensor, e)) for e in examples):
         raise UsageError("its examples are missing")
-    return [replace(each, example=tuple(e)) for each, e in zip(reports, examples, strict=True)]
+    return [replace(each, example=tuple(e)) for each, e in zip(heats, examples, strict=True)]
 
 
 def _weights(path: Path, weights: Weights) -> Weights:

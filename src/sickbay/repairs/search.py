@@ -16,12 +16,13 @@ from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
-from sickbay.repairs.executor import Executor
+from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Run, Update, Weights
 from sickbay.repairs.scoring import key
 from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.user_loop import UserLoopExecutor
 
 
 class Search:
@@ -31,7 +32,7 @@ class Search:
         self,
         recipe: Recipe,
         settings: RunSettings,
-        executor: Executor,
+        executor: WorkerExecutor | UserLoopExecutor,
         journal: Journal,
         remedies: Mapping[str, Sequence[Remedy]],
         budget: float,

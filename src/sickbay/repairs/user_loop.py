@@ -17,7 +17,7 @@ from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.recipe import Recipe
-from sickbay.repairs.executor import Executor, OnEpoch
+from sickbay.repairs.executor import OnEpoch
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.scoring import key
@@ -100,7 +100,7 @@ class LoopDoctor:
         return findings
 
 
-class UserLoopExecutor(Executor):
+class UserLoopExecutor:
     """Trains runs in the user's loop. It cannot be paused, so only one remedy runs at a time."""
 
     pausable = False
@@ -167,9 +167,16 @@ class UserLoopExecutor(Executor):
         return Update(progress, watching.best, watching.healthy, over=True)
 
 
-def check_train(train: object, **unused: object) -> None:
+def check_train(train: Any, **unused: object) -> None:
     """Raise `UsageError` unless `train` is a loop and nothing is given that it brings itself."""
-    if not _takes_two_arguments(train):
+    valid = not isinstance(train, type | nn.Module)
+    try:
+        signature(train).bind(None, None)
+    except TypeError:  # also if it is not callable
+        valid = False
+    except ValueError:  # some functions written in C have no signature
+        pass
+    if not valid:
         raise UsageError(
             f"train must be a function of a recipe and a doctor, got {short_repr(train)}."
         )
@@ -178,15 +185,3 @@ def check_train(train: object, **unused: object) -> None:
             f"train= is a loop of your own with its own data, in this process: it cannot have "
             f"{' and '.join(given)} as well. Leave that out, or leave out train=."
         )
-
-
-def _takes_two_arguments(train: object) -> bool:
-    if not callable(train) or isinstance(train, type | nn.Module):
-        return False
-    try:
-        signature(train).bind(None, None)
-    except TypeError:
-        return False
-    except ValueError:  # some functions written in C have no signature
-        pass
-    return True

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from sickbay.findings import SEVERITIES, Severity
 from sickbay.json_dataclasses import to_json
 from sickbay.printable import one_line
+from sickbay.version import __version__
 
 Outcome = Literal["passed", "failed", "skipped"]
 SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -122,8 +123,6 @@ class Report:
 
         A result points to the definition of the model's class, if known, and names the layers.
         """
-        from sickbay import __version__
-
         rules = [_sarif_rule(result) for result in self.results]
         results = [
             _sarif_result(result, index, self)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sickbay.arguments import check_path
 from sickbay.errors import UsageError
 from sickbay.printable import one_line
 from sickbay.safe_files import usage_error_if_unwritable
@@ -25,16 +27,16 @@ Json: TypeAlias = Mapping[str, Any]
 SAVED, LOST, BETTER = "#4c72b0", "#c44e52", "#55a868"
 
 
-def check_plot(path: Path) -> None:
-    """Raise `UsageError` if no plot can be written to `path`."""
+def check_plot(name: str, path: Path) -> None:
+    """Raise `UsageError` if no plot can be written to `path`, the value of the argument `name`."""
     if find_spec("matplotlib") is None:
-        raise UsageError("--plot needs the package matplotlib: pip install matplotlib")
+        raise UsageError(f"{name} needs the package matplotlib: pip install matplotlib")
     from matplotlib.figure import Figure
 
     kinds = Figure().canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in kinds:
         possible = ", ".join(sorted(kinds))
-        raise UsageError(f"--plot must end in one of {possible}, got {str(path)!r}.")
+        raise UsageError(f"{name} must end in one of {possible}, got {str(path)!r}.")
 
 
 def plot_replays(replays: Sequence[Json], path: Path) -> None:
@@ -73,13 +75,15 @@ def plot_calibration(calibration: Json, tried: Sequence[Json], path: Path) -> No
 
 def plot_range(result: Result, path: str | PathLike[str]) -> None:
     """Plot the loss against the learning rate, with the rate in use and the suggested one."""
-    if not result.curves:
-        raise UsageError(f"result must be of a learning rate range test, got {result.test!r}.")
-    path = Path(path)
-    check_plot(path)
+    rates, losses = (result.curves.get(name, ()) for name in ("rate", "loss"))
+    known = sorted(loss for loss in losses if loss < inf)
+    if not known:
+        rule = "of a learning rate range test with finite losses"
+        raise UsageError(f"result must be {rule}, got {result.test!r}.")
+    path = check_path("path", path)
+    check_plot("path", path)
     from matplotlib.figure import Figure
 
-    rates, losses = result.curves["rate"], result.curves["loss"]
     figure = Figure(figsize=(7.5, 4), layout="constrained")
     axes = figure.subplots()
     axes.plot(rates, losses, color=SAVED)
@@ -87,11 +91,9 @@ def plot_range(result: Result, path: str | PathLike[str]) -> None:
     for name, label, colour in marks:
         if rate := result.evidence.get(name):
             axes.axvline(rate, color=colour, linestyle="--", label=f"{label}: {rate:.2g}")
-    known = sorted(loss for loss in losses if loss < float("inf"))
     top = 1.5 * max(losses[0], known[len(known) // 2])  # a diverged loss would hide the rest
     axes.set(xscale="log", xlabel="learning rate", ylabel="loss", ylim=(min(0, known[0]), top))
-    if result.evidence:
-        axes.legend()
+    axes.legend()
     _save(figure, path)
 
 

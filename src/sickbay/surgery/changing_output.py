@@ -147,21 +147,16 @@ def _activation(to: str, dims: int) -> NewModule:
 
 
 def _last_linear(forward: ForwardPass) -> str:
-    found = {_layer(forward, each) for each in output_operations(forward)}
+    found = output_operations(forward)
     if len(found) != 1 or len(forward.output_makers) != 1:
         raise Declined(f"The model must put out one tensor, got {shape_of(forward.output)}.")
     [last] = found
+    while (last.position >= 0 or last.name in MOVING) and last.inputs:
+        last = next(forward.before(last))
     if last.name != "linear" or not issubclass(forward.classes[last.path], nn.Linear):
         what = f"{last.name} in {last.path!r}" if last.path else last.name
         raise Declined(f"The output must come from a linear layer, got {what}.")
     return last.path
-
-
-def _layer(forward: ForwardPass, operation: Operation) -> Operation:
-    """Return the operation before activations and moves."""
-    while (operation.position >= 0 or operation.name in MOVING) and operation.inputs:
-        operation = next(forward.before(operation))
-    return operation
 
 
 def _check_alone(model: nn.Module, forward: ForwardPass, path: str, layer: nn.Module) -> None:

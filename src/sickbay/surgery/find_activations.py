@@ -87,9 +87,10 @@ def is_normalised(forward: ForwardPass, activation: Operation) -> bool:
         earlier = next(forward.before(earlier), None)
     if earlier is None or earlier.name in ops.NORMS:
         return earlier is not None
-    names = {each.name for each in forward.operations if each.path == earlier.path}
-    divides = bool(names & ops.DIVIDING and names & ops.REDUCING) and not names & ops.LAYERS
-    return divides and earlier.path != activation.caller
+    inside = f"{earlier.path}."
+    names = {each.name for each in forward.operations if f"{each.path}.".startswith(inside)}
+    divides = bool(names & ops.NORMS or (names & ops.DIVIDING and names & ops.REDUCING))
+    return divides and not names & ops.LAYERS and earlier.path != activation.caller
 
 
 def _activation(

@@ -62,9 +62,8 @@ def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
 def _check_plain(name: str, module: nn.Module) -> None:
     """Decline computed weights: weight norm, spectral norm, pruning."""
     hooks = [type(hook).__module__ for hook in module._forward_pre_hooks.values()]
-    if hasattr(module, "parametrizations") or any(
-        each.startswith("torch.nn.utils.") for each in hooks
-    ):
+    hooked = any(each.startswith("torch.nn.utils.") for each in hooks)
+    if hasattr(module, "parametrizations") or hooked:
         raise Declined(f"The weights of {name!r} are computed from other parameters.")
 
 

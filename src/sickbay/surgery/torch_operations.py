@@ -34,7 +34,7 @@ NORMS = frozenset({
     "local_response_norm",
 })  # fmt: skip
 # A norm that is written by hand divides a signal by a statistic of it.
-DIVIDING = frozenset({"div", "truediv", "divide", "true_divide", "rsqrt"})
+DIVIDING = frozenset({"div", "truediv", "divide", "true_divide", "rsqrt", "pow"})
 REDUCING = frozenset({
     "sum", "mean", "std", "std_mean", "var", "var_mean", "amax", "norm", "vector_norm",
     "linalg_norm", "linalg_vector_norm",

@@ -51,7 +51,7 @@ def _check_outputs(options: Namespace) -> None:
         if os.path.isdir(path) or not os.access(place, os.W_OK):
             raise UsageError(f"{name} must be a writable file, got {file!r}.")
     if options.plot is not None:
-        plots.check_plot(Path(options.plot))
+        plots.check_plot("--plot", Path(options.plot))
 
 
 def _replay(

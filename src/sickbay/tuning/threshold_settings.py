@@ -11,6 +11,7 @@ from sickbay import thresholds
 from sickbay.arguments import check_list
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems import Problem
+from sickbay.problems.by_name import current_name
 
 RATIO = 1.5  # between neighbouring values of a threshold
 REACH = 4  # values tried on either side
@@ -30,6 +31,7 @@ def with_settings(problems: Sequence[Problem], settings: Sequence[str]) -> tuple
         name, _, limit = target.partition(".")
         if not value or bool(limit) == (value == OFF):
             raise UsageError(f"--set must be name.threshold=value or name=off, got {setting!r}.")
+        name = current_name(name)
         if name not in chosen:
             raise unknown_name("problem among these called", name, chosen)
         if not limit:

@@ -21,12 +21,10 @@ def group_of(kind: type[Statement]) -> str:
     return folder if folder in GROUPS else "added"
 
 
-def _position(kind: type[Statement]) -> tuple[int, int, str]:
-    return GROUPS.index(group_of(kind)), kind.order, kind.name()
-
-
 _FOUND = classes_in(sys.modules[__name__], Statement)  # type: ignore[type-abstract]
-EVERY: tuple[type[Statement], ...] = tuple(sorted(_FOUND.values(), key=_position))
+EVERY = tuple(  # `_FOUND` is in the order of names
+    sorted(_FOUND.values(), key=lambda kind: (GROUPS.index(group_of(kind)), kind.order))
+)
 _BY_CLASS_NAME = {kind.__name__: kind for kind in EVERY}
 
 

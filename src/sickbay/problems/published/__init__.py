@@ -1,1 +1,1 @@
-"""Problems that exist only as rules of published papers, a folder for each paper."""
+"""The rules of published papers, a folder for each: problems of their own, and rules for ours."""

@@ -21,7 +21,7 @@ class Problem(Tunable, ABC):
 
     Attributes:
         severity: How bad it is.
-        advice: What a person should try first.
+        advice: What a person should try first, "" if there is nothing to suggest.
         reads: The parts of the history it looks at; it is checked when one of them is new.
         explains: The names of problems that are consequences of this one.
         loss_may_recover: The loss may return to its old level by itself, so live treatment waits
@@ -36,7 +36,7 @@ class Problem(Tunable, ABC):
     """
 
     severity: ClassVar[Severity] = "warning"
-    advice: ClassVar[str]
+    advice: ClassVar[str] = ""
     reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)
     explains: ClassVar[tuple[str, ...]] = ()
     loss_may_recover: ClassVar[bool] = False

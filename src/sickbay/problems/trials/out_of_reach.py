@@ -17,12 +17,13 @@ class OutOfReach(ComparedProblem):
         The value to reach is that of the best trials: a share of `share` of all trials, but at
         least `least` of them. Two things are compared with the distance to that value. One is the
         largest gain of a finished trial from the same epoch on, ignoring a share of `lucky` of the
-        largest gains. The other is what the trial would still gain at its recent pace, over a share
-        of `window` of the planned epochs (rounded, at least 2). The distance is larger than `slack`
-        times the one and larger than `pace` times the other. Judged from epoch `after` on, and once
-        `needed` trials have finished. Trials with one of the lowest training losses are protected.
-        So are trials that got worse at first (the mean loss of the first epoch exceeds the first
-        loss by a share of `thrown`), while their loss falls by `still` of the first loss per epoch.
+        largest gains. The other is what the trial would still gain at its recent pace, which is
+        measured over a share of `window` of the planned epochs (rounded, at least 2). The distance
+        is larger than `slack` times the one and larger than `pace` times the other. Judged from
+        epoch `after` on, and once `needed` trials have finished. Trials with one of the lowest
+        training losses are protected. So are trials that got worse at first (the mean loss of the
+        first epoch exceeds the first loss by a share of `thrown`), while their loss falls by
+        `still` of the first loss per epoch.
 
     Example:
         >>> from sickbay.problems.trials.comparison import LearningCurve

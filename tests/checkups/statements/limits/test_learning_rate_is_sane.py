@@ -1,5 +1,8 @@
 from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -7,12 +10,13 @@ from torch import nn, optim
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.model_setup import ModelSetup
 from sickbay.checkups.statements.limits.learning_rate_is_sane import (
     LearningRateIsSane,
     interpret,
     range_test,
 )
-from sickbay.checkups.training_setup import Setup
+from sickbay.errors import UsageError
 from tests.checkups import trainable_models as models
 
 
@@ -81,7 +85,7 @@ def test_groups_keep_their_proportion() -> None:
 
     def losses(rate: float) -> tuple[float, ...]:
         groups = [{"params": list(first.parameters()), "lr": rate}, {"params": rest, "lr": 1e-3}]
-        return range_test(Setup(model, Batch.of(batch), loss, optim.Adam(groups))).losses
+        return range_test(ModelSetup(model, Batch.of(batch), loss, optim.Adam(groups))).losses
 
     assert losses(0.0) != losses(1e-3) == losses(1e-3)
 
@@ -130,3 +134,36 @@ def test_it_can_be_plotted(tmp_path: Path) -> None:
     report = checkup(model, batch, loss, optimizer, tests="learning_rate_is_sane")
     report.results[0].plot(path)
     assert "</svg>" in path.read_text()
+
+
+def test_a_rate_at_which_nothing_falls_is_plotted_too(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    model, batch, _ = models.mlp()
+    result = examined((model, batch, lambda output, _: (output * 0).sum() + 1), optim.Adam, 1e-3)
+    assert (result.outcome, result.message) == ("skipped", "the loss falls at no rate")
+    result.plot(tmp_path / "rates.svg")
+    assert "in use: 0.001" in (tmp_path / "rates.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (3, "path must be a path, as str or os.PathLike, got 3"),
+        (None, "path must be a path, as str or os.PathLike, got None"),
+        ("x.foo", "path must end in one of "),
+    ],
+)
+def test_a_plot_needs_a_path(path: Any, message: str) -> None:
+    pytest.importorskip("matplotlib")
+    result = examined(models.mlp(), optim.Adam, 1e-3)
+    with pytest.raises(UsageError, match=f"^{message}"):
+        result.plot(path)
+
+
+def test_only_finite_losses_of_a_range_test_can_be_plotted(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    curves = {"rate": (0.1,), "loss": (inf,)}
+    result = Result(test="mine", outcome="passed", message="")
+    for each in (result, replace(result, curves=curves)):
+        with pytest.raises(UsageError, match="result must be of a learning rate range test"):
+            each.plot(tmp_path / "rates.svg")

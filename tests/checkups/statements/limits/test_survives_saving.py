@@ -115,6 +115,15 @@ class Careless(Forgetful):
         return super().load_state_dict(state_dict, strict, assign)
 
 
+def log_of_a_small_parameter() -> nn.Module:
+    """A model whose output becomes NaN if the parameter turns negative."""
+    return Made(
+        lambda self, x: self.layers[0](x) + self.sigma.log().sum(),
+        layers=[nn.Linear(8, 3)],
+        sigma=nn.Parameter(torch.full((8,), 1e-3)),
+    )
+
+
 def behind_a_zero_head() -> nn.Module:
     head = nn.Linear(8, 3)
     nn.init.zeros_(head.weight)
@@ -136,6 +145,7 @@ def behind_a_zero_head() -> nn.Module:
             id="list",
         ),
         pytest.param(behind_a_zero_head, "layers[0].weight", None, id="list-behind-a-zero-head"),
+        pytest.param(log_of_a_small_parameter, "layers[0].weight", None, id="small-parameter"),
         pytest.param(
             lambda: Made(
                 lambda self, x: self.a(x) * self.by,

@@ -47,6 +47,25 @@ def lora() -> nn.Module:
     return made
 
 
+def log_of_a_small_parameter() -> nn.Module:
+    """A model whose output becomes NaN if the parameter turns negative."""
+    return Made(
+        lambda self, x: self.drop(x) + self.sigma.log().sum(),
+        drop=nn.Dropout(0.5),
+        sigma=nn.Parameter(torch.full((8,), 1e-3)),
+    )
+
+
+def behind_a_frozen_gate() -> nn.Module:
+    gate = nn.Parameter(torch.zeros(1), requires_grad=False)
+    return Made(
+        lambda self, x: self.a(x) + self.gate * self.drop(x).sum(1, keepdim=True),
+        a=nn.Linear(8, 3),
+        drop=nn.Dropout(0.5),
+        gate=gate,
+    )
+
+
 def second_output() -> nn.Module:
     def forward(self: Any, x: Tensor) -> Any:
         return self.a(x), self.b(self.drop(x))
@@ -101,6 +120,8 @@ def test_a_layer_that_is_put_into_evaluation_while_it_runs() -> None:
         pytest.param(lambda: nn.LSTM(8, 4, 2, dropout=0.5), None, id="lstm"),
         pytest.param(lambda: nn.TransformerEncoderLayer(8, 2, 16), None, id="transformer"),
         pytest.param(lora, None, id="dropout-behind-a-zero-layer"),
+        pytest.param(log_of_a_small_parameter, None, id="small-parameter"),
+        pytest.param(behind_a_frozen_gate, None, id="dropout-behind-a-frozen-gate"),
         pytest.param(second_output, None, id="dropout-of-another-output"),
         pytest.param(
             lambda: nn.Sequential(nn.Dropout(0.005), nn.Linear(8, 3)), None, id="little-dropout"

@@ -60,6 +60,11 @@ class Scaled(nn.Module):
         return x / x.max()
 
 
+class Overflowing(nn.Module):
+    def forward(self, x: Tensor) -> Any:
+        return (1 + (20 * x).exp()).log() / 20
+
+
 RISING = torch.rand(6, 4) + torch.arange(6)[:, None]
 
 
@@ -105,6 +110,7 @@ def test_fails(model: nn.Module, batch: Any) -> None:
     [
         pytest.param(mlp(nn.BatchNorm1d(16), nn.Dropout()), rows(), id="mlp"),
         pytest.param(Residual(), images(), id="residual"),
+        pytest.param(Overflowing(), RISING, id="overflows-beyond-the-batch"),
         pytest.param(Recurrent(), series(), id="lstm"),
         pytest.param(Recurrent(first=False), sequence_first(), id="sequence-first"),
         pytest.param(Series(first=True), series(), id="encoder"),

@@ -1,7 +1,7 @@
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import output_of
 
 
@@ -24,7 +24,7 @@ class ClassesAreBalanced(Statement):
     share: float = threshold(0.9, "Share of one class that is too large.", above=0)
     samples: int = threshold(32, "Samples needed to judge.", least=2)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         targets = setup.given_targets
         output_of(setup)  # raises if the model does not run
         labels = _labels(setup, targets)
@@ -44,14 +44,11 @@ class ClassesAreBalanced(Statement):
         return self.holds(message, share=share)
 
 
-def _labels(setup: Setup, targets: Tensor) -> Tensor:
+def _labels(setup: ModelSetup, targets: Tensor) -> Tensor:
     """Return one label for each sample."""
-    if targets.ndim == 2 and targets.shape[1] > 1 and _is_one_hot(targets):
+    is_binary = ((targets == 0) | (targets == 1)).all()
+    if is_binary and targets.ndim == 2 and targets.shape[1] > 1 and (targets.sum(1) == 1).all():
         return targets.argmax(1)
     if targets.numel() != len(targets) or setup.task not in ("binary", "multiclass"):
         raise Inapplicable("samples do not have one label each")
     return targets.flatten()
-
-
-def _is_one_hot(targets: Tensor) -> bool:
-    return bool(((targets == 0) | (targets == 1)).all() and (targets.sum(1) == 1).all())

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.norm_layers import TORCH_NORMS, norm_power
 from sickbay.probe.hooks import first_tensor
 from sickbay.probe.layer_order import has_parameters
@@ -34,7 +34,7 @@ class InputsAreSane(Statement):
     apart: float = threshold(1e3, "Ratio between columns that is too large.", above=1)
     samples: int = threshold(32, "Rows a table needs before its columns are judged.", least=2)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         batch = setup.given_batch
         numbers = [each for each in batch.inputs if each.is_floating_point()]
         broken = any(each.isnan().any() or each.isposinf().any() for each in numbers)
@@ -78,7 +78,7 @@ class InputsAreSane(Statement):
         return ""
 
 
-def _first_layer_input(setup: Setup) -> tuple[nn.Module | None, Tensor]:
+def _first_layer_input(setup: ModelSetup) -> tuple[nn.Module | None, Tensor]:
     """Return the first layer with weights and its input, since a model may scale inputs itself."""
     for layer, args in setup.layer_calls(setup.batch, nn.Module):
         value = first_tensor(args)

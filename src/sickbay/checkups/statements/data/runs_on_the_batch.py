@@ -1,4 +1,4 @@
-from sickbay.checkups.base import Result, Setup, Statement, dataclass
+from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class RunsOnTheBatch(Statement):
     order = 1
     remedy = "check the shapes along the way, the largest token and label, and the targets' shape"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass_or_error
         if isinstance(first, Exception):
             raise first

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.loss_probes import (
     DISTANCES,
@@ -34,10 +34,11 @@ class TargetsAreSane(Statement):
     samples: int = threshold(16, "Samples that must not all have the same target.", least=2)
     large: float = threshold(1e4, "Root mean square that is worth a note.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         targets = setup.given_targets
         broken = int((~targets.isfinite()).sum()) if targets.is_floating_point() else 0
-        if broken and not _ignores_nan(setup):
+        # A loss may leave out the broken ones.
+        if broken and (setup.targets.isfinite().all() or not setup.first_pass.loss.isfinite()):
             return self.fails(f"{broken} of {targets.numel()} targets are NaN or Inf", wild=broken)
         first = targets.flatten()[0]
         same = len(targets) >= self.samples and bool((targets == first).all())
@@ -47,7 +48,7 @@ class TargetsAreSane(Statement):
         message = self._odd_labels(setup, output_of(setup), targets)
         return self.fails(message) if message else self.holds(self._range(setup, targets))
 
-    def _odd_labels(self, setup: Setup, output: Tensor, targets: Tensor) -> str:
+    def _odd_labels(self, setup: ModelSetup, output: Tensor, targets: Tensor) -> str:
         whole, loss, floats = setup.targets.long(), _loss_name(setup), targets.is_floating_point()
         least, most = targets.min().item(), targets.max().item()
         if floats and not accepts(setup, output) and accepts(setup, output, whole):
@@ -70,7 +71,7 @@ class TargetsAreSane(Statement):
             return f"the targets of {loss} range from {least:.3g} to {most:.3g}, outside 0 to 1"
         return ""
 
-    def _range(self, setup: Setup, targets: Tensor) -> str:
+    def _range(self, setup: ModelSetup, targets: Tensor) -> str:
         message = f"targets range from {targets.min().item():.4g} to {targets.max().item():.4g}"
         size = targets.float().square().mean().sqrt().item()
         if _loss_name(setup) in DISTANCES and size > self.large:
@@ -78,17 +79,12 @@ class TargetsAreSane(Statement):
         return message
 
 
-def _loss_name(setup: Setup) -> str:
+def _loss_name(setup: ModelSetup) -> str:
     first = setup.first_pass_or_error
     return "" if isinstance(first, Exception) else first.origin.loss
 
 
-def _ignores_nan(setup: Setup) -> bool:
-    """Return whether the loss leaves out targets that are not finite."""
-    return not setup.targets.isfinite().all() and bool(setup.first_pass.loss.isfinite())
-
-
-def _uses_targets(setup: Setup) -> bool:
+def _uses_targets(setup: ModelSetup) -> bool:
     """Return whether other targets give another loss; they may be placeholders."""
     batch, targets = setup.batch, setup.targets
     with setup.model_copy() as model, torch.no_grad():

@@ -3,7 +3,7 @@ from collections import Counter
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 
 
@@ -28,7 +28,7 @@ class ValidationIsApart(Statement):
     share: float = threshold(0.01, "Share of the smaller batch that is too much.", least=0)
     values: int = threshold(4, "Values that make a sample distinguishable.", least=1)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         validation = self._samples(setup.validation)
         training = self._samples(setup.given_batch)
         if not training or not validation:

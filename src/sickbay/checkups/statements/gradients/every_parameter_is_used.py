@@ -1,7 +1,7 @@
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.training_passes import ParameterUsage, main_output
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
@@ -26,7 +26,7 @@ class EveryParameterIsUsed(Statement):
     severity = "warning"
     remedy = "call the layer in forward or delete it; keep layers in nn.ModuleList or nn.ModuleDict"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass
         foreign = _foreign_tensors(setup)
         own = dict(setup.model.named_parameters())  # a user's function may hold the model itself
@@ -56,7 +56,7 @@ class EveryParameterIsUsed(Statement):
         return self.holds(f"all {total} parameters are used", unused=0)
 
 
-def _foreign_tensors(setup: Setup) -> dict[Tensor, str]:
+def _foreign_tensors(setup: ModelSetup) -> dict[Tensor, str]:
     """Return the tensors, with names, that get a gradient but are no parameters of the copy."""
     with setup.model_copy(training=True) as model:
         output = main_output(setup.run(model, setup.batch))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Setup
+from sickbay.checkups.base import ModelSetup
 from sickbay.checkups.training_passes import main_output
 from sickbay.model_copies import tensors_in
 
@@ -16,7 +16,7 @@ RELATIVE_STEP, STEP_FROM_ZERO = 1e-2, 1e-3  # of a weight's size, or absolute if
 MORE_SAMPLES = 4  # times as many, so that rarely used parameters get their turn
 
 
-def reached_parameters(setup: Setup) -> frozenset[str]:
+def reached_parameters(setup: ModelSetup) -> frozenset[str]:
     """Return the parameters that get a gradient other than zero.
 
     A layer that starts at zero, as LoRA's B, blocks the layers before it in the first step only. So
@@ -48,7 +48,7 @@ def _step(model: nn.Module, gradients: Mapping[str, Tensor | None]) -> None:
                 each.sub_(gradient.nan_to_num().sign().to(each.dtype), alpha=step)
 
 
-def _gradients(setup: Setup, model: nn.Module) -> dict[str, Tensor]:
+def _gradients(setup: ModelSetup, model: nn.Module) -> dict[str, Tensor]:
     """Return the gradients of the loss and of the outputs other than the main one."""
     batch = setup.full_batch.first(MORE_SAMPLES * setup.batch.size)
     raw = setup.run(model, batch)

@@ -1,6 +1,6 @@
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
 from sickbay.checkups.wording import counted, several
 
@@ -22,7 +22,7 @@ class GradientReachesEveryParameter(Statement):
     order = 3
     remedy = "look for .detach(), .data, .item(), argmax or no_grad between it and the loss"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass
         gradients = {name: each for name, each in first.gradients.items() if name in first.used}
         if not gradients:
@@ -41,7 +41,7 @@ class GradientReachesEveryParameter(Statement):
         return self.holds(f"gradients reach {counted(count, 'parameter')}", reached=count)
 
 
-def _needs_none(name: str, setup: Setup) -> bool:
+def _needs_none(name: str, setup: ModelSetup) -> bool:
     """Return whether it is a shift that a norm or softmax undoes, or recurrent over one step."""
     reached = setup.once(reached_parameters)
     path = name.rpartition(".")[0]

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.wording import several
 
 
@@ -19,7 +19,7 @@ class OptimizerHoldsEveryParameter(Statement):
     order = 4
     remedy = "create the optimizer last, with model.parameters(); freeze what should not be trained"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         held = [each for group in setup.optimizer.param_groups for each in group["params"]]
         counts = Counter(map(id, held))
         named = dict(setup.model.named_parameters())

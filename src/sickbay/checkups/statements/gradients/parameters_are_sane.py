@@ -4,7 +4,7 @@ from math import sqrt
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
 from sickbay.checkups.wording import several
 
@@ -36,7 +36,7 @@ class ParametersAreSane(Statement):
     largest: float = threshold(20.0, "Size of weights that is too large.", above=1)
     smallest: float = threshold(1e-3, "Size of weights that is too small.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         named = dict(setup.model.named_parameters())
         if not named:
             raise Inapplicable("the model has no parameters")
@@ -91,7 +91,7 @@ class _Weight:
     embedding: bool = False  # rows are looked up one by one
 
 
-def _weights(setup: Setup) -> list[_Weight]:
+def _weights(setup: ModelSetup) -> list[_Weight]:
     """Return the trainable weights that multiply their input, in the order of the model.
 
     Weights that are scaled or reshaped before use do not count: their own size says nothing.

@@ -1,1 +1,1 @@
-"""Statements about extreme inputs, precision, saving, memory, speed and compilation."""
+"""Statements about extreme inputs, precision, saving, memory, learning rate and compilation."""

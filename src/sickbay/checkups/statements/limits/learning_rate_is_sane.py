@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_passes import training_losses
 from sickbay.isolated_random import IsolatedRandom
@@ -51,18 +51,19 @@ class LearningRateIsSane(Statement):
         1000.0, "How many times smaller than the suggested rate it may be.", above=1
     )
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         groups = setup.optimizer.param_groups
         rate = max(float(group.get("initial_lr", group.get("lr", 0.0))) for group in groups)
         found = range_test(setup, self.steps)
         curves = {"rate": found.rates, "loss": found.losses}
-        return replace(self._judge(rate, found), curves=curves)
+        result = self._judge(rate, found)
+        return replace(result, curves=curves, evidence={"rate": rate, **result.evidence})
 
     def _judge(self, rate: float, found: Range) -> Result:
         if isnan(found.steepest):
             return self.skipped("the loss falls at no rate")
         suggested = found.suggested
-        numbers: dict[str, Any] = {"rate": rate, "steepest": found.steepest, "suggested": suggested}
+        numbers: dict[str, Any] = {"steepest": found.steepest, "suggested": suggested}
         message, remedy = f"the learning rate is {rate:.2g}", f"set it to about {suggested:.1g}"
         if rate >= found.limit:
             message = f"{message}, but the loss diverges from {found.limit:.2g} on"
@@ -93,7 +94,7 @@ class Range:
         return min(self.steepest, self.limit) / SAFETY
 
 
-def range_test(setup: Setup, steps: int = STEPS) -> Range:
+def range_test(setup: ModelSetup, steps: int = STEPS) -> Range:
     """Train a copy for a few steps with the user's kind of optimizer and growing rates."""
     rates = np.geomspace(LOWEST, HIGHEST, steps).tolist()
 
@@ -139,7 +140,7 @@ def interpret(rates: list[float], losses: list[float]) -> Range:
     return Range(tuple(rates[: len(smoothed)]), tuple(smoothed), steepest, limit)
 
 
-def _new_optimizer(setup: Setup, model: nn.Module) -> torch.optim.Optimizer:
+def _new_optimizer(setup: ModelSetup, model: nn.Module) -> torch.optim.Optimizer:
     given = setup.optimizer
     if isinstance(given, torch.optim.LBFGS):
         raise Inapplicable("LBFGS chooses its step size itself")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.unregistered import plain_tensors
 from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import nodes
@@ -40,7 +40,7 @@ class MemoryIsBounded(Statement):
 
     limit: float = threshold(0.0, "Gigabytes; 0 for the memory of the device.", least=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         first, size = setup.first_pass, setup.full_batch.size
         bytes_, operations = _growth(setup)
         if max(bytes_, operations) > 0:
@@ -98,7 +98,7 @@ def _state_ratio(optimizer: Optimizer, group: dict[str, Any]) -> float:
     return _bytes(each for each in state if each.ndim) / _bytes([parameter])
 
 
-def _growth(setup: Setup) -> tuple[int, int]:
+def _growth(setup: ModelSetup) -> tuple[int, int]:
     """Return how much the model grows from pass to pass, in bytes and in operations.
 
     Operations are those kept for a backward pass by tensors that the model holds. What grows only
@@ -121,7 +121,7 @@ def _least_growth(held: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return min(map(sub, bytes_[1:], bytes_)), min(map(sub, count[1:], count))
 
 
-def _device_gigabytes(setup: Setup) -> float:
+def _device_gigabytes(setup: ModelSetup) -> float:
     device = setup.full_batch.main.device
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)

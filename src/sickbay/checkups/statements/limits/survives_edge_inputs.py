@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_passes import first_pass
 
@@ -29,7 +29,7 @@ class SurvivesEdgeInputs(Statement):
     remedy = "add eps inside sqrt, log and division, as in x / (x.norm() + 1e-6)"
     large: float = threshold(20.0, "Factor that makes inputs large.", above=1)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         if not setup.first_pass.output.isfinite().all():
             raise Inapplicable("the output for the batch as given is not finite")
         batch = setup.batch.first_if_separate(SAMPLES)
@@ -43,7 +43,7 @@ class SurvivesEdgeInputs(Statement):
                     return self.fails(f"inputs that are {name} {problem}")
         return self.holds("zero, constant and extreme inputs gave finite outputs and gradients")
 
-    def _edges(self, setup: Setup, main: Tensor) -> Iterator[tuple[str, Tensor]]:
+    def _edges(self, setup: ModelSetup, main: Tensor) -> Iterator[tuple[str, Tensor]]:
         yield "all zero", torch.zeros_like(main)
         if main.is_floating_point():
             yield "all one", torch.ones_like(main)
@@ -54,7 +54,7 @@ class SurvivesEdgeInputs(Statement):
             yield f"the last token, {tokens - 1},", torch.full_like(main, tokens - 1)
 
 
-def _vocabulary(setup: Setup) -> int | None:
+def _vocabulary(setup: ModelSetup) -> int | None:
     """Return the size of the first embedding that gets the input itself, None if there is none."""
     main = setup.batch.main
     for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
@@ -63,7 +63,7 @@ def _vocabulary(setup: Setup) -> int | None:
     return None
 
 
-def _problem(setup: Setup, batch: Batch) -> str:
+def _problem(setup: ModelSetup, batch: Batch) -> str:
     """Return what is not finite, "" if all is or the model does not run for another reason."""
     with setup.model_copy() as model:
         if not batch.main.is_floating_point():  # on a GPU an unknown token ends the process

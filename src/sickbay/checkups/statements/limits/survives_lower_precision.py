@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_passes import main_output
 
@@ -30,7 +30,7 @@ class SurvivesLowerPrecision(Statement):
     remedy = "mask with torch.finfo(x.dtype).min, use an eps of 1e-5, create tensors with x.dtype"
     far: float = threshold(0.1, "Relative difference to float32 that is too much.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass
         dtypes = {each.dtype for each in setup.model.parameters()} or {torch.float32}
         if dtypes != {torch.float32} or not first.output.isfinite().all():
@@ -65,7 +65,7 @@ class SurvivesLowerPrecision(Statement):
 
 
 def _run(
-    setup: Setup, batch: Batch, dtype: torch.dtype | None = None, seed: int = 0
+    setup: ModelSetup, batch: Batch, dtype: torch.dtype | None = None, seed: int = 0
 ) -> tuple[Tensor, Tensor | None]:
     """Return output and loss, under autocast if a dtype is given."""
     torch.manual_seed(seed)

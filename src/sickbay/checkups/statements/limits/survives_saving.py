@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
-from sickbay.checkups.compare_outputs import difference, nudge
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
+from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
@@ -32,7 +32,7 @@ class SurvivesSaving(Statement):
 
     slack: float = threshold(1e-4, "Difference of the outputs, relative to their size.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         if (change := _unsaved_change(setup)) > self.slack:
             why = ": the state dict lacks what a pass in training changes"
@@ -40,8 +40,8 @@ class SurvivesSaving(Statement):
         with setup.model_copy() as model:
             return self._save_and_load(setup, model)
 
-    def _save_and_load(self, setup: Setup, model: nn.Module) -> Result:
-        nudge(model)
+    def _save_and_load(self, setup: ModelSetup, model: nn.Module) -> Result:
+        fill_zero_weights(model)
         batch, file, extra = setup.two_samples, BytesIO(), unregistered(model)
         before = setup.seeded_output(model, batch)
         if difference(before, setup.seeded_output(model, batch)) > self.slack:
@@ -64,7 +64,7 @@ class SurvivesSaving(Statement):
         return f"the output differs by {change:.2g} of its size (limit {self.slack:g}){why}"
 
 
-def _unsaved_change(setup: Setup) -> float:
+def _unsaved_change(setup: ModelSetup) -> float:
     """Return how much a model after a training pass differs from a copy that loads its state.
 
     It is 0 for a model that also changes in evaluation: that one keeps a state on purpose.

@@ -3,7 +3,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Result, Setup, Statement, choice, dataclass, threshold
+from sickbay.checkups.base import ModelSetup, Result, Statement, choice, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.restore_model import compiler_stance
 
@@ -31,7 +31,7 @@ class WorksWhenCompiled(Statement):
     backend: str = choice("inductor", "The backend of torch.compile.", ("inductor", EAGER))
     slack: float = threshold(1e-3, "Difference of the outputs, relative to their size.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         with setup.model_copy() as model:
             usual = setup.seeded_output(model, setup.batch)
@@ -54,7 +54,7 @@ class WorksWhenCompiled(Statement):
         return self.holds(f"the output is the same, {note}", difference=change, breaks=breaks)
 
 
-def _compiled_output(setup: Setup, backend: str) -> Tensor:
+def _compiled_output(setup: ModelSetup, backend: str) -> Tensor:
     with setup.model_copy() as model, compiler_stance("default"):
         compiled: Any = torch.compile(model, backend=backend)
         return setup.seeded_output(compiled, setup.batch)

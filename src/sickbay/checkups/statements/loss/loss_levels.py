@@ -9,7 +9,7 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Setup, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.loss_probes import DISTANCES, needs_more_than_output
@@ -27,7 +27,7 @@ class Levels:
     chance: float  # of one that knows nothing; for numbers, one that is wrong by their size
 
 
-def levels(setup: Setup, batch: Batch, output: Tensor) -> Levels:
+def levels(setup: ModelSetup, batch: Batch, output: Tensor) -> Levels:
     """Return the levels of the loss on a batch, or raise `Inapplicable` for an unknown loss.
 
     Only the shape of `output`, the model's own, matters.

@@ -4,7 +4,7 @@ from math import inf
 
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import DISTANCES, output_of
 from sickbay.probe.loss_graph import title
 from sickbay.problems.improper_output import REACHES
@@ -35,7 +35,7 @@ class OutputFitsTheLoss(Statement):
 
     margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         if message := _rejected(setup):
             return self.fails(message, remedy=USE_LOGITS)
         first = setup.first_pass
@@ -56,7 +56,7 @@ class OutputFitsTheLoss(Statement):
             return self.fails(message)
         return self.holds(f"{loss} of {last} outputs")
 
-    def _out_of_reach(self, setup: Setup, last: str) -> str:
+    def _out_of_reach(self, setup: ModelSetup, last: str) -> str:
         targets = setup.given_batch.targets
         low, high = REACHES.get(last, (-inf, inf))
         if targets is None or low == -inf:
@@ -69,7 +69,7 @@ class OutputFitsTheLoss(Statement):
         return f"{reach}, but targets from {least:.3g} to {most:.3g}"
 
 
-def _rejected(setup: Setup) -> str:
+def _rejected(setup: ModelSetup) -> str:
     """Return a message if the loss raises because outputs are not between 0 and 1."""
     if setup.batch.targets is None or not setup.has_loss:
         return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement
 from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.loss_probes import (
     DISTANCES,
@@ -33,7 +33,7 @@ class OutputFitsTheTargets(Statement):
     order = 1
     remedy = "print the shapes of outputs and targets; squeeze, unsqueeze or widen the last layer"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         targets = setup.targets
         output = output_of(setup)
         if needs_more_than_output(setup):
@@ -72,7 +72,7 @@ def _other_shapes(output: Tensor, targets: Tensor) -> Iterator[tuple[str, Tensor
         yield "a target for every output", output, one_hot(output, targets, dimension)
 
 
-def _is_broadcast(setup: Setup, output: Tensor, targets: Tensor) -> bool:
+def _is_broadcast(setup: ModelSetup, output: Tensor, targets: Tensor) -> bool:
     """Return whether matching shapes change the loss, or broadcasting does not."""
     if not setup.has_loss or output.shape == targets.shape:
         return False

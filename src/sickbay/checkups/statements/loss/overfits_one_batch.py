@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.loss_probes import DISTANCES, ignores_targets
 from sickbay.checkups.restore_model import restored
@@ -55,7 +55,7 @@ class OverfitsOneBatch(Statement):
     few: int = threshold(64, "Targets that can be memorised in so few steps.", least=1)
     many: int = threshold(1024, "Targets that cannot be memorised in so few steps.", least=1)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         if reason := _untrainable(setup):
             return self.fails(reason)
         batch = varied_samples(setup.batch, self.samples)
@@ -105,7 +105,7 @@ class OverfitsOneBatch(Statement):
         return self.fails(f"{course}, not to {limit:.3g}{note}", **numbers)
 
 
-def _untrainable(setup: Setup) -> str:
+def _untrainable(setup: ModelSetup) -> str:
     """Return why no training is possible, "" if it is; raise `Inapplicable` if unclear."""
     first = setup.first_pass
     if not first.has_loss:
@@ -124,7 +124,7 @@ def _untrainable(setup: Setup) -> str:
     return ""
 
 
-def _ignores_targets(setup: Setup, batch: Batch, output: Tensor) -> bool:
+def _ignores_targets(setup: ModelSetup, batch: Batch, output: Tensor) -> bool:
     """Return whether the user's loss is the same for all targets. Only the shape matters."""
     targets = batch.targets
     if not setup.has_loss or targets is None or targets.equal(shifted := targets.roll(1, 0)):
@@ -149,7 +149,7 @@ class Attempt:
 
 
 def memorise(
-    setup: Setup, batch: Batch, goal: Callable[[float], float], steps: int, seconds: float
+    setup: ModelSetup, batch: Batch, goal: Callable[[float], float], steps: int, seconds: float
 ) -> Attempt:
     """Train a copy on a batch until the loss reaches its goal, a function of the first loss."""
     attempt, end, loss_of = Attempt(), perf_counter() + seconds, _scaled_loss(setup, batch)
@@ -219,7 +219,7 @@ def _disable_dropout(model: nn.Module) -> None:
             layer.dropout = 0.0  # type: ignore[assignment]
 
 
-def _scaled_loss(setup: Setup, batch: Batch) -> LossOf:
+def _scaled_loss(setup: ModelSetup, batch: Batch) -> LossOf:
     """Return the loss; linear outputs are first scaled to targets too large to reach in time."""
     targets, origin = batch.targets, setup.first_pass.origin
     if targets is None or origin.loss not in DISTANCES or origin.output != "linear":

@@ -3,7 +3,7 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.loss_probes import DISTANCES
 from sickbay.checkups.statements.loss.loss_levels import levels
 
@@ -32,7 +32,7 @@ class StartsAtChance(Statement):
     far: float = threshold(1e3, "The same for regression.", above=1)
     below: float = threshold(0.05, "Share of the chance level that is too little.", least=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass
         loss, is_distance = first.loss.item(), first.origin.loss in DISTANCES
         known = levels(setup, setup.batch, first.output)

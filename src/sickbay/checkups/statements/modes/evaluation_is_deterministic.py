@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.base import Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import torch_generators
@@ -41,7 +41,7 @@ class EvaluationIsDeterministic(Statement):
 
     slack: float = threshold(1e-4, "Difference of the outputs, relative to their size.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         with setup.model_copy() as model:
             before = {name: each.detach().clone() for name, each in model.named_buffers()}

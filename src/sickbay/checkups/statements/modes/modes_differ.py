@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
-from sickbay.checkups.compare_outputs import difference, nudge
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
+from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.unregistered import unregistered_layers
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom
@@ -32,7 +32,7 @@ class ModesDiffer(Statement):
     severity = "warning"
     remedy = "look for an overridden train() or eval(), or layers whose mode is set by hand"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         for training, other in ((True, "evaluation"), (False, "training")):
             with setup.model_copy(training=training) as model:
@@ -54,14 +54,14 @@ class ModesDiffer(Statement):
         return self.holds(message, difference=change)
 
 
-def _compare_modes(setup: Setup) -> tuple[float, list[str], list[str]]:
+def _compare_modes(setup: ModelSetup) -> tuple[float, list[str], list[str]]:
     """Return how much the outputs differ, and the layers that run in training mode.
 
     The third value lists layers that were in training mode before the pass, but not in it.
     """
     ran: dict[str, bool] = {}
     with setup.model_copy() as model, ExitStack() as hooks:
-        nudge(model)
+        fill_zero_weights(model)
         names = {layer: name for name, layer in mode_layers(model).items()}
 
         def record(layer: nn.Module, *_: Any) -> None:
@@ -80,7 +80,7 @@ def _compare_modes(setup: Setup) -> tuple[float, list[str], list[str]]:
     return change, [name for name, training in ran.items() if training], forced
 
 
-def _outputs(setup: Setup, model: nn.Module) -> list[Tensor]:
+def _outputs(setup: ModelSetup, model: nn.Module) -> list[Tensor]:
     with IsolatedRandom(0), torch.no_grad():
         found = tensors_in(setup.run(model, setup.two_samples))
     return [each for each in found if each.is_floating_point()]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.norm_layers import (
     MULTIPLIED,
     SQUARED,
@@ -45,7 +45,7 @@ class NormalisationNormalises(Statement):
     remedy = "divide by sqrt(var + eps) over the features; keep eps small and 0 < momentum < 1"
     eps: float = threshold(0.1, "What an eps should stay below.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         shapes: dict[str, tuple[int, ...]] = {}
         with setup.model_copy(training=True) as model:

@@ -1,4 +1,4 @@
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 
 
@@ -18,7 +18,7 @@ class AttentionRowsSumToOne(Statement):
     order = 3
     remedy = "mask the scores, apply softmax over the keys (dim=-1), drop weights only in training"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         attention = setup.once(observed_attention)
         if not attention.seen:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.base import Setup
+from sickbay.checkups.base import ModelSetup
 from sickbay.model_copies import tensors_in
 
 BUILT_IN = (
@@ -200,7 +200,7 @@ def _summed(equation: Any, which: int, dimensions: int) -> list[int]:
     return [first + i for i, each in enumerate(letters) if each not in kept]
 
 
-def observed_attention(setup: Setup) -> Attention:
+def observed_attention(setup: ModelSetup) -> Attention:
     """Return the attention seen in one pass in evaluation."""
     with setup.model_copy() as model:
         seen = Attention(model)

@@ -9,7 +9,7 @@ from inspect import signature
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
@@ -42,7 +42,7 @@ class RespectsMasks(Statement):
     order = 5
     remedy = "pass the mask to attention and pooling; check whether True means keep or drop"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         batch = unambiguous_samples(setup.batch)
         main = batch.main

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Setup
+from sickbay.checkups.base import Inapplicable, ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import nudge
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
@@ -13,7 +13,7 @@ from sickbay.checkups.statements.sequences.observe_attention import observed_att
 ROUNDING = 1e-5  # of the largest output: what the order of a sum may change
 
 
-def nudged_output(setup: Setup, batch: Batch) -> Tensor:
+def nudged_output(setup: ModelSetup, batch: Batch) -> Tensor:
     """Return the output of a new copy whose weights were nudged, with fixed random numbers."""
     try:
         with setup.model_copy() as model:
@@ -27,7 +27,7 @@ def nudged_output(setup: Setup, batch: Batch) -> Tensor:
     return output
 
 
-def changes(setup: Setup, batch: Batch, old: Tensor, new: Tensor) -> Tensor:
+def changes(setup: ModelSetup, batch: Batch, old: Tensor, new: Tensor) -> Tensor:
     """Return which values of the output change when an input is replaced."""
     before, after = (nudged_output(setup, each) for each in (batch, batch.with_input(old, new)))
     if before.shape != after.shape:
@@ -77,7 +77,7 @@ def by_sample(output: Tensor, samples: int, sample_dim: int) -> list[Tensor]:
     return [each.reshape(samples, -1) for each in ways]
 
 
-def time_dimension(setup: Setup) -> int:
+def time_dimension(setup: ModelSetup) -> int:
     """Return the dimension of the first input that is time."""
     batch, main = setup.batch, setup.batch.main
     if batch.tokens and main.ndim == 2:

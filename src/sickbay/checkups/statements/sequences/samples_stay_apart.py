@@ -1,6 +1,6 @@
 import torch
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
@@ -28,7 +28,7 @@ class SamplesStayApart(Statement):
     order = 2
     remedy = "look for batch_first, view instead of transpose, or a dimension that is off by one"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         batch = unambiguous_samples(setup.batch)
         count = _mixed_samples(setup, batch, batch.sample_dim)
@@ -42,13 +42,17 @@ class SamplesStayApart(Statement):
         return self.fails(message, changed=count)
 
 
-def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
+def _mixed_samples(setup: ModelSetup, batch: Batch, sample_dim: int) -> int:
     """Return how many samples change with another one."""
-    main = batch.main
-    size, new = main.shape[sample_dim], main.clone()
-    other = altered(main) * LARGER if main.is_floating_point() else altered(main)
-    new.select(sample_dim, 0).copy_(other.select(sample_dim, 0))
-    differs = changes(setup, batch, main, new)
+    main, size = batch.main, batch.main.shape[sample_dim]
+    new, larger = main.clone(), main.clone()
+    other = altered(main).select(sample_dim, 0)
+    new.select(sample_dim, 0).copy_(other)
+    larger.select(sample_dim, 0).copy_(other * LARGER if main.is_floating_point() else other)
+    try:
+        differs = changes(setup, batch, main, larger)
+    except Inapplicable:  # it may overflow
+        differs = changes(setup, batch, main, new)
     sizes = zip(setup.first_pass.output.shape, differs.shape, strict=False)
     if sum(pair == (setup.batch.size, batch.size) for pair in sizes) > 1:
         raise Inapplicable("each output compares samples")
@@ -59,7 +63,7 @@ def _mixed_samples(setup: Setup, batch: Batch, sample_dim: int) -> int:
     return min(counts)
 
 
-def _second_is_apart(setup: Setup, batch: Batch) -> bool:
+def _second_is_apart(setup: ModelSetup, batch: Batch) -> bool:
     """Return whether rows of the second dimension stay apart, so that they could be samples."""
     try:
         return not _mixed_samples(setup, batch, 1)
@@ -67,7 +71,7 @@ def _second_is_apart(setup: Setup, batch: Batch) -> bool:
         return False
 
 
-def _samples_are_first(setup: Setup) -> bool:
+def _samples_are_first(setup: ModelSetup) -> bool:
     """Return whether the targets prove that the first dimension counts samples."""
     main, targets = setup.full_batch.main, setup.full_batch.targets
     if setup.full_batch.sample_dim or targets is None or not targets.ndim or main.ndim < 2:

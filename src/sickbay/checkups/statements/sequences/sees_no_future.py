@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
@@ -34,7 +34,7 @@ class SeesNoFuture(Statement):
     remedy = "mask with torch.ones(L, L).tril(), pad convolutions on the left, shift the targets"
     most: float = threshold(0.5, "Share of earlier positions that count as a leak.", above=0)
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         time = time_dimension(setup)
         batch = unambiguous_samples(setup.batch)
@@ -66,7 +66,7 @@ class SeesNoFuture(Statement):
 
 
 def _changed_positions(
-    setup: Setup, batch: Batch, shown: Tensor, time: int, part: tuple[int, int]
+    setup: ModelSetup, batch: Batch, shown: Tensor, time: int, part: tuple[int, int]
 ) -> tuple[Tensor, Tensor]:
     """Return which earlier and which later outputs change with a part of the input."""
     start, count = part[0], part[1] - part[0]
@@ -79,7 +79,7 @@ def _changed_positions(
     return places[:start], places[start:]
 
 
-def _last_position_counts(setup: Setup, batch: Batch, time: int) -> bool | None:
+def _last_position_counts(setup: ModelSetup, batch: Batch, time: int) -> bool | None:
     """Return whether the loss depends on the last position; not so if it shifts the targets."""
     with setup.model_copy() as model:
         raw = setup.run(model, batch)

@@ -5,7 +5,7 @@ from operator import eq, or_
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.observe_attention import Attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
@@ -35,7 +35,7 @@ class ShapesFollowTheBatch(Statement):
     order = 1
     remedy = "read sizes from x.shape, give squeeze a dimension, cut masks to the length"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         batch = setup.batch.require_samples()
         if setup.fixed_size:
@@ -55,7 +55,7 @@ class ShapesFollowTheBatch(Statement):
         return self.holds(f"batches of 1, 2 and 3{note} gave matching outputs")
 
 
-def _try_lengths(setup: Setup, batch: Batch) -> tuple[list[int], str]:
+def _try_lengths(setup: ModelSetup, batch: Batch) -> tuple[list[int], str]:
     """Return the lengths that were tried, and what is wrong with one of them."""
     try:
         time = time_dimension(setup)
@@ -86,7 +86,7 @@ def _try_lengths(setup: Setup, batch: Batch) -> tuple[list[int], str]:
     return lengths, ""
 
 
-def _longest(setup: Setup, length: int) -> list[int]:
+def _longest(setup: ModelSetup, length: int) -> list[int]:
     """Return the length that position embeddings allow, if it is longer than this one."""
     found = list[int]()
     for layer, args in setup.layer_calls(setup.batch.first(1), nn.Embedding):
@@ -98,7 +98,7 @@ def _longest(setup: Setup, length: int) -> list[int]:
     return [longest] if length < longest <= LONGEST else []
 
 
-def _output_shape(setup: Setup, model: nn.Module, batch: Batch) -> Shape:
+def _output_shape(setup: ModelSetup, model: nn.Module, batch: Batch) -> Shape:
     """Return the shape of the main output, () if it is one number."""
     with torch.no_grad():
         raw = setup.run(model, batch)
@@ -106,7 +106,7 @@ def _output_shape(setup: Setup, model: nn.Module, batch: Batch) -> Shape:
 
 
 def _odd_shape(
-    setup: Setup,
+    setup: ModelSetup,
     model: nn.Module,
     batch: Batch,
     usual: Shape,

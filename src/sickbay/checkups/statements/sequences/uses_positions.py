@@ -5,7 +5,7 @@ from math import isqrt
 import torch
 from torch import Tensor, nn
 
-from sickbay.checkups.base import Inapplicable, Result, Setup, Statement, dataclass
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
@@ -35,7 +35,7 @@ class UsesPositions(Statement):
     severity = "warning"
     remedy = "add a position embedding of shape (1, length, width) to the inputs of the attention"
 
-    def examine(self, setup: Setup) -> Result:
+    def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         if not setup.once(observed_attention).seen:
             raise Inapplicable("the model has no attention")
@@ -60,7 +60,7 @@ class UsesPositions(Statement):
         return self._judge(setup, batch, before, main.index_select(time, order), order)
 
     def _judge(
-        self, setup: Setup, batch: Batch, before: Tensor, new: Tensor, order: Tensor | None
+        self, setup: ModelSetup, batch: Batch, before: Tensor, new: Tensor, order: Tensor | None
     ) -> Result:
         after = nudged_output(setup, batch.with_input(batch.main, new))
         what = "the same outputs"
@@ -73,7 +73,7 @@ class UsesPositions(Statement):
         return self.fails(f"reordered inputs gave {what}")
 
 
-def _mixes_positions(setup: Setup, batch: Batch, before: Tensor, time: int) -> bool:
+def _mixes_positions(setup: ModelSetup, batch: Batch, before: Tensor, time: int) -> bool:
     """Return whether a position changes outputs at others, or a pooled output."""
     main, new = batch.main, batch.main.clone()
     new.select(time, 0).copy_(altered(main).select(time, 0))

@@ -33,8 +33,8 @@ Value = TypeVar("Value")
 Layer = TypeVar("Layer", bound=nn.Module)
 
 
-class Setup:
-    """A training setup to examine. Nothing done with it lasts.
+class ModelSetup:
+    """A model to examine, with all that trains it. Nothing done with it lasts.
 
     `model` is the user's own and must only be read; tests run a `model_copy()`. Asking for
     something that was not given raises `Inapplicable`, so tests need not check first.
@@ -54,13 +54,13 @@ class Setup:
             self.model = self.model.module
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
         self._validation = validation
-        self._computed: dict[Callable[[Setup], Any], Any] = {}
+        self._computed: dict[Callable[[ModelSetup], Any], Any] = {}
         self.fixed_size = False  # whether the model runs only with the full batch
         self.copy_failure = ""  # why the model itself had to be run, "" if it could be copied
 
     @contextmanager
     def model_copy(self, *, training: bool = False) -> Iterator[nn.Module]:
-        """Yield a copy to change at will, or the model itself, restored later, if it has none."""
+        """Yield a copy to change at will; if it cannot be copied, the model, restored later."""
         try:
             model, guard = copy_of(self.model), ExitStack()
         except Declined as error:
@@ -74,7 +74,7 @@ class Setup:
                 model.eval()
             yield model
 
-    def once(self, function: Callable[[Setup], Value]) -> Value:
+    def once(self, function: Callable[[ModelSetup], Value]) -> Value:
         """Return `function(self)`, computed once for all tests."""
         if function not in self._computed:
             self._computed[function] = function(self)
