@@ -72,7 +72,7 @@ def attempt(model: nn.Module, example: tuple[Any, ...], *, training: bool) -> li
 
 
 def same_results(one: nn.Module, other: nn.Module, example: tuple[Any, ...]) -> bool:
-    """Tell whether two models give the same output, in training and in evaluation."""
+    """Return whether two models give the same output, in training and in evaluation."""
     for training in (False, True):
         wanted, got = (attempt(each, example, training=training) for each in (one, other))
         if wanted is None or got is None:
@@ -162,5 +162,5 @@ def _remove_hooks(model: nn.Module, unwanted: Callable[[Any], bool]) -> None:
 
 
 def _is_ours(hook: Any) -> bool:
-    """Tell whether this is what remains of a doctor's hook in a copy, see `probe.hooks`."""
+    """Return whether this is what remains of a doctor's hook in a copy, see `probe.hooks`."""
     return isinstance(getattr(hook, "__self__", None), nullcontext)

@@ -51,7 +51,7 @@ def settings(kind: type[Tunable]) -> tuple[Field[Any], ...]:
 
 
 def is_number(setting: Field[Any]) -> bool:
-    """Tell whether a setting is a number, and not a name, a text or on or off."""
+    """Return whether a setting is a number, and not a name, a text or on or off."""
     return not isinstance(setting.default, str | bool)
 
 

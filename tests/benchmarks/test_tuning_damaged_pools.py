@@ -14,7 +14,7 @@ from benchmarks.tuning.packed_arrays import members
 from benchmarks.tuning.pool import Pool, load, read_pool, save
 from sickbay.errors import UsageError
 from tests.benchmarks.test_tuning_pool import trials
-from tests.tuning.made_up import trial
+from tests.tuning.sample_problems import trial
 
 Head = dict[str, Any]
 

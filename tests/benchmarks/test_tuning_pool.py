@@ -13,7 +13,7 @@ from sickbay.errors import UsageError
 from sickbay.problems import DeadUnits
 from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.vitals import Setup, Table
-from tests.tuning.made_up import trial
+from tests.tuning.sample_problems import trial
 
 SETUP = Setup(layers={"a": "Linear"}, shapes={"a.weight": (3, 2)}, epochs=2, output_shape=(8, 3))
 ROWS = {"a.weight": {"norm": 1.23456, "zeros": 0.5, "nonfinite": 0.0}, "b.weight": {"norm": inf}}

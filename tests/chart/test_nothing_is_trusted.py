@@ -39,7 +39,7 @@ def read_all(chart: Chart) -> None:
 
 
 def survives(folder: Path) -> bool:
-    """Tell whether a chart can be read; if not, the error must name the file."""
+    """Return whether a chart can be read; if not, the error must name the file."""
     try:
         read_all(Chart.open(folder))
     except UsageError as error:

@@ -180,7 +180,7 @@ PARTS: dict[str, str] = {
     "causes": "sickbay.doctor.causes.Causes.judge",
     "the governor": "sickbay.doctor.governor.Governor.lap",
     "the clock": "sickbay.probe.cost_clock.Clock.read",
-    "the voice": "sickbay.reports.terminal.print_finding",
+    "printing": "sickbay.reports.terminal.print_finding",
 }
 
 

@@ -129,9 +129,9 @@ class Cut(Scripted):
 
 
 def account(*problems: Problem, times: int) -> list[str]:
-    """Judge so often; return what was told: `cause(consequence)`, `late<cause`, `-gone`."""
+    """Judge so often; return what was reported: `cause(consequence)`, `late<cause`, `-gone`."""
     causes = Causes(problems, Guard(Log().report))
-    told = []
+    reported = []
     for step in range(times):
         verdict = causes.judge(History(loss=[1.0] * (step + 1)))
         words = [
@@ -140,8 +140,8 @@ def account(*problems: Problem, times: int) -> list[str]:
             for finding in verdict.new
         ]
         words += [f"{finding.problem}<{cause}" for finding, cause in verdict.explained]
-        told.append(" ".join([*words, *(f"-{name}" for name in verdict.gone)]))
-    return told
+        reported.append(" ".join([*words, *(f"-{name}" for name in verdict.gone)]))
+    return reported
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_a_cause_explains_only_so_long_after_it_is_gone(
     pause: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(under_test, "AFTERMATH", 8)
-    told = account(Flu(".x" + "." * pause), Fever("." * pause + ".x"), times=pause + 2)
-    assert (told[1], told[6], told[-1]) == ("flu", "-flu", expected)
+    reported = account(Flu(".x" + "." * pause), Fever("." * pause + ".x"), times=pause + 2)
+    assert (reported[1], reported[6], reported[-1]) == ("flu", "-flu", expected)
 
 
 class Hiccup(Scripted):

@@ -176,7 +176,7 @@ def test_a_fast_loop_loses_no_step_in_history_and_chart(tmp_path: Path) -> None:
 def test_the_chart_has_what_was_found(tmp_path: Path) -> None:
     model = sick()
     with watched(model, chart=tmp_path / "run", on_finding="silent", epochs=7)[1] as doctor:
-        train(model, doctor._probe.optimizers[0], doctor)
+        train(model, doctor._probe.held.optimizers[0], doctor)
         doctor.epoch(val_loss=0.5)
         chart = sickbay.Chart.open(tmp_path / "run")
         assert chart.findings() == doctor.findings != []

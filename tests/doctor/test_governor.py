@@ -9,7 +9,7 @@ from sickbay.doctor.governor import (
     AIM,
     ALWAYS_JUDGED,
     ALWAYS_READ,
-    BOOKS,
+    BOOKKEEPING,
     CLOSER,
     DEBT,
     MOST,
@@ -219,19 +219,19 @@ def test_no_account_pays_for_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("books", "expected"),
+    ("cost", "expected"),
     [
         pytest.param(0.99, 0, id="at-the-limit"),
         pytest.param(3.5, 3, id="dear"),
         pytest.param(1e6, MOST, id="at-the-most"),
     ],
 )
-def test_expensive_bookkeeping_is_done_less_often(books: float, expected: int) -> None:
+def test_expensive_bookkeeping_is_done_less_often(cost: float, expected: int) -> None:
     governor, fixed = Governor("auto", 0.01, ALL), Governor(5, 0.01, ALL)
     assert governor.uneventful() == 0
     for each in (governor, fixed):
         for _ in range(3):
-            each.lap(0.01, {"bookkeeping": books * BOOKS * AIM * 1e-4})
+            each.lap(0.01, {"bookkeeping": cost * BOOKKEEPING * AIM * 1e-4})
     assert governor.uneventful() == expected
     assert fixed.uneventful() == 0
 
@@ -247,7 +247,7 @@ def test_expensive_bookkeeping_is_done_less_often(books: float, expected: int) -
 def test_what_passing_costs_is_not_left_for_bookkeeping(passing: float, expected: int) -> None:
     governor = Governor("auto", 0.01, ALL)
     for _ in range(3):
-        costs = {"bookkeeping": 3.6 * BOOKS * AIM * 1e-4, "passing": 9 * passing * AIM * 1e-4}
+        costs = {"bookkeeping": 3.6 * BOOKKEEPING * AIM * 1e-4, "passing": 9 * passing * AIM * 1e-4}
         governor.lap(0.1, costs, steps=10)
     assert governor.uneventful() == expected
 

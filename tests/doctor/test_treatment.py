@@ -183,7 +183,7 @@ def test_layers_that_are_left_out_keep_no_healthy_weights_from_being_copied() ->
     model = regression()
     head = list(model.children())[-1]
     doctor = treated(model, SGD(head.parameters(), lr=0.02))
-    learn(model, doctor._probe.optimizers[0], doctor, steps=60)
+    learn(model, doctor._probe.held.optimizers[0], doctor, steps=60)
     assert [each.problem for each in doctor.findings] == ["frozen_by_accident"]
     assert doctor._treater is not None
     assert doctor._treater._snapshots.healthy is not None

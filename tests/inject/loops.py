@@ -69,7 +69,7 @@ def train(
 
 
 def same(one: Seen, other: Seen, steps: int = STEPS) -> bool:
-    """Tell whether two runs are bit for bit the same for so many steps."""
+    """Return whether two runs are bit for bit the same for so many steps."""
     return one.losses[:steps] == other.losses[:steps] and all(
         torch.equal(value, other.gradients[step][name])
         for step in range(steps)

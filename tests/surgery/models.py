@@ -276,7 +276,7 @@ def outputs(model: nn.Module, example: tuple[Any, ...], *, training: bool = Fals
 
 
 def same(model: nn.Module, twin: nn.Module, example: tuple[Any, ...]) -> bool:
-    """Tell whether a model does what its twin does when it gets the same weights."""
+    """Return whether a model does what its twin does when it gets the same weights."""
     twin.load_state_dict(model.state_dict())
     model, twin = copy.deepcopy(model), copy.deepcopy(twin)
     return all(

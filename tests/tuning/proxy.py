@@ -1,8 +1,8 @@
-"""A server of a storage, in a process that has nothing else to load."""
+"""Serve an Optuna storage over gRPC."""
 
 from optuna.storages import RDBStorage, run_grpc_proxy_server
 
 
 def serve(port: int, url: str) -> None:
-    """Be the server, until ended."""
+    """Serve until the process is ended."""
     run_grpc_proxy_server(RDBStorage(url), host="127.0.0.1", port=port)

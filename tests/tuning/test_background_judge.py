@@ -13,7 +13,7 @@ from sickbay.problems import NonFinite, PassiveLoss, Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.background_judge import BackgroundJudge, Readings
 from sickbay.vitals import Setup, Vitals
-from tests.tuning.listening import Broken, Comparing, Listening
+from tests.tuning.recording_problems import Broken, Comparing, Listening
 
 SETUP = Setup(epochs=20)
 

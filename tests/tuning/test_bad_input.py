@@ -20,7 +20,7 @@ from sickbay.tuning.replay import replay
 from sickbay.tuning.threshold_settings import with_settings
 from sickbay.vitals import Setup
 from tests.tuning.loops import network
-from tests.tuning.made_up import save_charts, search, trial
+from tests.tuning.sample_problems import save_charts, search, trial
 from tests.tuning.test_optuna import study
 
 CURVE = [(1.0, 0.5)]

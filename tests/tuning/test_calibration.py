@@ -9,7 +9,7 @@ from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.calibration import Calibration, calibrate
 from sickbay.tuning.replay import curves_after, judge_search
 from sickbay.tuning.setting_effects import SettingEffects, Tally, pick
-from tests.tuning.made_up import (
+from tests.tuning.sample_problems import (
     Always,
     FewOthers,
     HighLoss,

@@ -33,24 +33,24 @@ def test_an_address_makes_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-COURSE = {"losses": [3, 2], "values": [0.1, None], "first": 4.0, "steps": 30}
+CURVE = {"losses": [3, 2], "values": [0.1, None], "first": 4.0, "steps": 30}
 
 
 @pytest.mark.parametrize(
     ("attributes", "why"),
     [
         ({"sickbay:course": 3}, "sickbay:course must be a JSON object, got 3."),
-        ({"sickbay:course": {**COURSE, "losses": "abc"}}, "losses must be a list"),
-        ({"sickbay:course": {**COURSE, "values": [[]]}}, "values must be a number"),
-        ({"sickbay:course": {**COURSE, "first": "x"}}, "first must be a number"),
-        ({"sickbay:course": {**COURSE, "steps": -1}}, "steps must be a whole number"),
-        ({"sickbay:course": COURSE, "sickbay:epochs": "3"}, "sickbay:epochs must be a whole"),
+        ({"sickbay:course": {**CURVE, "losses": "abc"}}, "losses must be a list"),
+        ({"sickbay:course": {**CURVE, "values": [[]]}}, "values must be a number"),
+        ({"sickbay:course": {**CURVE, "first": "x"}}, "first must be a number"),
+        ({"sickbay:course": {**CURVE, "steps": -1}}, "steps must be a whole number"),
+        ({"sickbay:course": CURVE, "sickbay:epochs": "3"}, "sickbay:epochs must be a whole"),
     ],
 )
 def test_a_damaged_trial_of_a_study(tmp_path: Path, attributes: dict[str, Any], why: str) -> None:
     file = tmp_path / "study.log"
     study = optuna.create_study(storage=JournalStorage(JournalFileBackend(str(file))))
-    for each in (attributes, {"sickbay:course": COURSE, "sickbay:metric": ["odd"]}):
+    for each in (attributes, {"sickbay:course": CURVE, "sickbay:metric": ["odd"]}):
         asked = study.ask()
         for name, value in each.items():
             asked.set_user_attr(name, value)
@@ -64,7 +64,7 @@ def test_a_damaged_trial_of_a_study(tmp_path: Path, attributes: dict[str, Any], 
 def test_a_storage_that_breaks_while_its_trials_are_read(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/study.db"
     study = optuna.create_study(storage=storage, study_name="mine")
-    study.ask().set_user_attr("sickbay:course", COURSE)
+    study.ask().set_user_attr("sickbay:course", CURVE)
     data = (tmp_path / "study.db").read_bytes()
     broken = data.replace(b'{"losses": [3, 2]', b'{"losses": [3, 2}')
     assert broken != data

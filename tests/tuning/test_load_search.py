@@ -19,7 +19,7 @@ from sickbay.tuning.recorded_search import Epoch, RecordedTrial
 from sickbay.tuning.replay import replay
 from sickbay.vitals import Setup, Table, Vitals
 from tests.tuning.loops import BATCHES, accuracy, learn, network
-from tests.tuning.made_up import save_charts
+from tests.tuning.sample_problems import save_charts
 
 Direction = Literal["maximize", "minimize"]
 NAN = Table.of("gradient", 2, {"a.weight": {"nonfinite": 1.0}})

@@ -14,9 +14,9 @@ from optuna.trial import TrialState
 import sickbay
 from sickbay.problems import NonFinite
 from sickbay.tuning.optuna import DiagnosisPruner, watch
-from tests.tuning.listening import Comparing
 from tests.tuning.loops import BATCHES, learn, network, train
-from tests.tuning.made_up import Rising
+from tests.tuning.recording_problems import Comparing
+from tests.tuning.sample_problems import Rising
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -11,7 +11,7 @@ from sickbay.errors import UsageError
 from sickbay.tuning.optuna import DiagnosisPruner, watch
 from sickbay.tuning.optuna.study_notes import read_curve
 from tests.tuning.loops import network
-from tests.tuning.made_up import Rising
+from tests.tuning.sample_problems import Rising
 from tests.tuning.test_optuna import study
 
 

@@ -11,7 +11,7 @@ from optuna.trial import TrialState
 
 from sickbay.tuning.optuna import DiagnosisPruner, watch
 from tests.tuning.loops import network
-from tests.tuning.made_up import Outdone, Rising
+from tests.tuning.sample_problems import Outdone, Rising
 from tests.tuning.test_optuna import objective, study
 
 SICK, HEALTHY = 0.0, 0.5  # rates

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sickbay
-from sickbay.doctor.watch_arguments import check_watched
+from sickbay.doctor.watch_arguments import prepare_watched
 from sickbay.problems import NonFinite, PassiveLoss, Problem
 from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.ray import DiagnosisStopper, RayDoctor, watch
@@ -85,7 +85,7 @@ def test_what_ends_inside_an_epoch_reports_the_newest_value_that_is_finite(found
 
 def made(model: Any, optimizer: Any, problem: Problem, exchange: CurveExchange) -> RayDoctor:
     """Return the doctor of a trial of two epochs, outside of a search."""
-    watched = check_watched(
+    watched = prepare_watched(
         model,
         optimizer,
         (problem,),
@@ -100,14 +100,14 @@ def made(model: Any, optimizer: Any, problem: Problem, exchange: CurveExchange) 
 
 
 class Noted(CurveExchange):
-    """Keeps what the others would be told."""
+    """Keeps the curves that the others would see."""
 
     def __init__(self) -> None:
         super().__init__("1")
-        self.told: list[LearningCurve] = []
+        self.curves: list[LearningCurve] = []
 
-    def put(self, course: LearningCurve) -> bool:
-        self.told.append(course)
+    def put(self, curve: LearningCurve) -> bool:
+        self.curves.append(curve)
         return True
 
 
@@ -122,7 +122,7 @@ def test_a_trial_is_over_after_its_last_epoch_unless_it_is_sick(sick: bool) -> N
             next(model.parameters()).data.fill_(math.nan)
         doctor.step(learn(model, optimizer, *BATCHES[0]))
         doctor.epoch(val_accuracy=0.5)
-    assert [each.over for each in noted.told] == [False, not sick]
+    assert [each.over for each in noted.curves] == [False, not sick]
 
 
 @pytest.mark.filterwarnings("ignore:`report` is meant")

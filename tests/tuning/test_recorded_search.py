@@ -2,7 +2,7 @@ from math import inf, isnan, nan
 
 import pytest
 
-from tests.tuning.made_up import search, trial
+from tests.tuning.sample_problems import search, trial
 
 FOUR = [trial("a", [4, 3]), trial("b", [8, 9]), trial("c", [2, 5]), trial("d", [3, 3])]
 

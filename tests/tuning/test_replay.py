@@ -2,9 +2,9 @@ import pytest
 
 from sickbay.problems import Problem
 from sickbay.tuning.replay import Indicator, replay
-from tests.tuning.made_up import (
-    Broken,
+from tests.tuning.sample_problems import (
     HighLoss,
+    Raising,
     Rising,
     SeesOthers,
     WorseThanAll,
@@ -129,11 +129,11 @@ def test_lost_of_the_best_ten_per_cent() -> None:
     assert (together.lost_of_ten, together.lost_of_best_ten_per_cent) == (3, 2)
 
 
-def test_an_indicator_that_raises_is_told_of_and_left_out() -> None:
+def test_a_problem_that_raises_is_reported_and_left_out() -> None:
     made = search(trial("a", [9, 9]), trial("b", [9, 9]))
-    told = replay(made, [Broken(), HighLoss()])
+    told = replay(made, [Raising(), HighLoss()])
     assert ends(told.together) == [("a", 1), ("b", 1)]
-    assert told.troubles == ("problem broken failed in a (ZeroDivisionError: at epoch 1)",)
+    assert told.troubles == ("problem raising failed in a (ZeroDivisionError: at epoch 1)",)
 
 
 def test_every_trial_is_a_tick() -> None:

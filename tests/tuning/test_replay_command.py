@@ -7,7 +7,7 @@ import pytest
 
 from sickbay.cli import main
 from sickbay.problems.profiles import PROFILES
-from tests.tuning.made_up import save_charts, trial
+from tests.tuning.sample_problems import save_charts, trial
 
 
 @pytest.fixture

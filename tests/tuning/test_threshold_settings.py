@@ -7,7 +7,7 @@ from sickbay.problems import NoMoreGain, PassiveLoss
 from sickbay.problems.profiles import PROFILES
 from sickbay.thresholds import choice, switch
 from sickbay.tuning.threshold_settings import changes, lines, with_settings
-from tests.tuning.made_up import Always, HighLoss
+from tests.tuning.sample_problems import Always, HighLoss
 
 PROFILE = PROFILES["bttackler"]
 

@@ -1,4 +1,4 @@
-"""The doctor of a trial, in a framework that only writes down what it is told."""
+"""The doctor of a trial, in a framework that only records the ends it is asked for."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.doctor.watch_arguments import check_watched
+from sickbay.doctor.watch_arguments import prepare_watched
 from sickbay.probe import grad_scaler
 from sickbay.problems import NoMoreGain, NonFinite, PassiveLoss
 from sickbay.tuning.judge import End
 from sickbay.tuning.trial_doctor import TrialDoctor
-from tests.tuning.listening import Broken, Listening
 from tests.tuning.loops import BATCHES, accuracy, learn, network, train
+from tests.tuning.recording_problems import Broken, Listening
 
 
-class Told(TrialDoctor):
-    """Keeps what it is told to conclude; can do so only after being `late` times asked."""
+class RecordingDoctor(TrialDoctor):
+    """Records the ends it is asked for, and refuses the first `late` of them."""
 
     late = 0
 
@@ -44,8 +44,8 @@ def watch(
     every: Any = 1,
     budget: float = 0.01,
     chart: Path | None = None,
-) -> Told:
-    watched = check_watched(
+) -> RecordingDoctor:
+    watched = prepare_watched(
         model,
         optimizer,
         problems,
@@ -56,7 +56,7 @@ def watch(
         on_finding=lambda _: None,
         activations=True,
     )
-    return Told(watched, "val_accuracy", True)
+    return RecordingDoctor(watched, "val_accuracy", True)
 
 
 def test_a_trial_that_learns_nothing_is_ended_at_the_epoch_that_shows_it() -> None:
@@ -139,7 +139,7 @@ def test_one_that_raises_is_said_once_and_training_goes_on(
     assert doctor.history.epoch == 8
 
 
-def test_an_end_that_cannot_be_told_is_told_later_and_found_once(tmp_path: Path) -> None:
+def test_an_end_that_is_refused_is_tried_again_and_found_once(tmp_path: Path) -> None:
     model, optimizer = network(rate=0.0)
     doctor = watch(model, optimizer, PassiveLoss(), chart=tmp_path / "run")
     doctor.late = 2
@@ -151,7 +151,7 @@ def test_an_end_that_cannot_be_told_is_told_later_and_found_once(tmp_path: Path)
     assert [each.problem for each in kept] == ["passive_loss"]
 
 
-def test_a_loop_that_goes_on_after_the_end_is_told_so_once(
+def test_a_loop_that_goes_on_after_the_end_gets_one_notice(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     model, optimizer = network(rate=0.0)
@@ -205,7 +205,7 @@ def test_after_the_last_epoch_nothing_is_watched() -> None:
 
 def test_a_doctor_that_is_left_behind_leaves_no_thread() -> None:
     model, optimizer = network(rate=0.5)
-    doctor: Told | None = watch(model, optimizer, PassiveLoss())
+    doctor: RecordingDoctor | None = watch(model, optimizer, PassiveLoss())
     assert doctor is not None
     doctor.step(learn(model, optimizer, *BATCHES[0]))
     thread = doctor._background._thread

@@ -12,8 +12,8 @@ from optuna.storages.journal import JournalFileBackend
 
 from sickbay.problems import PassiveLoss
 from sickbay.tuning.optuna import DiagnosisPruner, watch
-from tests.tuning.listening import Listening
 from tests.tuning.loops import network, train
+from tests.tuning.recording_problems import Listening
 
 STUDY = "shared"
 SICK, HEALTHY = 0.0, 0.5  # rates

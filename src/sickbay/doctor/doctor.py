@@ -59,7 +59,8 @@ class Doctor:
         self._uneventful = 0  # steps that may pass while the probe is quiet
         self._passed: list[Vitals] = []  # of steps that passed, not in the history yet
         self._jumps = Jumps()
-        self._next_look = self._eval_steps = 0  # the latter: made in a row in evaluation mode
+        self._next_look = 0
+        self._eval_steps = 0  # consecutive steps in evaluation mode
         self._untold: list[Finding] = []  # found while waiting; returned by the next call
         self._closed = self._retired = False
         try:
@@ -239,8 +240,7 @@ class Doctor:
         """Add a step to the history; judge if there is a reason to."""
         step, epoch = collected.step, self._history.epoch
         vitals = self._guard.run("probe", self._probe.vitals, collected, epoch)
-        if vitals is None:
-            vitals = Vitals(step, epoch, time(), collected.numbers)
+        vitals = vitals or Vitals(step, epoch, time(), collected.numbers)
         self._history.append(vitals)
         self._judge.add(vitals)
         self._log.vitals(vitals)
@@ -284,14 +284,14 @@ class Doctor:
         probe = self._probe
         due = self._governor.due(self._intake.step + 1) if not probe.meter.full else set()
         self._guard.run("probe", probe.arm, due)
-        may_pass = not due and len(probe.optimizers) == 1 and not probe.meter.late
+        may_pass = not due and len(probe.held.optimizers) == 1 and not probe.meter.late
         self._uneventful = self._governor.uneventful() if may_pass else 0
         if self._treater is not None:
             self._uneventful = min(self._uneventful, self._treater.may_pass)
         probe.quiet = self._uneventful > 0
 
     def _retire(self) -> None:
-        """Remove every hook: nobody would collect what they bring."""
+        """Remove every hook: their readings would no longer be collected."""
         if not self._retired:
             self._retired, self._probe.quiet = True, False
             self._guard.run("end of probing", self._probe.close)

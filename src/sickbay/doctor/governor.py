@@ -26,7 +26,7 @@ READ_ONCE: Mapping[str, int] = {"gradient": 1, "weight": 1}  # the cheap kinds, 
 ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 AIM = 0.7  # of the budget; the rest is for costs that cannot be timed from inside (hooks, caches)
 LEAST = 0.05  # of the aim always goes to readings, or a very fast loop would never be read
-BOOKS = 0.5  # of the aim, less the cost of passing, may go to bookkeeping and the gradient norm
+BOOKKEEPING = 0.5  # of the aim, less the cost of passing, may go to this and the gradient norm
 CLOSER = 3  # steps that are read in full after something strange
 DEBT = 8  # readings; no account gets deeper into debt, or a bad start would stop its readings
 MOST = 200  # steps that may pass before the next bookkeeping
@@ -78,7 +78,7 @@ class Governor:
         self._closer_until = dict.fromkeys(accounts, -1)
         self._prices = dict.fromkeys(accounts, 0.0)
         self._answer = -1, False  # of a function for `every`, with its step
-        self._book_price = self._passing_price = self._looking_price = self._step_time = 0.0
+        self._bookkeeping_price = self._passing_price = self._looking_price = self._step_time = 0.0
 
     @property
     def overhead(self) -> float:
@@ -144,10 +144,10 @@ class Governor:
     def uneventful(self) -> int:
         """Return how many steps may pass without bookkeeping if nothing happens."""
         always = self._passing_price + self._looking_price
-        allowance = BOOKS * (AIM * self.budget * self._step_time - always)
-        if self.every != "auto" or self._book_price <= allowance:
+        allowance = BOOKKEEPING * (AIM * self.budget * self._step_time - always)
+        if self.every != "auto" or self._bookkeeping_price <= allowance:
             return 0
-        return min(MOST, int(self._book_price / allowance)) if allowance > 0 else MOST
+        return min(MOST, int(self._bookkeeping_price / allowance)) if allowance > 0 else MOST
 
     def lap(self, elapsed: float, costs: Mapping[str, float], steps: int = 1) -> None:
         """Account for some steps: the seconds they took, and the seconds each part cost."""
@@ -163,8 +163,8 @@ class Governor:
         if self._step_time:
             elapsed = min(elapsed, PAUSE * steps * self._step_time)
         self._step_time = running_mean(self._step_time, elapsed / steps)
-        self._book_price = running_mean(self._book_price, costs.get("bookkeeping", 0.0))
-        looking = costs.get("looking", 0.0) / steps
+        bookkeeping, looking = costs.get("bookkeeping", 0.0), costs.get("looking", 0.0) / steps
+        self._bookkeeping_price = running_mean(self._bookkeeping_price, bookkeeping)
         self._looking_price = running_mean(self._looking_price, looking)
         if steps > 1:
             passing = costs.get("passing", 0.0) / (steps - 1)

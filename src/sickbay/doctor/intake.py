@@ -96,11 +96,11 @@ class Intake:
         if not meter.late:
             self._numbers.append(as_numbers(values, self._notice))
             return
-        there = {name: mean(value) for name, value in values.items() if is_on_device(value)}
-        rest = {name: value for name, value in values.items() if name not in there}
+        on_gpu = {name: mean(value) for name, value in values.items() if is_on_device(value)}
+        rest = {name: value for name, value in values.items() if name not in on_gpu}
         self._numbers.append(as_numbers(rest, self._notice))
-        if there and len(self._late_numbers) < SENT and not (meter.full or meter.blocked):
-            self._late_numbers.append({name: meter.numbers(each) for name, each in there.items()})
+        if on_gpu and len(self._late_numbers) < SENT and not (meter.full or meter.blocked):
+            self._late_numbers.append({name: meter.numbers(each) for name, each in on_gpu.items()})
 
 
 def named(loss: Any, metrics: Mapping[str, Any]) -> Mapping[str, Any]:

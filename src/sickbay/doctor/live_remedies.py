@@ -38,11 +38,8 @@ class LiveRemedies:
         problems: Mapping[str, Problem],
         remedies: Mapping[str, Sequence[Remedy]] | None = None,
     ) -> None:
-        self._model, self._optimizers, self._guard = (
-            probe.layers.model,
-            probe.optimizers,
-            probe.guard,
-        )
+        self._model, self._guard = probe.layers.model, probe.guard
+        self._optimizers = probe.held.optimizers
         self._history, self._adjuster, self._snapshots = history, adjuster, snapshots
         self._problems, self._choices = problems, CHOICES if remedies is None else remedies
         self._start = max(rates(self._optimizers[0]), default=0.0)

@@ -101,11 +101,12 @@ class StepAdjuster:
         self.sick: set[Optimizer] = set()
         self.left_alone: set[Optimizer] = set()
         self._model, self._probe = probe.layers.model, probe
-        self._bad_batches = {each: BadBatches() for each in probe.optimizers}
+        optimizers = probe.held.optimizers
+        self._bad_batches = {each: BadBatches() for each in optimizers}
         self._buffers: list[tuple[Tensor, Tensor]] = []  # with their values at a good step
         self._good_steps = 0
         self._on_cpu = True
-        self._steps = [OptimizerStep(each, self._prepare, probe.guard) for each in probe.optimizers]
+        self._steps = [OptimizerStep(each, self._prepare, probe.guard) for each in optimizers]
 
     @property
     def factor(self) -> float:

@@ -15,12 +15,12 @@ from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
+from sickbay.probe.held_parameters import RATE_JUMP
 from sickbay.probe.probe import Probe
 from sickbay.problems import NonFinite
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 
-JUMP = 10.0  # times its value at the snapshot: a rollback limits a learning rate that high
 PATIENCE = 3  # losses after a jump that show whether it lasts
 SAID = 10  # skipped batches that are printed; further ones are only recorded
 NON_FINITE = NonFinite.name()  # the problem that batches are skipped for
@@ -68,7 +68,7 @@ class Treater:
         self._log.plan = self.plan
         self._adjuster = StepAdjuster(probe)
         budget = watched.governor.budget
-        self._snapshots = Snapshots(self._model, probe.optimizers, self._history, budget)
+        self._snapshots = Snapshots(self._model, probe.held.optimizers, self._history, budget)
         self._problems = {each.name(): each for each in (NonFinite(), *watched.problems)}
         self._remedies = LiveRemedies(
             probe, self._history, self._adjuster, self._snapshots, self._problems, watched.remedies
@@ -203,7 +203,7 @@ class Treater:
         risen = [
             each
             for each, kept in snapshot.rates.items()
-            if any(now > JUMP * old > 0 for now, old in zip(rates(each), kept, strict=False))
+            if any(now > RATE_JUMP * old > 0 for now, old in zip(rates(each), kept, strict=False))
         ]
         adjustment = Adjustment(caps={each: snapshot.rates[each] for each in risen})
         replaced = self._snapshots.go_back(snapshot)

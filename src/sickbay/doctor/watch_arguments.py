@@ -1,4 +1,4 @@
-"""Check the arguments of `watch`, before anything is changed."""
+"""Check the arguments of `watch` and prepare the run, before the model is touched."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Watched:
     remedies: Mapping[str, Sequence[Remedy]] | None = None
 
 
-def check_watched(
+def prepare_watched(
     model: nn.Module,
     optimizer: object,
     problems: Sequence[Problem],
@@ -53,7 +53,7 @@ def check_watched(
     eager: bool = True,
     remedies: Sequence[str | Remedy] | None = None,
 ) -> Watched:
-    """Return a run to watch, or raise `UsageError`."""
+    """Check the arguments and return the run to watch; raise `UsageError` if one is wrong."""
     check_model(model, trainable=True)
     optimizers = check_optimizers(optimizer, model)
     check_on_finding(on_finding, optimizers, model)

@@ -12,7 +12,7 @@ from sickbay.doctor.causes import Causes
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.governor import Every
 from sickbay.doctor.run_log import OnFinding
-from sickbay.doctor.watch_arguments import Chart, check_watched
+from sickbay.doctor.watch_arguments import Chart, prepare_watched
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 
@@ -62,7 +62,7 @@ def watch(
     Raises:
         UsageError: If an argument cannot be used. Nothing has been changed then.
     """
-    watched = check_watched(
+    watched = prepare_watched(
         model,
         optimizer,
         choose(profile, problems),

@@ -75,7 +75,7 @@ class Injection:
         self._hooks = ExitStack()
 
     def acts(self) -> bool:
-        """Tell whether the fault is to act now, and note that it does.
+        """Return whether the fault is to act now, and note that it does.
 
         A fault that acts `once` does so once per step, however many batches the step has. This also
         stops it when a gradient scaler drops the step because of it, as that step is never counted.

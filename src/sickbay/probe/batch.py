@@ -155,7 +155,7 @@ class Batch:
         self._gradient = gradient.detach()
 
     def _is_ours(self, outputs: Tensor) -> bool:
-        """Tell whether these are the model's own outputs, not those of a model that it feeds."""
+        """Return whether these are the model's own outputs, not those of a model that it feeds."""
         if self._output is None:
             return self._no_output
         same = self._output.data_ptr() == outputs.data_ptr()

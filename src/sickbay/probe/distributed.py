@@ -4,12 +4,12 @@ from torch import distributed
 
 
 def is_one_of_several() -> bool:
-    """Tell whether this process trains together with others."""
+    """Return whether this process trains together with others."""
     return _is_under_way() and distributed.get_world_size() > 1
 
 
 def is_first() -> bool:
-    """Tell whether this process is the one that speaks for all."""
+    """Return whether this process is the one that speaks for all."""
     return not _is_under_way() or distributed.get_rank() == 0
 
 

@@ -1,4 +1,4 @@
-"""Tell whether tensors hold only finite numbers."""
+"""Return whether tensors hold only finite numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sickbay.probe.gradient_norms import EXACT, exact
 
 
 def all_finite(values: Iterable[Tensor]) -> bool:
-    """Tell whether every value is finite; waits for a device once, however many tensors there are.
+    """Return whether every value is finite, waiting for a device only once.
 
     Looks at the norms first, which is many times faster, and at the values if a norm overflows.
     """

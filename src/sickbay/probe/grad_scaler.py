@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 from torch.amp import GradScaler
@@ -14,13 +14,16 @@ from sickbay.probe.collected import Collected
 from sickbay.probe.meter import Meter
 from sickbay.probe.method_patch import Patch
 
+if TYPE_CHECKING:
+    from sickbay.probe.probe import Probe
 
-def _before(listener: Any, scaler: GradScaler, fed: Sequence[Any]) -> None:
+
+def _before(listener: Probe, scaler: GradScaler, fed: Sequence[Any]) -> None:
     if fed and scaler.is_enabled():
         listener.before_scaler(fed[0])
 
 
-def _after(listener: Any, scaler: GradScaler, fed: Sequence[Any], _value: Any) -> None:
+def _after(listener: Probe, scaler: GradScaler, fed: Sequence[Any], _value: Any) -> None:
     if fed and scaler.is_enabled():
         listener.after_scaler(fed[0])
 
@@ -34,15 +37,18 @@ _patch = Patch(GradScaler, "step", _step, "probe", before=_before, after=_after)
 listen, forget = _patch.listen, _patch.forget
 
 
-def factor(
-    optimizer: Optimizer | None, collected: Collected, meter: Meter
-) -> Tensor | float | None:
-    """Return what a fused optimizer multiplies gradients by, None if it skips the step."""
+def record_skip(optimizer: Optimizer | None, collected: Collected, meter: Meter) -> bool:
+    """Record whether a fused optimizer skips the step; return True if it is known to do so."""
     found_inf = getattr(optimizer, "found_inf", None)
     if found_inf is not None and meter.late:
         collected.late_skips.append(meter.numbers(found_inf))
     elif found_inf is not None and float(found_inf) > 0:
         collected.skipped += 1
-        return None
+        return True
+    return False
+
+
+def factor(optimizer: Optimizer | None) -> Tensor | float:
+    """Return what a fused optimizer multiplies gradients by."""
     scale: Tensor | None = getattr(optimizer, "grad_scale", None)
     return 1.0 if scale is None else scale.double().reciprocal()

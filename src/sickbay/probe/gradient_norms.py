@@ -51,7 +51,7 @@ class SpotCheck:
             self._parameter = small[len(small) // 4] if small else None
 
     def passes(self) -> bool:
-        """Tell whether the gradient is finite and of its usual size; True if it is unreadable."""
+        """Return whether the gradient is finite and of its usual size; True if it is unreadable."""
         grad = None if self._parameter is None else self._parameter.grad
         if grad is None or not is_readable(grad):  # it may have changed since it was chosen
             return True
@@ -62,7 +62,7 @@ class SpotCheck:
 
 
 def is_readable(grad: Tensor | None) -> bool:
-    """Tell whether the values of a gradient can be read from memory without conversion."""
+    """Return whether the values of a gradient can be read from memory without conversion."""
     return (
         type(grad) is Tensor
         and grad.is_cpu

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan, sqrt
 from operator import is_
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
-from sickbay.probe.hooks import weakly
+from sickbay.probe.held_parameters import HeldParameters
+from sickbay.probe.hooks import Handles, weakly
 from sickbay.probe.layer_order import Layers
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
@@ -29,7 +30,7 @@ class Rows:
     versions: list[int]
 
     def still_hold(self, names: tuple[str, ...], grads: list[Tensor]) -> bool:
-        """Tell whether these are the same tensors, unchanged."""
+        """Return whether these are the same tensors, unchanged."""
         return (
             self.names == names
             and all(map(is_, self.grads, grads))
@@ -47,7 +48,7 @@ class StepGradients:
     started_clean: bool | None = None  # whether any backward of the step began from zero
 
     def is_finite(self) -> bool:
-        """Tell whether all values that were used are finite."""
+        """Return whether all values that were used are finite."""
         return not any(rows.values[:, COLUMN["nonfinite"]].any() for rows in self.final.values())
 
     def uncleared(self) -> dict[str, float]:
@@ -77,16 +78,18 @@ class Gradients:
 
     kind: Kind = "gradient"
 
-    def __init__(self, layers: Layers, guard: Guard, clock: Clock, meter: Meter) -> None:
-        self._layers, self._guard, self._clock, self._meter = layers, guard, clock, meter
-        self._handles: list[RemovableHandle] = []
+    def __init__(
+        self, layers: Layers, held: HeldParameters, guard: Guard, clock: Clock, meter: Meter
+    ) -> None:
+        self._layers, self._held = layers, held
+        self._guard, self._clock, self._meter = guard, clock, meter
+        self._handles = Handles()
         self._sentinel: nn.Parameter | None = None  # its gradient shows that backward runs
         self._queued = False
         self._step = StepGradients()
         # A late meter measures raw gradients only in loops that are known to change them.
         self._unmeasured: tuple[list[Tensor], list[int]] = ([], [])  # gradients and versions
         self._changes = not meter.late
-        self.held: Mapping[str, nn.Parameter] = {}  # the parameters that an optimizer holds
         self.due = False
 
     def arm(self, due: bool) -> None:
@@ -98,15 +101,12 @@ class Gradients:
         elif not self._handles:
             # One parameter is enough, and every hooked parameter costs time from then on.
             if self._sentinel is None:
-                self._sentinel = list((self.held or self._layers.parameters).values())[-1]
-            self._handles = [
-                self._sentinel.register_hook(  # type: ignore[no-untyped-call]
-                    weakly(self._guard, "clearing", self._arriving)
-                ),
-                self._sentinel.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
-                    weakly(self._guard, "gradient", self._arrived)
-                ),
-            ]
+                self._sentinel = list((self._held.last() or self._layers.parameters).values())[-1]
+            sentinel: Any = self._sentinel
+            arriving = weakly(self._guard, "clearing", self._arriving)
+            arrived = weakly(self._guard, "gradient", self._arrived)
+            self._handles.add(sentinel.register_hook(arriving))
+            self._handles.add(sentinel.register_post_accumulate_grad_hook(arrived))
 
     def take(
         self,
@@ -136,7 +136,7 @@ class Gradients:
         step.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
 
     def is_finite(self) -> bool:
-        """Tell whether all gradients used so far are finite."""
+        """Return whether all gradients used so far are finite."""
         return self._step.is_finite()
 
     def release(self) -> StepGradients:
@@ -152,8 +152,7 @@ class Gradients:
 
     def _unhook(self) -> None:
         if self._handles and self._sentinel is not None:
-            while self._handles:
-                self._handles.pop().remove()
+            self._handles.remove()
             if not self._sentinel._post_accumulate_grad_hooks:  # torch would keep calling those
                 self._sentinel._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from sickbay.probe.layer_order import Layers
 
-JUMP = 10.0  # a learning rate above this many times the highest at the last reading has jumped
+RATE_JUMP = 10.0  # a learning rate above this many times an earlier one has jumped
 
 
 class HeldParameters:
@@ -37,6 +37,10 @@ class HeldParameters:
         groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
         return [id(parameter) for group in groups for parameter in group["params"]]
 
+    def last(self) -> dict[str, nn.Parameter]:
+        """Return the parameters that the last optimizer holds, {} if there is no optimizer."""
+        return self.by_optimizer[self.optimizers[-1]] if self.optimizers else {}
+
     def names(self) -> set[str]:
         """Return the names of all parameters that an optimizer holds."""
         return {name for parameters in self.by_optimizer.values() for name in parameters}
@@ -54,5 +58,5 @@ class HeldParameters:
             for index, group in enumerate(groups)
             if "lr" in group
         }
-        self.rate_limit = JUMP * max(rates.values(), default=inf)
+        self.rate_limit = RATE_JUMP * max(rates.values(), default=inf)
         return rates

@@ -44,7 +44,7 @@ class Hook:
 
 
 def is_exporting() -> bool:
-    """Tell whether `torch.export` is tracing; False before torch 2.7, which cannot tell.
+    """Return whether `torch.export` is tracing; False before torch 2.7, which cannot tell.
 
     `torch.compiler.is_exporting` does not help: in some versions it is True while compiling.
     """
@@ -52,7 +52,7 @@ def is_exporting() -> bool:
 
 
 def can_be_hooked(module: nn.Module) -> bool:
-    """Tell whether a module accepts forward hooks; scripted modules do not."""
+    """Return whether a module accepts forward hooks; scripted modules do not."""
     return not isinstance(module, torch.jit.ScriptModule)
 
 
@@ -90,7 +90,7 @@ def weakly(guard: Guard, part: str, method: Callable[[Any], None]) -> Callable[[
 
 
 def is_transformed() -> bool:
-    """Tell whether this runs inside `torch.func` or a trace, where tensors have no values."""
+    """Return whether this runs inside `torch.func` or a trace, where tensors have no values."""
     return torch._C._is_tracing() or torch._C._functorch.peek_interpreter_stack() is not None
 
 

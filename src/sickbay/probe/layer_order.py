@@ -41,14 +41,12 @@ class Layers:
             self._is_learnt = False
         return changed
 
-    def learn_order(self) -> bool:
-        """Adopt the order of the first forward pass; return True if it is new."""
-        if self._is_learnt or not self._calls:
-            return False
-        self._hooks.remove()
-        self._is_learnt = True
-        self._sort()
-        return True
+    def learn_order(self) -> None:
+        """Adopt the order of the first forward pass, once there was one."""
+        if self._calls and not self._is_learnt:
+            self._hooks.remove()
+            self._is_learnt = True
+            self._sort()
 
     def class_names(self) -> dict[str, str]:
         """Return the class name of every module that computes something itself."""
@@ -92,17 +90,17 @@ class Layers:
 
 
 def has_parameters(module: nn.Module) -> bool:
-    """Tell whether a module has parameters of its own."""
+    """Return whether a module has parameters of its own."""
     return next(module.parameters(recurse=False), None) is not None
 
 
 def computes(module: nn.Module) -> bool:
-    """Tell whether a module computes its output itself, rather than by calling its children."""
+    """Return whether a module computes its output itself, rather than by calling its children."""
     return isinstance(module, nn.MultiheadAttention) or next(module.children(), None) is None
 
 
 def acts_by_mode(module: nn.Module) -> bool:
-    """Tell whether a module computes something different in training and in evaluation."""
+    """Return whether a module computes something different in training and in evaluation."""
     if isinstance(module, nn.modules.dropout._DropoutNd):
         return module.p > 0
     return isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats

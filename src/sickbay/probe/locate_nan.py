@@ -36,9 +36,6 @@ class NanLocator:
     where others would notice the second pass all the same.
     """
 
-    kind: Kind = "activation"
-    due = False  # never planned
-
     def __init__(self, layers: Layers, guard: Guard, meter: Meter) -> None:
         self._layers, self._guard, self._meter = layers, guard, meter
         self.wanted = True  # with a late meter, which keeps samples but runs nothing again
@@ -145,7 +142,7 @@ class _Found(Exception):  # noqa: N818 - not an error: it ends the second pass
 
 
 def would_be_noticed() -> bool:
-    """Tell whether other processes or global module hooks would notice a second pass."""
+    """Return whether other processes or global module hooks would notice a second pass."""
     kinds = ("_global_forward_pre_hooks", "_global_forward_hooks")
     return is_one_of_several() or any(getattr(nn.modules.module, kind, None) for kind in kinds)
 

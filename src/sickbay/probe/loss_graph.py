@@ -115,7 +115,7 @@ def activation(node: Any) -> tuple[str, bool, Any]:
 
 
 def leads_to(node: Any, earlier: Any) -> bool:
-    """Tell whether only an activation and moved values lie between a node and an earlier one."""
+    """Return whether only an activation and moved values lie between a node and an earlier one."""
     for _ in range(DEPTH):
         if node is None or node is earlier:
             return node is not None

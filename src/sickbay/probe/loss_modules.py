@@ -6,13 +6,16 @@ While anyone listens, `torch.nn.modules.loss._Loss` has a `__call__` of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
 
 from sickbay.probe.method_patch import Patch
+
+if TYPE_CHECKING:
+    from sickbay.probe.batch import Batch
 
 NAMES: dict[type, str] = {
     nn.CrossEntropyLoss: "cross_entropy",
@@ -31,7 +34,7 @@ NAMES: dict[type, str] = {
 }
 
 
-def _called(listener: Any, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
+def _called(listener: Batch, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:
     if len(fed) < 2 or not torch.is_grad_enabled():
         return
     outputs, targets = fed[:2]

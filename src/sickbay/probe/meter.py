@@ -74,7 +74,7 @@ class Held(Protocol):
     values: Numbers  # their statistics
 
     def moved(self) -> Numbers:
-        """Return how far each has moved: relative to its length, then both squared."""
+        """Return three columns: distance / norm, distance², norm²."""
 
 
 class Kept(Held):

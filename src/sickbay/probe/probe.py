@@ -47,9 +47,8 @@ class Probe:
         self._on_device = any(each.is_cuda for each in model.parameters())
         self.layers = Layers(model, guard)
         self.held = HeldParameters(optimizers, self.layers)
-        self.optimizers = self.held.optimizers
         self.activations = Activations(self.layers, guard, clock, meter)
-        self.gradients = Gradients(self.layers, guard, clock, meter)
+        self.gradients = Gradients(self.layers, self.held, guard, clock, meter)
         self.weights = Weights(guard, meter)
         self.nan_locator = NanLocator(self.layers, guard, meter) if activations else None
         self.batch = Batch(self.layers.model, self.held.ids, self.nan_locator, guard, clock, meter)
@@ -62,8 +61,7 @@ class Probe:
         self._silent: dict[int, int] = {}  # gradients that were all zero, by optimizer
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
         self._has_modes = any(map(acts_by_mode, self.layers.model.modules()))
-        self._hold()
-        for optimizer in self.optimizers:
+        for optimizer in optimizers:
             before, after = guard.shell("probe", self._before_step), self._after_step
             self._hooks.add(optimizer.register_step_pre_hook(before))
             self._hooks.add(optimizer.register_step_post_hook(guard.shell("probe", after)))
@@ -89,7 +87,7 @@ class Probe:
     def collect(self, last: int) -> Collected | None:
         """Return everything collected since step `last`, None if no optimizer made a step."""
         now = self._now
-        if not self.optimizers:
+        if not self.held.optimizers:
             self._read_without_optimizer()
         if not now.length:
             return None
@@ -143,7 +141,7 @@ class Probe:
         changed = self.layers.refresh()
         if changed or self.held.ids() != self.held.known_ids:
             self.arm(())
-            self._hold()
+            self.held.update()
         return changed
 
     def setup(self, epochs: int | None) -> Setup:
@@ -152,7 +150,7 @@ class Probe:
             self.batch.facts,
             layers=self.layers.class_names(),
             shapes={name: tuple(each.shape) for name, each in self.layers.parameters.items()},
-            optimizer=", ".join(type(optimizer).__name__ for optimizer in self.optimizers),
+            optimizer=", ".join(type(optimizer).__name__ for optimizer in self.held.optimizers),
             epochs=epochs,
             unheld=self.held.unheld(),
             uncalled=self.layers.uncalled(),
@@ -170,21 +168,16 @@ class Probe:
 
     def before_scaler(self, optimizer: Optimizer) -> None:
         """Remember how many steps the optimizer had made."""
-        if optimizer in self.optimizers:
+        if optimizer in self.held.optimizers:
             self._now.scaled = True
             self._steps_before = self._now.steps.get(id(optimizer), 0)
 
     def after_scaler(self, optimizer: Optimizer) -> None:
         """Notice that the scaler did not let the optimizer step."""
         steps, key = self._now.steps, id(optimizer)
-        if optimizer in self.optimizers and steps.get(key, 0) == self._steps_before:
+        if optimizer in self.held.optimizers and steps.get(key, 0) == self._steps_before:
             steps[key] = self._steps_before + 1
             self._now.skipped += 1
-
-    def _hold(self) -> None:
-        self.held.update()
-        if self.optimizers:
-            self.gradients.held = self.held.by_optimizer[self.optimizers[-1]]
 
     def _released(self, part: Any, closer: bool) -> Any:
         """Return what a part has collected, None if it was not to collect anything."""
@@ -238,7 +231,7 @@ class Probe:
         self._expected = None
         self.layers.learn_order()
         if self.held.listed is not self.layers.parameters:
-            self._hold()
+            self.held.update()
         held = self.held.by_optimizer[optimizer]
         self._spot_check.choose(held)
         if not closure:
@@ -272,9 +265,11 @@ class Probe:
     ) -> None:
         """Read the gradients that the optimizer is about to use, or has just used."""
         now = self._now
-        scale = grad_scaler.factor(optimizer, now, self.meter) if now.scaled else 1.0
-        if scale is None or (self.meter.late and not self.gradients.due):
+        if now.scaled and grad_scaler.record_skip(optimizer, now, self.meter):
             return
+        if self.meter.late and not self.gradients.due:
+            return
+        scale = grad_scaler.factor(optimizer) if now.scaled else 1.0
         if not self.gradients.due:
             norms = self.guard.run("gradient norm", gradient_norms, parameters)
             if norms is None:

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-PRECISION = 5  # decimals of targets up to 1; one less for every digit that they have before
+PRECISION = 5  # decimals kept for targets below 10; one fewer for each digit more before the point
 CLOSE = 1e-3  # relative difference of the two losses that is still rounding
 
-# For each loss its function, and how far outputs are off, from their gradient and number.
+# For each loss, its function and how to compute the targets from the outputs, their gradient and
+# their count.
 RECOVER: dict[str, tuple[Any, Any]] = {
     "mse": (F.mse_loss, lambda outputs, gradient, n: outputs - gradient * (n / 2)),
     "bce_logits": (

@@ -50,24 +50,16 @@ class Seen:
     def on_cpu(self, meter: Meter) -> Seen:
         """Return it with tensors on the CPU, which a late meter fills in later."""
 
-        def moved(tensor: Any) -> Any:
-            return tensor if tensor is None or tensor.is_cpu else meter.copy(tensor)
+        def moved(owner: Any, *names: str) -> Any:
+            found = ((name, getattr(owner, name)) for name in names)
+            on_gpu = [(name, each) for name, each in found if each is not None and not each.is_cpu]
+            return replace(owner, **{name: meter.copy(each) for name, each in on_gpu})
 
-        pairs = [
-            replace(
-                each, outputs=moved(each.outputs), targets=moved(each.targets),
-                value=moved(each.value),
-            )
-            for each in self.pairs
-        ]  # fmt: skip
-        return replace(
-            self,
-            inputs=moved(None if self.inputs is None else excerpt(self.inputs)),
-            output=moved(self.output),
-            gradient=moved(self.gradient),
-            loss=moved(self.loss),
-            pairs=pairs,
-        )
+        inputs = None if self.inputs is None else excerpt(self.inputs)
+        pairs = [moved(each, "outputs", "targets", "value") for each in self.pairs]
+        seen = replace(self, inputs=inputs, pairs=pairs)
+        copied: Seen = moved(seen, "inputs", "output", "gradient", "loss")
+        return copied
 
 
 def recovered(seen: Seen) -> list[Pair]:

@@ -136,11 +136,5 @@ def _mean_abs(sample: NDArray[np.floating], sizes: NDArray[np.integer]) -> Numbe
     return means
 
 
-@lru_cache(maxsize=64)
-def _plan(shapes: tuple[Shape, ...], precision: str) -> _Plan:
-    return _Plan(shapes, precision)
-
-
-@lru_cache(maxsize=2)
-def _buffers(precision: str) -> Buffers:
-    return Buffers(precision)
+_plan = lru_cache(maxsize=64)(_Plan)
+_buffers = lru_cache(maxsize=2)(Buffers)

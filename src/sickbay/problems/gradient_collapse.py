@@ -54,7 +54,7 @@ class GradientCollapse(SampledProblem):
 
 
 def is_solved(losses: Sequence[float], steps: int, first: float) -> bool:
-    """Tell whether the newest losses are 0 or far below all others, as gradients are then too.
+    """Return whether the newest losses are 0 or far below all others, as gradients are then too.
 
     For small batches (`steps` above 1), losses that are tiny compared with the first are enough.
     """

@@ -71,7 +71,7 @@ class ImproperLoss(Problem):
         return ""
 
     def _are_indices(self, history: History) -> bool:
-        """Tell whether targets are class numbers: 0, 1, 2 and so on, all about equally frequent.
+        """Return whether targets are class numbers: 0, 1, 2 and so on, all about equally frequent.
 
         Counts and grades are whole numbers too, but small counts are the most frequent, and grades
         start at 1. If an accuracy is given, the targets are classes in any case.

@@ -193,7 +193,7 @@ def _dataset(name: str, given: Any, dtype: torch.dtype, workers: int = 0) -> Row
 
 
 def _is_plain(loader: DataLoader[Any]) -> bool:
-    """Tell whether a loader only splits samples into batches, which we can do as well."""
+    """Return whether a loader only splits samples into batches, which we can do as well."""
     order = loader.sampler
     shuffled = type(order) is RandomSampler and not order.replacement
     return (

@@ -180,7 +180,7 @@ class Data:
 
 
 def shuffled(data: Any) -> bool:
-    """Tell whether each epoch has another order. A DataLoader may keep the order."""
+    """Return whether each epoch has another order. A DataLoader may keep the order."""
     return not (isinstance(data, DataLoader) and isinstance(data.sampler, SequentialSampler))
 
 

@@ -172,7 +172,7 @@ def pieces(value: Tensor) -> Iterable[Tensor]:
 
 
 def in_library(value: Any) -> bool:
-    """Tell whether a class or function comes from a library, so that its name is enough."""
+    """Return whether a class or function comes from a library, so that its name is enough."""
     return str(value.__module__).partition(".")[0] in LIBRARIES
 
 

@@ -127,7 +127,7 @@ def drop_failed(search: Search, field: Sequence[Run], finding: Finding) -> list[
 
 
 def has_problem(run: Run, finding: Finding) -> bool:
-    """Tell whether a run was stopped by the same problem."""
+    """Return whether a run was stopped by the same problem."""
     found = run.progress.finding
     return found is not None and found.problem == finding.problem
 

@@ -82,7 +82,7 @@ def fitting(weights: Weights, model: nn.Module, path: Path) -> Weights:
 
 
 def fits(own: Mapping[str, Any], weights: Mapping[str, Any]) -> bool:
-    """Tell whether weights have the names and shapes of a model's own."""
+    """Return whether weights have the names and shapes of a model's own."""
     return own.keys() == weights.keys() and all(
         getattr(own[name], "shape", None) == getattr(each, "shape", None)
         for name, each in weights.items()
@@ -108,7 +108,7 @@ def _weights(path: Path, weights: Weights) -> Weights:
 
 
 def _is_weights(value: Any) -> TypeGuard[Weights]:
-    """Tell whether this is a state dict of nothing but tensors and plain values."""
+    """Return whether this is a state dict of nothing but tensors and plain values."""
     return isinstance(value, dict) and all(
         isinstance(name, str) and (_is_tensor(each) or isinstance(each, bool | int | float | str))
         for name, each in value.items()

@@ -64,7 +64,7 @@ class Search:
         return max(self.runs, key=lambda run: run.progress.score)
 
     def affords(self, epochs: int = 1) -> bool:
-        """Tell whether so many more epochs are within the budget."""
+        """Return whether so many more epochs are within the budget."""
         return self.spent + epochs <= self.budget
 
     def start(
@@ -122,7 +122,7 @@ class Search:
         return self.settings.epochs + run.recipe.cooldown
 
     def is_complete(self, run: Run) -> bool:
-        """Tell whether a run had all its epochs, or reached the target before."""
+        """Return whether a run had all its epochs, or reached the target before."""
         progress = run.progress
         counted = bool(progress.scores)  # a user's loop may report no epochs
         reached = self.settings.reached(progress.score)

@@ -42,11 +42,11 @@ class RunSettings:
     check_every: int | None = None  # epochs between two checks; None checks every step
 
     def reached(self, score: float) -> bool:
-        """Tell whether a score reaches the target."""
+        """Return whether a score reaches the target."""
         return self.target is not None and score >= self.target
 
     def stops(self, finding: Finding, near_best: bool) -> bool:
-        """Tell whether a finding stops a run whose score is, or is not, near its best."""
+        """Return whether a finding stops a run whose score is, or is not, near its best."""
         tolerated = {each.name() for each in self.problems if each.tolerated_at_best}
         if near_best and finding.problem in tolerated:
             return False
@@ -193,7 +193,7 @@ class TrainingLoop:
 
 
 def is_read(step: int) -> bool:
-    """Tell whether a step is read. These are always the same, so runs can be repeated."""
+    """Return whether a step is read. These are always the same, so runs can be repeated."""
     return step < ALL_READ or step % THEN_EVERY == 0
 
 

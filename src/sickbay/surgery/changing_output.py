@@ -188,7 +188,7 @@ def _redraw(layer: nn.Linear, width: int, generator: torch.Generator) -> None:
 
 
 def _fits(before: Any, after: Any, old: int, width: int) -> bool:
-    """Tell whether only the width of an output has changed.
+    """Return whether only the width of an output has changed.
 
     >>> _fits((5, 2), (5, 3), 2, 3), _fits((5,), (5, 3), 1, 3), _fits((5, 2), (15, 2), 2, 3)
     (True, True, False)

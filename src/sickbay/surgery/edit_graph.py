@@ -170,7 +170,7 @@ def _state(module: nn.Module) -> dict[str, int]:
 
 
 def _writes(node: fx.Node, module: nn.Module) -> bool:
-    """Tell whether an activation step overwrites its input."""
+    """Return whether an activation step overwrites its input."""
     if node.op == "call_module":
         return bool(getattr(module.get_submodule(str(node.target)), "inplace", False))
     flags = [*node.args[1:], node.kwargs.get("inplace")]

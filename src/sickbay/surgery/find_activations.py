@@ -81,7 +81,7 @@ def layer_before(forward: ForwardPass, operation: Operation) -> tuple[Operation 
 
 
 def is_normalised(forward: ForwardPass, activation: Operation) -> bool:
-    """Tell whether a norm comes directly before an activation, torch's or one written by hand."""
+    """Return whether a norm comes directly before an activation, torch's or one written by hand."""
     earlier = next(forward.before(activation), None)
     while earlier is not None and earlier.name in ops.MOVING | {"dropout"}:
         earlier = next(forward.before(earlier), None)
@@ -114,7 +114,7 @@ def _activation(
 
 
 def _is_gate(forward: ForwardPass, activation: Operation) -> bool:
-    """Tell whether the output of an activation is multiplied with another branch."""
+    """Return whether the output of an activation is multiplied with another branch."""
     waiting, seen = [activation], set()
     while waiting:
         each = waiting.pop()
@@ -132,7 +132,7 @@ def _is_gate(forward: ForwardPass, activation: Operation) -> bool:
 
 
 def _is_branch(forward: ForwardPass, factor: Operation, activation: Operation) -> bool:
-    """Tell whether a factor is a signal of its own, rather than a mask or a learned scale."""
+    """Return whether a factor is a signal of its own, rather than a mask or a learned scale."""
     if factor.output is None or not factor.output.dtype.is_floating_point:
         return False
     return factor.learned or factor.index in _ancestors(forward, activation)

@@ -73,7 +73,7 @@ def _select(
 
 
 def _belongs(forward: ForwardPass, activation: Activation, name: str) -> bool:
-    """Tell whether a name is that of an activation, a module around it or the layer before it."""
+    """Return whether a name is that of an activation, a module around it or the layer before it."""
     if name in ("", activation.name) or activation.name.startswith(f"{name}."):
         return True
     layers = [layer_before(forward, call)[0] for call in activation.calls]

@@ -67,7 +67,7 @@ def writes_in_place(function: Any) -> bool:
 
 
 def is_from_torch(module_class: type[nn.Module]) -> bool:
-    """Tell whether a module is torch's own, so that its insides are known."""
+    """Return whether a module is torch's own, so that its insides are known."""
     return module_class.__module__.startswith("torch.nn.")
 
 

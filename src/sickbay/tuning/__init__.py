@@ -17,8 +17,7 @@ class _OldName(ModuleType):
         if name.startswith("__"):  # asked by the import system, not by a user
             raise AttributeError(name)
         new = f"{__name__}.{_RENAMED[self.__name__.rpartition('.')[2]]}"
-        message = f"{self.__name__} is now called {new}."
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{self.__name__} is now called {new}.", DeprecationWarning, stacklevel=2)
         return getattr(import_module(new), name)
 
 

@@ -1,4 +1,4 @@
-"""Loading trials from their charts, and the note beside each chart that names the metric."""
+"""Load trials from their charts, and write and read the note that names the metric."""
 
 from __future__ import annotations
 

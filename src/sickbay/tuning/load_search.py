@@ -1,4 +1,4 @@
-"""Loading a finished search from a folder of charts, an Optuna storage or its journal file."""
+"""Load a finished search from a folder of charts, an Optuna storage or its journal file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ from sickbay.reports import terminal
 from sickbay.safe_files import open_regular_file
 from sickbay.tuning.charted_trials import load_charts
 from sickbay.tuning.optuna_trials import is_journal, load_study
-from sickbay.tuning.recorded_search import RecordedSearch, RecordedTrial, is_maximized
+from sickbay.tuning.recorded_search import (
+    DEFAULT_METRIC,
+    RecordedSearch,
+    RecordedTrial,
+    is_maximized,
+)
 
 SQLITE = b"SQLite format 3"  # the first bytes of a database file
 SOURCES = "a folder of charts, the address of an Optuna storage or an Optuna journal"
-DEFAULT_METRICS = ("val_accuracy", "val_loss", "loss")
+DEFAULT_METRICS = (DEFAULT_METRIC, "val_loss", "loss")
 MINIMIZED = ("loss", "error", "perplexity")  # metrics with these words in their names
 
 
@@ -84,7 +89,7 @@ def make_search(
         if isfinite(value)
     }
     metric = metric or about.get("metric")
-    metric = metric or next((each for each in DEFAULT_METRICS if each in measured), "val_accuracy")
+    metric = metric or next((each for each in DEFAULT_METRICS if each in measured), DEFAULT_METRIC)
     check_choice(f"metric in {name!r} called", metric, measured)
     if direction is None and metric == about.get("metric", metric):
         direction = about.get("direction")

@@ -1,4 +1,4 @@
-"""Loading the trials of an Optuna study: from their charts, else from their attributes."""
+"""Load the trials of an Optuna study: from their charts, else from their attributes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sickbay.json_dataclasses import dataclass_from_json, json_object
 from sickbay.printable import error_summary
 from sickbay.safe_files import MAX_BYTES, open_regular_file, read_error
 from sickbay.tuning.charted_trials import load_chart
-from sickbay.tuning.recorded_search import Epoch, RecordedTrial
+from sickbay.tuning.recorded_search import DEFAULT_METRIC, Epoch, RecordedTrial
 from sickbay.vitals import Setup
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial
 
-CURVE = "sickbay:course"  # the attribute that holds the learning curve
+CURVE = "sickbay:course"  # the attribute that holds the learning curve, by its old name
 PASSWORD = re.compile(r"(://[^/@]*?:)[^/@]*@")  # in the address of a storage
-DEFAULT_METRIC = "val_accuracy"  # the default of `watch`
 
 
 def load_study(

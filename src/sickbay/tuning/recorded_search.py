@@ -14,6 +14,7 @@ from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.vitals import Setup, Table, Vitals
 
 TOP_TEN = 10
+DEFAULT_METRIC = "val_accuracy"  # of every `watch`
 DIRECTIONS = {"maximize": True, "minimize": False}
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, replace
-from typing import Any, NamedTuple
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
 
 from sickbay import thresholds
 from sickbay.arguments import check_list
@@ -85,11 +86,14 @@ def lines(own: Problem, now: Problem) -> list[Line]:
     >>> epochs.settings[0], len(epochs.settings), epochs.own
     (PassiveLoss(spread=0.01, epochs=2), 6, 1)
     """
-    return [
-        _line(limit, own, now)
-        for limit in thresholds.settings(type(own))
-        if thresholds.is_number(limit)
-    ]
+    found = []
+    for limit in filter(thresholds.is_number, thresholds.settings(type(own))):
+        value, settings = getattr(own, limit.name), []
+        for each in _values(value, isinstance(limit.default, int)):
+            with suppress(UsageError):  # out of range
+                settings.append(replace(now, **{limit.name: each}))  # type: ignore[type-var]
+        found.append(Line(settings, [getattr(each, limit.name) for each in settings].index(value)))
+    return found
 
 
 def adjacent(own: Problem, now: Problem) -> list[Problem]:
@@ -104,17 +108,6 @@ def adjacent(own: Problem, now: Problem) -> list[Problem]:
         place = line.settings.index(now)
         near += line.settings[max(0, place - 1) : place + 2]
     return [each for each in near if each != now]
-
-
-def _line(limit: Field[Any], own: Problem, now: Problem) -> Line:
-    value = getattr(own, limit.name)
-    settings = []
-    for each in _values(value, isinstance(limit.default, int)):
-        try:
-            settings.append(replace(now, **{limit.name: each}))  # type: ignore[type-var]
-        except UsageError:  # out of range
-            continue
-    return Line(settings, [getattr(each, limit.name) for each in settings].index(value))
 
 
 def _values(own: float, is_int: bool) -> list[float]:

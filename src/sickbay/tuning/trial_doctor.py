@@ -13,7 +13,7 @@ from sickbay import arguments
 from sickbay.doctor.doctor import Doctor
 from sickbay.doctor.intake import as_numbers
 from sickbay.doctor.run_log import OnFinding
-from sickbay.doctor.watch_arguments import Chart, Watched, check_watched
+from sickbay.doctor.watch_arguments import Chart, Watched, prepare_watched
 from sickbay.findings import Finding
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import LearningCurve
@@ -195,7 +195,7 @@ def print_nothing(_: Finding) -> None:
     """Leave it to the framework to say that a trial was ended, and why."""
 
 
-def check_trial_watched(
+def prepare_trial(
     model: nn.Module,
     optimizer: object,
     problems: tuple[Problem, ...],
@@ -208,13 +208,13 @@ def check_trial_watched(
     params: dict[str, Any] | None = None,
     **options: Any,
 ) -> Watched:
-    """Return a trial to watch, or raise `UsageError`.
+    """Check the arguments and return the trial to watch; raise `UsageError` if one is wrong.
 
     Its chart goes into a folder of its own inside `chart`, with a note of the metric.
     """
     folder = None if chart is None else arguments.check_path("chart", chart) / f"trial-{name}"
     # Trials are many and short, and are judged at the end of epochs: there is no hurry to read.
-    watched = check_watched(
+    watched = prepare_watched(
         model, optimizer, problems, chart=folder, on_finding=on_finding, eager=False, **options
     )
     if (path := watched.log.path) is not None:

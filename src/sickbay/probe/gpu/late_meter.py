@@ -34,7 +34,7 @@ class Ticket:
         self._events, self._fills, self._timed = events, fills, timed
 
     def is_there(self) -> bool:
-        """Tell whether everything has arrived, without waiting."""
+        """Return whether everything has arrived, without waiting."""
         return all(event.query() for event in self._events)
 
     def take(self) -> None:
@@ -100,11 +100,7 @@ class LateMeter(Meter):
 
     def ticket(self) -> Ticket:
         """Return a ticket for everything asked for since the last one."""
-        events = []
-        for stream in self._streams.values():
-            event = torch.cuda.Event()
-            event.record(stream)
-            events.append(event)
+        events = [stream.record_event() for stream in self._streams.values()]
         self._tickets_out += 1
         ticket = Ticket(events, [*self._fills, self._on_arrival], self._timed)
         self._fills, self._streams, self._timed = [], {}, []

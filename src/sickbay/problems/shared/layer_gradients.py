@@ -18,7 +18,7 @@ class GradientProblem(LearningProblem):
 
     @abstractmethod
     def shows(self, history: History, table: Table) -> bool:
-        """Tell whether one table shows the problem."""
+        """Return whether one table shows the problem."""
 
     @abstractmethod
     def describe(self, history: History, table: Table) -> Finding:

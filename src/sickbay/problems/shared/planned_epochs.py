@@ -27,7 +27,7 @@ def stage(history: History) -> Literal["early", "late"] | None:
 
 
 def is_over(history: History, share: float) -> bool:
-    """Tell whether a share of the planned epochs is over; True if they are not known."""
+    """Return whether a share of the planned epochs is over; True if they are not known."""
     return history.epoch >= share * (history.setup.epochs or 0)
 
 

@@ -59,9 +59,9 @@ class Comparison:
         """Return the value of the metric at a height."""
         return height if self.maximize else -height
 
-    def after(self, course: LearningCurve, epochs: int) -> float:
+    def after(self, curve: LearningCurve, epochs: int) -> float:
         """Return the best height of a trial in its first epochs, minus infinity if none."""
-        highest, lowest = course.extremes[min(max(0, epochs), len(course.values))]
+        highest, lowest = curve.extremes[min(max(0, epochs), len(curve.values))]
         return highest if self.maximize else -lowest
 
     def pace(self, window: int) -> float:

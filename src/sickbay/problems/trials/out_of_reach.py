@@ -77,7 +77,7 @@ class OutOfReach(ComparedProblem):
         return self.found(history, message, lack=lack, most=most)
 
     def _recovers(self, history: History) -> bool:
-        """Tell whether the trial is recovering from an initial learning rate that was too high."""
+        """Return whether the trial recovers from an initial learning rate that was too high."""
         losses, first = history.epochs("loss"), history.first("loss", FIRST)
         if len(losses) < 2 or not losses[0] > first + self.thrown * abs(first):
             return False

@@ -66,7 +66,9 @@ class TrialNotes:
         if isfinite(value):
             self._write(self._trial.report, value, epoch)
 
-    def course(self, curve: LearningCurve, first: float, steps: int, whole: bool = False) -> None:
+    def write_curve(
+        self, curve: LearningCurve, first: float, steps: int, whole: bool = False
+    ) -> None:
         """Write the learning curve for the other trials, and first loss and steps for a replay."""
         done = max(len(curve.losses), len(curve.values))
         if done >= self._next or (whole and done > self._written):
@@ -79,10 +81,6 @@ class TrialNotes:
             }
             if self.attribute(CURVE, stored):
                 self._written = done
-
-    def diagnosis(self, end: End) -> bool:
-        """Write why the trial ends. Return False if that failed."""
-        return self.attribute(DIAGNOSIS, describe_end(end))
 
     def attribute(self, name: str, value: Any) -> bool:
         """Set an attribute of the trial. Return False if that failed."""

@@ -22,14 +22,9 @@ from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
 from sickbay.problems.trials.never_learnt import FIRST
 from sickbay.tuning.judge import End
-from sickbay.tuning.optuna.study_notes import TrialNotes
-from sickbay.tuning.recorded_search import is_maximized
-from sickbay.tuning.trial_doctor import (
-    TrialDoctor,
-    check_metric,
-    check_trial_watched,
-    print_nothing,
-)
+from sickbay.tuning.optuna.study_notes import DIAGNOSIS, TrialNotes, describe_end
+from sickbay.tuning.recorded_search import DEFAULT_METRIC, is_maximized
+from sickbay.tuning.trial_doctor import TrialDoctor, check_metric, prepare_trial, print_nothing
 
 Learns: TypeAlias = Literal["last", "constraint", "penalty"]
 UNLIKELY = {True: "loss", False: "accuracy"}  # metrics that hardly anybody maximizes, minimizes
@@ -43,7 +38,7 @@ def watch(
     epochs: int,
     profile: str = "tuning",
     problems: Sequence[str | Problem] | None = None,
-    metric: str = "val_accuracy",
+    metric: str = DEFAULT_METRIC,
     direction: str | None = None,
     learns: Learns = "last",
     penalty: float | None = None,
@@ -67,7 +62,8 @@ def watch(
         learns: What the sampler learns from a sick trial: "last" (it is pruned with its last
             reported value), "constraint" (it is complete but infeasible; needs Optuna 5) or
             "penalty" (it is complete with a bad value).
-        penalty: That value. By default it is the worst of the study so far.
+        penalty: The value of a sick trial with learns='penalty'; by default the worst of the study
+            so far.
         chart: A folder to record trials in, each in its own subfolder.
         every: How often to read statistics, as in `sickbay.watch`.
         budget: The fraction of the loop's time that watching may take.
@@ -88,7 +84,7 @@ def watch(
     notes = TrialNotes(trial) if isinstance(trial, Trial) else None
     if notes is not None:
         notes.check()
-    watched = check_trial_watched(
+    watched = prepare_trial(
         model,
         optimizer,
         chosen,
@@ -197,7 +193,7 @@ class OptunaDoctor(TrialDoctor):
         super().close()
 
     def _leave_notes(self, notes: TrialNotes) -> None:
-        self._tell_course(notes, whole=True)
+        self._write_curve(notes, whole=True)
         if self._learns == "constraint":
             notes.constrain(1.0 if self._was_sick else -1.0)
         self._say_troubles(notes)
@@ -213,7 +209,7 @@ class OptunaDoctor(TrialDoctor):
             return super().after_epoch(numbers)
         if notes.is_single:
             notes.report(numbers.get(self._metric, nan), self._passed_epochs - 1)
-        self._tell_course(notes)
+        self._write_curve(notes)
         found = super().after_epoch(numbers)
         prune = notes.is_single and not self._done and notes.should_prune()
         self._say_troubles(notes)
@@ -222,13 +218,13 @@ class OptunaDoctor(TrialDoctor):
             raise TrialPruned(f"the study's pruner ended it at epoch {self._passed_epochs}.")
         return found
 
-    def _tell_course(self, notes: TrialNotes, whole: bool = False) -> None:
-        history = self._history
-        notes.course(self.learning_curve(), history.first("loss", FIRST), history.step + 1, whole)
+    def _write_curve(self, notes: TrialNotes, whole: bool = False) -> None:
+        first, steps = self._history.first("loss", FIRST), self._history.step + 1
+        notes.write_curve(self.learning_curve(), first, steps, whole)
 
     def end_trial(self, end: End) -> bool:
         notes = self._notes
-        if notes is None or not notes.diagnosis(end):
+        if notes is None or not notes.attribute(DIAGNOSIS, describe_end(end)):
             return False
         if not end.benign and (self._learns == "last" or not self._can_complete(end)):
             self.finish()

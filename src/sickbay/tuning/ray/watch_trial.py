@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf, isfinite
 from typing import Any
 
@@ -18,10 +19,10 @@ from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.problems import Problem
 from sickbay.problems.profiles import choose
-from sickbay.problems.trials.comparison import LearningCurve
 from sickbay.tuning.judge import End
 from sickbay.tuning.ray.stopper import CurveExchange
-from sickbay.tuning.trial_doctor import TrialDoctor, check_metric, check_trial_watched
+from sickbay.tuning.recorded_search import DEFAULT_METRIC
+from sickbay.tuning.trial_doctor import TrialDoctor, check_metric, prepare_trial
 
 ALONE = "this search has no DiagnosisStopper, so the trial was judged without the others."
 
@@ -32,7 +33,7 @@ def watch(
     *,
     epochs: int,
     mode: str,
-    metric: str = "val_accuracy",
+    metric: str = DEFAULT_METRIC,
     profile: str = "tuning",
     problems: Sequence[str | Problem] | None = None,
     chart: Chart = None,
@@ -68,7 +69,7 @@ def watch(
     check_metric(metric)
     check_choice("mode", mode, ("max", "min"))
     trial, maximize = trial_id(), mode == "max"
-    watched = check_trial_watched(
+    watched = prepare_trial(
         model,
         optimizer,
         choose(profile, problems),
@@ -119,9 +120,9 @@ class RayDoctor(TrialDoctor):
     def after_epoch(self, numbers: Mapping[str, float]) -> list[Finding]:
         found = super().after_epoch(numbers)
         last = self._passed_epochs == self._history.setup.epochs
-        course, over = self.learning_curve(), last if self._end is None else self._end.benign
-        told = LearningCurve(course.losses, course.values, over)
-        met = self._guard.run("telling other trials", self._exchange.put, told)
+        over = last if self._end is None else self._end.benign
+        curve = replace(self.learning_curve(), over=over)
+        met = self._guard.run("telling other trials", self._exchange.put, curve)
         if last and met is False:
             self._log.notice(ALONE)
         return found
@@ -136,10 +137,10 @@ class RayDoctor(TrialDoctor):
 
     def _report(self, numbers: Mapping[str, float]) -> None:
         """Report to Tune, which may end the trial immediately."""
-        told = {"sickbay_diagnosis": "", "sickbay_message": "", "sickbay_benign": False}
+        result = {"sickbay_diagnosis": "", "sickbay_message": "", "sickbay_benign": False}
         if self._end is not None:
             finding = self._end.finding
-            told |= {"sickbay_diagnosis": finding.problem, "sickbay_message": str(finding)}
-            told |= {"sickbay_benign": self._end.benign}
+            result |= {"sickbay_diagnosis": finding.problem, "sickbay_message": str(finding)}
+            result |= {"sickbay_benign": self._end.benign}
         checkpoint, self._checkpoint = self._checkpoint, None
-        tune.report({**numbers, **told}, checkpoint=checkpoint)
+        tune.report({**numbers, **result}, checkpoint=checkpoint)

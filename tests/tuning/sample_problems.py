@@ -110,7 +110,7 @@ class Outdone(ComparedProblem):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broken(Problem):
+class Raising(Problem):
     """Raises."""
 
     advice = "none"
