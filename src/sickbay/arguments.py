@@ -4,8 +4,6 @@ Every check takes the argument's name and value, and returns the value as a plai
 be numpy's.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite, isnan, nan

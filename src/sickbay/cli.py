@@ -3,8 +3,6 @@
 Commands that need torch are imported only when they run, so that the others start fast.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@ rich draws a number from `random` when it is imported, which would change a loop
 too. So the rest of sickbay imports rich from here.
 """
 
-from __future__ import annotations
-
 import random
 
 _state = random.getstate()

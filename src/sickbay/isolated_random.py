@@ -1,7 +1,5 @@
 """Isolate random numbers: draw them without moving anyone else's generators."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Dataclasses from untrusted JSON: every field is checked against its type."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache

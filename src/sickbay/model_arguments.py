@@ -1,7 +1,5 @@
 """Check the models, optimizers and devices that callers pass in, before anything is changed."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn.parameter import UninitializedParameter

@@ -1,7 +1,5 @@
 """Copies of a model that can be run safely, and the check that a changed model still works."""
 
-from __future__ import annotations
-
 import copy
 from collections import OrderedDict
 from collections.abc import Callable

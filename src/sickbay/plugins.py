@@ -1,7 +1,5 @@
 """Finding problems, remedies and statements: in a folder, and in other installed packages."""
 
-from __future__ import annotations
-
 import warnings
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Making text safe to print: names and errors may hold anything, and terminals obey it."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Reading untrusted files, and writing files without following links."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

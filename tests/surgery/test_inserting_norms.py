@@ -202,7 +202,8 @@ class ScaledNorm(nn.Module):
         self.norm, self.scale = nn.LayerNorm(8), nn.Parameter(torch.ones(8))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x) * self.scale
+        scaled: Tensor = self.norm(x) * self.scale
+        return scaled
 
 
 class NormOnlyByName(nn.Module):

@@ -9,8 +9,6 @@ compresses best is kept: first the lowest byte of all numbers, last the highest,
 long runs. A line of JSON in front lists the arrays.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Rows are written as lines first, and as a block once there are enough.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

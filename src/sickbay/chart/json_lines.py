@@ -1,7 +1,5 @@
 """Lines of JSON: findings and events, and the newest rows until they fill a block."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress

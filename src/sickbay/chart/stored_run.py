@@ -1,7 +1,5 @@
 """The steps, ends of epochs and tables of a chart, added to a history as they happened."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence

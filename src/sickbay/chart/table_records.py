@@ -4,8 +4,6 @@ In charts of schema 1 tables do not name their row. There, the line of each step
 tables it has, and the tables come in that order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile, islice
 from struct import Struct

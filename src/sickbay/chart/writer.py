@@ -1,7 +1,5 @@
 """Writing a chart: rows and events wait in a queue, and a timer's thread writes them."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The base class of every test in a checkup: a statement that should hold for a model."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass as dataclass

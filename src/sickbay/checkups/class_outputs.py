@@ -1,7 +1,5 @@
 """Which dimension of an output holds the classes, and labels as one-hot outputs."""
 
-from __future__ import annotations
-
 from math import prod
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """`sickbay checkup`: examine the model that a function returns, and set the exit code."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import json

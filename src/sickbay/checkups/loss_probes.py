@@ -1,7 +1,5 @@
 """Finding out what a loss accepts by calling it, and which labels it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

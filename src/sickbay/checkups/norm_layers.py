@@ -1,7 +1,5 @@
 """Recognising norm layers by what they do to random inputs."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Keeping the user's model, gradients and loss as they were."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """`checkup`: examine a model before its first training step."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace

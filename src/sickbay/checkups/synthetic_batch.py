@@ -1,7 +1,5 @@
 """Random inputs for a model of which only the layers are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import islice
 

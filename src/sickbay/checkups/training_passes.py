@@ -1,7 +1,5 @@
 """Passes in training: one that is recorded for the tests, and a few that train on one batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

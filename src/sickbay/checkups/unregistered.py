@@ -1,7 +1,5 @@
 """Tensors and layers that modules hold in plain attributes, lists or dicts."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Importing, running and locating the user's code, which may raise anything."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

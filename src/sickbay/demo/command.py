@@ -1,7 +1,5 @@
 """The command `sickbay demo`: repair a flawed network, or watch a healthy one with a fault."""
 
-from __future__ import annotations
-
 import json
 import os
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """Two circles to tell apart, and a small network with a flaw for each of eight problems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

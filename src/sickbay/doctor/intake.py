@@ -1,7 +1,5 @@
 """Joins the numbers from the loop with what the probe collected at the same step."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What a doctor asks of the object that judges its run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Choose the remedy to apply to a running loop, and limit how often."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Keep a copy of healthy weights that a run can go back to."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil

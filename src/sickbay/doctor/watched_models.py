@@ -1,7 +1,5 @@
 """Which models are watched. Each has one doctor, or their costs would add up."""
 
-from __future__ import annotations
-
 from typing import Protocol
 from weakref import WeakKeyDictionary, ref
 

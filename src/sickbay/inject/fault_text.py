@@ -1,7 +1,5 @@
 """Faults as text, for command lines: `scale_gradients*20@500`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext

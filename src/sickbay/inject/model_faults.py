@@ -4,8 +4,6 @@ Gradients change during backward, so everything that reads them later sees the f
 changed when the block ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import log, nan

@@ -1,7 +1,5 @@
 """Measure the batch: the model's inputs, its outputs, and the targets they are compared with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isnan, nan

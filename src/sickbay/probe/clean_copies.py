@@ -4,8 +4,6 @@ While anyone watches, `nn.Module` has our `__getstate__`, which drops our hooks 
 So `torch.save` writes the same file as without us.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Return whether tensors hold only finite numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import isfinite
 

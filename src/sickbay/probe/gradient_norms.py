@@ -1,7 +1,5 @@
 """Cheap looks at gradients: their norms, and a check of one small gradient at every step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import isfinite
 

@@ -1,7 +1,5 @@
 """Measure gradients: as backward leaves them, and as the optimizer is about to use them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan, sqrt

@@ -1,7 +1,5 @@
 """Which parameters of a model its optimizers hold, and their learning rates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 

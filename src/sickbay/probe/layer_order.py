@@ -1,7 +1,5 @@
 """The layers and parameters of a model, in the order that the data flows through them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

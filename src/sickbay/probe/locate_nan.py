@@ -1,7 +1,5 @@
 """Find the layer where a NaN began, by running the batch again through a copy of the model."""
 
-from __future__ import annotations
-
 import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence

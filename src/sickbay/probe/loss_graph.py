@@ -4,8 +4,6 @@ The nodes outlive backward. So this needs no hooks, recognises losses and activa
 are modules or functions, and costs nothing until it is called.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Wrap a method of torch while someone listens, alongside the wrappers of others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import RLock, get_ident

@@ -1,7 +1,5 @@
 """The probe: hooks into a running loop, and turns what they collect at a step into `Vitals`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import hypot, isfinite, isnan

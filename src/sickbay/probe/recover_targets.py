@@ -5,8 +5,6 @@ targets follow from both. As a check, the loss of the outputs and these targets 
 that was observed; for weighted or smoothed losses it is not.
 """
 
-from __future__ import annotations
-
 from math import floor, isfinite, log10
 from typing import Any
 

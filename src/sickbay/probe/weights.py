@@ -1,7 +1,5 @@
 """Measure weights, and how far a step of the optimizer moves them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import nan, sqrt

@@ -1,7 +1,5 @@
 """Which output activation and loss fit a task, with the targets brought into the loss's shape."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

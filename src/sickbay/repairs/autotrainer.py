@@ -1,7 +1,5 @@
 """The strategy of the AutoTrainer paper: one solution at a time, from the initial weights."""
 
-from __future__ import annotations
-
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.repairs.outcome import Outcome

@@ -1,7 +1,5 @@
 """Where runs are trained: in this process, in processes of their own or on a Ray cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace

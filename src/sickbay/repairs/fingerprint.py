@@ -4,8 +4,6 @@ Everything the result depends on is hashed part by part, so that the error can n
 The hashes are the same in every process: they contain no addresses and no order of sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import islice

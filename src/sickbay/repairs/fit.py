@@ -1,7 +1,5 @@
 """Train a model. If something goes wrong, repair it and train again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

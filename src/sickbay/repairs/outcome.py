@@ -1,7 +1,5 @@
 """The outcome of a repair: the best model, its recipe, and every attempt."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field

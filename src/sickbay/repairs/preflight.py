@@ -1,7 +1,5 @@
 """Check that a model, loss and optimizer can train on some data, before anything is trained."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace

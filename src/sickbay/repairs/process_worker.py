@@ -1,7 +1,5 @@
 """Runs in processes of their own. A process that dies fails its run, and none outlives this one."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The cheap strategy: candidates train for short heats, and the one that learns best goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil, inf
 

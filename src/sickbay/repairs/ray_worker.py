@@ -1,7 +1,5 @@
 """Runs on a Ray cluster, for those who outgrow one machine."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Apply a recipe's clipping, warm-up and skipping of bad batches by hooks of its optimizer."""
 
-from __future__ import annotations
-
 from sickbay.doctor.optimizer_step import OptimizerStep, clip_gradients, with_gradients
 from sickbay.probe.finite import all_finite
 from sickbay.recipe import Recipe

@@ -3,8 +3,6 @@
 Each holds plain tensors and a JSON text. Loading one from elsewhere can fail, but runs no code.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """Convert samples and labels to tensors, or say in one sentence why that is impossible."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

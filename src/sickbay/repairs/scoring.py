@@ -1,7 +1,5 @@
 """How good a model is on validation data: its loss, and its accuracy if the task has one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """The training loop of a run. It is watched by a doctor and stops at findings."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs in the user's own training loop. It starts again with each recipe and stops at findings."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from functools import partial

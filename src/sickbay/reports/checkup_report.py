@@ -1,7 +1,5 @@
 """The results of a checkup, as text, as JSON and as SARIF 2.1.0 for code hosts and editors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike

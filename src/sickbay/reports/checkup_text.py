@@ -1,7 +1,5 @@
 """A checkup as text: failures with evidence and advice, then what passed or was not tested."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from sickbay.console import Console, Text

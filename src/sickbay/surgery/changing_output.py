@@ -1,7 +1,5 @@
 """Changing the output: another activation at the end, or another width of the last layer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

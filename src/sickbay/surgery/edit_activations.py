@@ -1,7 +1,5 @@
 """Changing the activations of a model: new modules before, after or in place of them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Finding the activations of a model, and telling hidden ones from outputs and gates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Drawing new weights by the rules of He, LeCun and Glorot."""
 
-from __future__ import annotations
-
 from math import prod
 
 import torch

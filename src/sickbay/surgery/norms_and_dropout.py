@@ -1,7 +1,5 @@
 """Inserting norms where signals shrink or grow, and adding dropout against overfitting."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import nn

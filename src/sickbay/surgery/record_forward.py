@@ -4,8 +4,6 @@ The pass is watched rather than traced, so this works for any code, including co
 on data.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Replacing hidden activations, as in networks of sigmoids whose gradients vanish."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Standardising inputs inside the model: to a mean of 0 and a standard deviation of 1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """The names of torch's functions and modules by what they do: activations, layers, norms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import nn

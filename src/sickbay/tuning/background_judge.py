@@ -1,7 +1,5 @@
 """Judge a trial beside its training, in a thread of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue

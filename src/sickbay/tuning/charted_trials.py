@@ -1,7 +1,5 @@
 """Load trials from their charts, and write and read the note that names the metric."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Decide whether a trial should end: check its problems, unless it is among the best."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

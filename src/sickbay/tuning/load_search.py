@@ -1,7 +1,5 @@
 """Load a finished search from a folder of charts, an Optuna storage or its journal file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite

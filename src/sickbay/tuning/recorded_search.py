@@ -1,7 +1,5 @@
 """A finished search: its recorded trials, their ranking, and which of them are good."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

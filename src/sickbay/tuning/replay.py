@@ -5,8 +5,6 @@ beside the trials before it. Of a trial that was ended, later trials only see th
 end. The last planned epoch is not judged, because ending a trial there saves nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite

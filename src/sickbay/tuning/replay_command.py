@@ -1,7 +1,5 @@
 """The command `sickbay replay`."""
 
-from __future__ import annotations
-
 import json
 import os
 from argparse import Namespace

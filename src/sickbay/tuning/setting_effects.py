@@ -1,7 +1,5 @@
 """The effect of threshold settings on the trials of several searches, for calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

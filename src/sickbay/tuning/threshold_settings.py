@@ -1,7 +1,5 @@
 """Threshold settings such as `plateau.epochs=4`: parsed, written, and varied for calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The doctor of one trial of a search, whatever framework runs the search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The pruner for trials with a diagnosis."""
 
-from __future__ import annotations
-
 from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial

@@ -1,7 +1,5 @@
 """What a trial writes to its Optuna study and reads from it, as long as it can be reached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypeVar

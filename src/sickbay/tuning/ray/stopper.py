@@ -1,7 +1,5 @@
 """The stopper of a search, and the actor through which its trials exchange learning curves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Which parameters get a gradient in the first steps, even if not in the very first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """The loss of perfect, constant and ignorant predictions, found by calling the loss."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from math import isfinite

@@ -1,7 +1,5 @@
 """Longer than 60 lines: it also tells noise from sampling on purpose."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

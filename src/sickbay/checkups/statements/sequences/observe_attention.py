@@ -1,7 +1,5 @@
 """Observing attention: which weights multiply the values, and how they were computed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Longer than 60 lines: it also builds the masks that models take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from inspect import signature

@@ -1,7 +1,5 @@
 """Samples and positions in inputs and outputs, and what changes when one is changed."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
