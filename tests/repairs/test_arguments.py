@@ -50,7 +50,11 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
             {"optimizer": int},
             "optimizer must make an optimizer from parameters, but raised: int() arg",
         ),
-        ({"optimizer": lambda _: 3}, "optimizer must return a torch.optim.Optimizer, got int."),
+        pytest.param(
+            {"optimizer": lambda _: 3},
+            "optimizer must return a torch.optim.Optimizer, got int.",
+            id="optimizer-returns-a-number",
+        ),
     ],
     ids=str,
 )
