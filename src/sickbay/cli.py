@@ -189,7 +189,7 @@ def add_replay_options(replay: argparse.ArgumentParser) -> None:
     replay.add_argument("--metric", metavar="NAME", help="the metric that ranks the trials")
     replay.add_argument("--direction", metavar="WAY", help="maximize or minimize")
     replay.add_argument(
-        "--trials", action="store_true", help="list the trials that each problem ends"
+        "--trials", action="store_true", help="list the trials that each problem would have ended"
     )
     replay.add_argument(
         "--calibrate",
@@ -197,7 +197,9 @@ def add_replay_options(replay: argparse.ArgumentParser) -> None:
         help="search for thresholds that save the most time and lose none of the ten best trials",
     )
     replay.add_argument("--json", metavar="FILE", help="write all results to this file")
-    replay.add_argument("--plot", metavar="FILE", help="draw the results, for example as saved.png")
+    replay.add_argument(
+        "--plot", metavar="FILE", help="draw the results to this file, for example saved.png"
+    )
     replay.set_defaults(command=_replay)
 
 

@@ -21,8 +21,8 @@ class SurvivesLowerPrecision(Statement):
 
     How it is tested:
         Two samples run in evaluation under torch.autocast with bfloat16, and with float16 if torch
-        can. Output and loss must be finite, and the output close to that of float32. bfloat16 has
-        fewer digits, so its output may differ eight times as much.
+        supports it. Output and loss must be finite, and the output close to that of float32.
+        bfloat16 has fewer digits, so its output may differ eight times as much.
     """
 
     order = 2
