@@ -146,7 +146,9 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
         metavar="BATCH",
         help="a function, or a shape: 8x3x32x32 for numbers, 8x128:65 for tokens below 65",
     )
-    checkup.add_argument("--loss", metavar="NAME", help="for example torch.nn:CrossEntropyLoss")
+    checkup.add_argument(
+        "--loss", metavar="NAME", help="the loss, for example torch.nn:CrossEntropyLoss"
+    )
     checkup.add_argument("--task", metavar="TASK", help="the task, for example multiclass")
     checkup.add_argument(
         "--tests", metavar="NAMES", help="names of the tests to run, separated by commas; or all"

@@ -28,7 +28,7 @@ class SurvivesLowerPrecision(Statement):
     order = 2
     severity = "warning"
     remedy = "mask with torch.finfo(x.dtype).min, use an eps of 1e-5, create tensors with x.dtype"
-    far: float = threshold(0.1, "Relative difference to float32 that is too much.", above=0)
+    far: float = threshold(0.1, "Relative difference from float32 that is too large.", above=0)
 
     def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass

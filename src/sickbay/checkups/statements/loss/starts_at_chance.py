@@ -27,10 +27,12 @@ class StartsAtChance(Statement):
     severity = "warning"
     remedy = "make the last layer's weights smaller, and check that inputs do not hold the targets"
 
-    above: float = threshold(5.0, "Times the chance level that is too much.", above=1)
+    above: float = threshold(5.0, "Limit for the loss, as a multiple of the chance level.", above=1)
     tied: float = threshold(40.0, "The same if the last layer is also an embedding.", above=1)
     far: float = threshold(1e3, "The same for regression.", above=1)
-    below: float = threshold(0.05, "Share of the chance level that is too little.", least=0)
+    below: float = threshold(
+        0.05, "Lower limit for the loss, as a share of the chance level.", least=0
+    )
 
     def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass

@@ -43,7 +43,7 @@ class NormalisationNormalises(Statement):
     order = 1
     severity = "warning"
     remedy = "divide by sqrt(var + eps) over the features; keep eps small and 0 < momentum < 1"
-    eps: float = threshold(0.1, "What an eps should stay below.", above=0)
+    eps: float = threshold(0.1, "Upper limit for an eps.", above=0)
 
     def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
