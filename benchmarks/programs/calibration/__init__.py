@@ -1,0 +1,1 @@
+"""The calibration half: what thresholds and remedies may be set on."""
