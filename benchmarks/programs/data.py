@@ -90,7 +90,7 @@ def rings(seed: int, classes: int = 3, count: int = 3000) -> Split:
     return split(x.astype(np.float32), y, count // 3)
 
 
-def reviews(seed: int, count: int = 1500, length: int = 24, words: int = 300) -> Split:
+def reviews(seed: int, count: int = 3000, length: int = 24, words: int = 300) -> Split:
     """Return texts as word numbers. Some words are kind, some are not, most say nothing."""
     rng = default_rng(seed)
     y = rng.integers(0, 2, count)

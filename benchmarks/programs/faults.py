@@ -21,6 +21,7 @@ BOUNDED_OUTPUT = Fault(
     ("saturated_activation", "vanishing_gradient", "improper_loss"),
 )
 SOFTMAX_OF_ONE = Fault("softmax over one unit", ("improper_output",), ("improper_loss", *STILL))
+SOFTMAX_FOR_TAGS = Fault("softmax where several labels may hold", ("improper_output", "improper_loss"))
 SOFTMAX_OVER_BATCH = Fault(
     "softmax over the batch", ("improper_output", "improper_loss"), ("double_activation",)
 )
