@@ -23,7 +23,8 @@ class Split:
 
     def standardised(self) -> Split:
         """Return inputs with mean 0 and deviation 1, by the statistics of the training samples."""
-        mean, spread = self.x.mean(0), self.x.std(0).clamp(min=1e-6)
+        mean, spread = self.x.mean(0), self.x.std(0)
+        spread = torch.where(spread > 1e-6, spread, 1.0)  # some pixels never change
         return replace(self, x=(self.x - mean) / spread, x_test=(self.x_test - mean) / spread)
 
     def flat(self) -> Split:

@@ -49,15 +49,15 @@ WRONG_SIGN = Fault(
     (*UNSTABLE, *DEAD, "exploding_gradient"),
 )
 SUM = Fault("sum in place of the mean", ("improper_loss", *TOO_HIGH), (*UNSTABLE, *DEAD))
+CLASSES_ELSEWHERE = Fault(
+    "the loss takes the wrong dimension for classes", ("improper_loss", "improper_output")
+)
 WRONG_DIMENSION = Fault("mean over the wrong dimension", ("improper_loss", "shape_broadcast"))
 NO_EPSILON = Fault("log without epsilon", ("improper_loss", "non_finite"), UNSTABLE)
 BROADCAST = Fault("shapes broadcast", ("shape_broadcast",), ("improper_loss",))
 GAN_LABELS = Fault("GAN with wrong labels", ("improper_loss", "bad_targets"), UNSTABLE)
 POLICY_SIGN = Fault(
     "wrong sign of the advantage", ("improper_loss", "wrong_sign"), (*UNSTABLE, *DEAD)
-)
-UNBALANCED = Fault(
-    "rare class without weights", ("class_imbalance", "bad_targets", "constant_prediction")
 )
 WRONG_TERM = Fault("one term of the loss drowns the other", ("improper_loss",), UNSTABLE)
 
@@ -74,6 +74,9 @@ SIGNED_LABELS = Fault(
     (*UNSTABLE, "saturated_activation"),
 )
 SHUFFLED_LABELS = Fault("labels in another order", ("not_learning", "bad_targets"), ("overfitting",))
+WRONG_LABELS = Fault(
+    "many labels are wrong", ("bad_targets", "noisy_labels", "overfitting"), ("loss_spike",)
+)
 MIXED_SAMPLES = Fault(
     "a reshape mixes samples", ("mixed_samples", "not_learning", "bad_targets"), ("overfitting",)
 )
@@ -100,7 +103,7 @@ BATCH_OF_ONE = Fault(
     "momentum with a batch of one", ("batch_too_small", *TOO_HIGH), (*UNSTABLE, *DEAD)
 )
 NO_ZERO_GRAD = Fault("no zero_grad", ("missing_zero_grad",), (*TOO_HIGH, *UNSTABLE, *DEAD))
-NOT_IN_OPTIMIZER = Fault("parameters missing from the optimizer", STILL)
+NOT_IN_OPTIMIZER = Fault("parameters missing from the optimizer", (*STILL, "refused"))
 SCHEDULER = Fault(
     "a schedule stepped per batch",
     ("learning_rate_too_low", "still_falling"),

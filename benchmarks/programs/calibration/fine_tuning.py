@@ -80,7 +80,7 @@ def head_after_optimizer(watch: Watch, fixed: bool, seed: int) -> float:
     return accuracy(data.x_test, data.y_test)(model)
 
 
-@programs.supervised(faults.HIGH_RATE.mildly(), "forum: fine-tuning with the rate of training from scratch")
+@programs.supervised(faults.HIGH_RATE, "forum: fine-tuning with the rate of training from scratch")
 def rate_forgets(fixed: bool, seed: int) -> Parts:
     model, data = pretrained(seed), new_task(seed)
     model.fc2 = nn.Linear(64, 3)
@@ -88,7 +88,7 @@ def rate_forgets(fixed: bool, seed: int) -> Parts:
         model=model,
         data=(data.x, data.y),
         loss=nn.CrossEntropyLoss(),
-        optimizer=torch.optim.Adam(model.parameters(), lr=1e-3 if fixed else 0.02),
+        optimizer=torch.optim.Adam(model.parameters(), lr=1e-3 if fixed else 0.05),
         epochs=30,
         batch_size=16,
         **scored(data),

@@ -48,11 +48,11 @@ def make_discriminator(*end: nn.Module) -> nn.Sequential:
 def generator_detached(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     generator, discriminator = make_generator(), make_discriminator()
-    g_optimizer = torch.optim.Adam(generator.parameters(), lr=1e-3, betas=(0.5, 0.999))
+    g_optimizer = torch.optim.Adam(generator.parameters(), lr=5e-4, betas=(0.5, 0.999))
     d_optimizer = torch.optim.Adam(discriminator.parameters(), lr=1e-3, betas=(0.5, 0.999))
     doctor = watch(generator, g_optimizer)
     ones, zeros = torch.ones(64, 1), torch.zeros(64, 1)
-    for _step in range(900):
+    for _step in range(1500):
         fake = generator(torch.randn(64, 8))
         d_loss = F.binary_cross_entropy_with_logits(discriminator(points(64)), ones)
         d_loss = d_loss + F.binary_cross_entropy_with_logits(discriminator(fake.detach()), zeros)
@@ -73,10 +73,10 @@ def generator_wrong_label(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     netG, netD = make_generator(), make_discriminator(nn.Sigmoid())  # noqa: N806
     criterion = nn.BCELoss()
-    optimizerG = torch.optim.Adam(netG.parameters(), lr=1e-3, betas=(0.5, 0.999))  # noqa: N806
+    optimizerG = torch.optim.Adam(netG.parameters(), lr=5e-4, betas=(0.5, 0.999))  # noqa: N806
     optimizerD = torch.optim.Adam(netD.parameters(), lr=1e-3, betas=(0.5, 0.999))  # noqa: N806
     doctor = watch(netG, optimizerG)
-    for _step in range(900):
+    for _step in range(1500):
         label = torch.full((64, 1), 1.0)
         netD.zero_grad()
         criterion(netD(points(64)), label).backward()
@@ -103,12 +103,12 @@ def discriminator_high_rate(watch: Watch, fixed: bool, seed: int) -> float:
     generator = make_generator()
     discriminator = make_discriminator() if fixed else make_discriminator(nn.Sigmoid())
     rate = 1e-3 if fixed else 0.1
-    g_optimizer = torch.optim.Adam(generator.parameters(), lr=1e-3, betas=(0.5, 0.999))
+    g_optimizer = torch.optim.Adam(generator.parameters(), lr=5e-4, betas=(0.5, 0.999))
     d_optimizer = torch.optim.Adam(discriminator.parameters(), lr=rate, betas=(0.5, 0.999))
     criterion = nn.BCEWithLogitsLoss()
     doctor = watch(discriminator, d_optimizer)
     both = torch.cat([torch.ones(64, 1), torch.zeros(64, 1)])
-    for _step in range(900):
+    for _step in range(1500):
         fake = generator(torch.randn(64, 8))
         d_loss = criterion(discriminator(torch.cat([points(64), fake.detach()])), both)
         d_optimizer.zero_grad()

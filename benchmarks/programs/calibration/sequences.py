@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.programs import faults
-from benchmarks.programs.program import Fault, ProgramList, Watch
+from benchmarks.programs.program import ProgramList, Watch
 
 programs = ProgramList("calibration", "sequence to sequence")
 START, LENGTH, TOKENS = 10, 7, 11
@@ -77,9 +77,6 @@ def encoder_detached(watch: Watch, fixed: bool, seed: int) -> float:
     return train(watch, Translator(cut=not fixed), seed)
 
 
-MIXED = Fault("the loss takes the wrong dimension for classes", ("improper_loss", "improper_output"))
-
-
 @programs.script(
     [faults.DETACHED, faults.LOW_RATE.mildly()], "Q&A: two slips in one decoder: detach, and lr=1e-4"
 )
@@ -104,7 +101,9 @@ class Copier(nn.Module):
         return self.fc(self.layers(self.embedding(source) + self.place))
 
 
-@programs.script(MIXED, "Q&A: view(N, classes, length) in place of a transpose for CrossEntropyLoss")
+@programs.script(
+    faults.CLASSES_ELSEWHERE, "Q&A: view(N, classes, length) in place of a transpose for CrossEntropyLoss"
+)
 def viewed_not_transposed(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     source, target = backwards(seed)
