@@ -45,7 +45,9 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-repair", action="store_true", help="leave out sickbay.fit")
     parser.add_argument("--rivals", action="store_true", help="also run other installed tools")
     parser.add_argument("--check", action="store_true", help="compare each program with its fix")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write and reuse results, by line")
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write and reuse results, by line"
+    )
     parser.add_argument(
         "--markdown", metavar="FILE", type=Path, help="write the tables as a page to FILE"
     )
@@ -96,7 +98,9 @@ def show_check(records: Sequence[Record], out: Console) -> int:
     """Print the programs whose fix is not clearly better. Return how many there are."""
     poor = [each for each in records if not judge.is_clear(each)]
     for each in poor:
-        scores = {form: [round(score or 0, 3) for score in each[form]] for form in ("sick", "fixed")}
+        scores = {
+            form: [round(score or 0, 3) for score in each[form]] for form in ("sick", "fixed")
+        }
         out.print(f"{each['name']}: sick {scores['sick']}, fixed {scores['fixed']}")
     out.print(f"{len(records) - len(poor)} of {len(records)} fixes are clearly better.")
     return len(poor)

@@ -74,9 +74,9 @@ def houses(seed: int, count: int = 2400) -> Split:
     area, rooms = rng.gamma(8, 16, count), rng.integers(1, 8, count)
     built, distance = rng.integers(1900, 2022, count), rng.exponential(8, count)
     good = rng.random(count) < 0.4
-    price = 2600 * area * np.exp(-distance / 15) * (1 + 0.6 * good) + 12_000 * rooms
-    price *= 0.7 + 0.6 * np.abs((built - 1960) / 60)
-    price = price * rng.lognormal(0, 0.08, count) + 60_000
+    worth = 2600 * area * np.exp(-distance / 15) * (1 + 0.6 * good) + 12_000 * rooms
+    by_age = 0.7 + 0.6 * np.abs((built - 1960) / 60)
+    price = 60_000 + worth * by_age * rng.lognormal(0, 0.08, count)
     x = np.stack([area, rooms, built, distance, good], 1).astype(np.float32)
     return split(x, price.astype(np.float32), count // 3)
 

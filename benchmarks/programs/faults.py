@@ -12,8 +12,12 @@ TOO_HIGH = ("learning_rate_too_high", "exploding_gradient")
 STILL = ("frozen_by_accident", "unchanged_weights")
 
 # Outputs
-SOFTMAX_TWICE = Fault("softmax before a loss with softmax", ("double_activation", "improper_output"))
-SIGMOID_TWICE = Fault("sigmoid before a loss with sigmoid", ("double_activation", "improper_output"))
+SOFTMAX_TWICE = Fault(
+    "softmax before a loss with softmax", ("double_activation", "improper_output")
+)
+SIGMOID_TWICE = Fault(
+    "sigmoid before a loss with sigmoid", ("double_activation", "improper_output")
+)
 RELU_OUTPUT = Fault("ReLU on the outputs", ("improper_output",), ("dead_units", "dying_relu"))
 BOUNDED_OUTPUT = Fault(
     "bounded outputs for unbounded targets",
@@ -21,7 +25,9 @@ BOUNDED_OUTPUT = Fault(
     ("saturated_activation", "vanishing_gradient", "improper_loss"),
 )
 SOFTMAX_OF_ONE = Fault("softmax over one unit", ("improper_output",), ("improper_loss", *STILL))
-SOFTMAX_FOR_TAGS = Fault("softmax where several labels may hold", ("improper_output", "improper_loss"))
+SOFTMAX_FOR_TAGS = Fault(
+    "softmax where several labels may hold", ("improper_output", "improper_loss")
+)
 SOFTMAX_OVER_BATCH = Fault(
     "softmax over the batch", ("improper_output", "improper_loss"), ("double_activation",)
 )
@@ -73,7 +79,9 @@ SIGNED_LABELS = Fault(
     ("bad_targets", "improper_loss", "improper_output"),
     (*UNSTABLE, "saturated_activation"),
 )
-SHUFFLED_LABELS = Fault("labels in another order", ("not_learning", "bad_targets"), ("overfitting",))
+SHUFFLED_LABELS = Fault(
+    "labels in another order", ("not_learning", "bad_targets"), ("overfitting",)
+)
 WRONG_LABELS = Fault(
     "many labels are wrong", ("bad_targets", "noisy_labels", "overfitting"), ("loss_spike",)
 )
@@ -91,7 +99,9 @@ NAN_INPUTS = Fault("NaN in the data", ("non_finite", "bad_inputs"), UNSTABLE)
 
 # Optimisation
 HIGH_RATE = Fault("rate too high", TOO_HIGH, (*UNSTABLE, *DEAD, "vanishing_gradient"))
-LOW_RATE = Fault("rate too low", ("learning_rate_too_low", "still_falling"), ("vanishing_gradient",))
+LOW_RATE = Fault(
+    "rate too low", ("learning_rate_too_low", "still_falling"), ("vanishing_gradient",)
+)
 FEW_EPOCHS = Fault("too few epochs", ("still_falling",), ("learning_rate_too_low",))
 DECAY = Fault(
     "weight decay far too strong",

@@ -54,9 +54,7 @@ def accusations(record: Record, tool: str = "") -> list[str]:
     if tool:
         return [" or ".join(names) for names in record["rivals"][tool]["fixed"]]
     findings = record["fixed"]["findings"]
-    return list(
-        dict.fromkeys(each["problem"] for each in findings if each["severity"] != "info")
-    )
+    return list(dict.fromkeys(each["problem"] for each in findings if each["severity"] != "info"))
 
 
 def is_repaired(record: Record) -> bool:

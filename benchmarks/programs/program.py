@@ -13,7 +13,7 @@ HALVES = ("calibration", "reporting")
 # What a model that learns badly shows, whatever the cause. It is a symptom, unless `names` has it.
 SYMPTOMS = ("not_learning", "underfitting", "still_falling", "constant_prediction")
 
-Batch: TypeAlias = tuple[Any, Tensor]
+Batch: TypeAlias = tuple[Tensor, Tensor]
 Score: TypeAlias = Callable[[nn.Module], float]
 
 

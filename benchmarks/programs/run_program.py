@@ -108,10 +108,7 @@ def watched(program: Program, fixed: bool, seed: int) -> Record:
         "seconds": seconds,
         "findings": [{name: getattr(each, name) for name in KEPT} for each in findings],
         "trouble": [
-            event.text
-            for doctor in doctors
-            for event in doctor.events
-            if event.kind == "trouble"
+            event.text for doctor in doctors for event in doctor.events if event.kind == "trouble"
         ],
     }
 

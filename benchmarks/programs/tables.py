@@ -24,10 +24,11 @@ PAGE = """\
 Every program is a short script with a model, data and a loop, retold from reports in forums and
 issues, and from published taxonomies of real faults. It is run sick and fixed, both watched with
 `sickbay.watch` as it comes. A fault counts as named if a finding has one of the names that are
-right for it; a symptom, such as `not_learning` for a specific fault, does not count. A fixed program
-is accused if there is any warning. Plain supervised programs are also trained with `sickbay.fit`.
-Scores are on held-out samples: accuracy, R², or another share of which 1 is the best. `solved` is
-false if the score is not above the constant answer, or more than 5 points below that of the fix.
+right for it; a symptom, such as `not_learning` for a specific fault, does not count. A fixed
+program is accused if there is any warning. Plain supervised programs are also trained with
+`sickbay.fit`. Scores are on held-out samples: accuracy, R², or another share of which 1 is the
+best. `solved` is false if the score is not above the constant answer, or more than 5 points below
+that of the fix.
 """
 
 
@@ -82,7 +83,9 @@ def by_tool(records: Sequence[Record], tools: Sequence[str]) -> Sheet:
     rows = []
     for tool in tools:
         values = figures(records, tool)
-        rows.append([tool or "sickbay", *(f"{values[name][0]} of {values[name][1]}" for name in names)])
+        rows.append(
+            [tool or "sickbay", *(f"{values[name][0]} of {values[name][1]}" for name in names)]
+        )
     note = "The same programs, watched by each tool as its documentation shows."
     return Sheet("Other tools", note, ("tool", *names), rows)
 

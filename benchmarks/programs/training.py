@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from benchmarks.programs.program import Parts, Watch
 
@@ -18,12 +15,12 @@ def train(parts: Parts, watch: Watch, seed: int = 0) -> float:
     generator = torch.Generator().manual_seed(seed)
     for _ in range(parts.epochs):
         order = torch.randperm(len(targets), generator=generator)
-        for rows in order.split(parts.batch_size):
+        for rows in torch.split(order, parts.batch_size):
             if len(rows) == 1 < parts.batch_size:
                 continue  # batch norm cannot train on a single sample
             optimizer.zero_grad()
-            loss = parts.loss(model(take(inputs, rows)), targets[rows])
-            loss.backward()
+            loss = parts.loss(model(inputs[rows]), targets[rows])
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             doctor.step(loss)
         metrics = {}
@@ -31,10 +28,6 @@ def train(parts: Parts, watch: Watch, seed: int = 0) -> float:
             metrics["val_loss"] = validate(parts)
         doctor.epoch(**metrics)
     return parts.score(model)
-
-
-def take(inputs: Any, rows: Tensor) -> Any:
-    return inputs[rows]
 
 
 def validate(parts: Parts) -> float:

@@ -22,7 +22,9 @@ def pixels(seed: int, largest: float = 1.0) -> Split:
     return Split(data.x / 16 * largest, data.y, data.x_test / 16 * largest, data.y_test)
 
 
-def autoencoder(*end: nn.Module, hidden: type[nn.Module] = nn.ReLU, code: int = 16) -> nn.Sequential:
+def autoencoder(
+    *end: nn.Module, hidden: type[nn.Module] = nn.ReLU, code: int = 16
+) -> nn.Sequential:
     return nn.Sequential(
         nn.Linear(64, 64), hidden(), nn.Linear(64, code), hidden(),
         nn.Linear(code, 64), hidden(), nn.Linear(64, 64), *end,
@@ -72,7 +74,9 @@ def strongly_negative(module: nn.Module) -> None:
         nn.init.uniform_(module.weight, -0.3, 0.0)
 
 
-@programs.supervised(faults.DEAD_RELU, "forum: every reconstruction is the same; uniform_ from -a to 0")
+@programs.supervised(
+    faults.DEAD_RELU, "forum: every reconstruction is the same; uniform_ from -a to 0"
+)
 def same_picture(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = pixels(seed)

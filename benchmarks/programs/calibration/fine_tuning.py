@@ -17,7 +17,7 @@ programs = ProgramList("calibration", "fine-tuning")
 
 
 def new_task(seed: int, count: int = 300) -> Split:
-    """Return a few images, and whether the digit is a prime: another task than it was trained for."""
+    """Return a few images and three kinds of numbers: another task than it was trained for."""
     data = small_images(seed + 100)
     kinds = torch.tensor([0, 1, 2, 2, 0, 2, 1, 2, 0, 1])  # other; square or cube; prime
     return Split(data.x[:count], kinds[data.y[:count]], data.x_test, kinds[data.y_test])
@@ -36,7 +36,9 @@ def pretrained(seed: int) -> Net:
     return model
 
 
-@programs.script(faults.FROZEN, "forum: froze the model after the new head was put in; nothing trains")
+@programs.script(
+    faults.FROZEN, "forum: froze the model after the new head was put in; nothing trains"
+)
 def head_frozen_too(watch: Watch, fixed: bool, seed: int) -> float:
     model, data = pretrained(seed), new_task(seed)
     if fixed:
@@ -44,7 +46,7 @@ def head_frozen_too(watch: Watch, fixed: bool, seed: int) -> float:
     model.fc2 = nn.Linear(64, 3)
     if not fixed:
         model.requires_grad_(False)
-        model.conv1.bias.requires_grad = True  # else backward() raises
+        model.conv1.requires_grad_()  # else backward() raises
     wanted = [each for each in model.parameters() if each.requires_grad]
     optimizer = torch.optim.Adam(wanted, lr=5e-3)
     doctor = watch(model, optimizer)
@@ -96,7 +98,8 @@ def rate_forgets(fixed: bool, seed: int) -> Parts:
 
 
 @programs.supervised(
-    [faults.SOFTMAX_TWICE, faults.FROZEN], "Q&A: frozen first layers, never trained, and softmax twice"
+    [faults.SOFTMAX_TWICE, faults.FROZEN],
+    "Q&A: frozen first layers, never trained, and softmax twice",
 )
 def frozen_from_scratch(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)

@@ -44,7 +44,9 @@ def make_discriminator(*end: nn.Module) -> nn.Sequential:
     )  # fmt: skip
 
 
-@programs.script(faults.DETACHED, "issue: fake.detach() in the generator's step too; it never changes")
+@programs.script(
+    faults.DETACHED, "issue: fake.detach() in the generator's step too; it never changes"
+)
 def generator_detached(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     generator, discriminator = make_generator(), make_discriminator()
@@ -68,13 +70,15 @@ def generator_detached(watch: Watch, fixed: bool, seed: int) -> float:
     return closeness(generator)
 
 
-@programs.script(faults.GAN_LABELS, "issue: the generator is trained with label 0; its loss is 0 at once")
+@programs.script(
+    faults.GAN_LABELS, "issue: the generator is trained with label 0; its loss is 0 at once"
+)
 def generator_wrong_label(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
-    netG, netD = make_generator(), make_discriminator(nn.Sigmoid())  # noqa: N806
+    netG, netD = make_generator(), make_discriminator(nn.Sigmoid())
     criterion = nn.BCELoss()
-    optimizerG = torch.optim.Adam(netG.parameters(), lr=5e-4, betas=(0.5, 0.999))  # noqa: N806
-    optimizerD = torch.optim.Adam(netD.parameters(), lr=1e-3, betas=(0.5, 0.999))  # noqa: N806
+    optimizerG = torch.optim.Adam(netG.parameters(), lr=5e-4, betas=(0.5, 0.999))
+    optimizerD = torch.optim.Adam(netD.parameters(), lr=1e-3, betas=(0.5, 0.999))
     doctor = watch(netG, optimizerG)
     for _step in range(1500):
         label = torch.full((64, 1), 1.0)

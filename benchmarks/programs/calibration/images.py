@@ -55,7 +55,8 @@ class WithEnd(Net):
 
 
 @programs.supervised(
-    [faults.SOFTMAX_TWICE, faults.HIGH_RATE], "forum: 10 % accuracy; softmax, cross entropy and Adam(0.01)"
+    [faults.SOFTMAX_TWICE, faults.HIGH_RATE],
+    "forum: 10 % accuracy; softmax, cross entropy and Adam(0.01)",
 )
 def digits_softmax_high_rate(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
@@ -177,7 +178,9 @@ class Cooled(nn.Module):
 
 
 @programs.supervised(
-    faults.TEMPERATURE, "issue: temperature from a distillation config left in the model", data="mnist"
+    faults.TEMPERATURE,
+    "issue: temperature from a distillation config left in the model",
+    data="mnist",
 )
 def mnist_temperature(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)

@@ -61,7 +61,9 @@ def digits_reshaped(watch: Watch, fixed: bool, seed: int) -> float:
     return accuracy(x_test, data.y_test)(model)
 
 
-@programs.script(faults.ARGMAX, "forum: loss on the argmax, with requires_grad set to silence the error")
+@programs.script(
+    faults.ARGMAX, "forum: loss on the argmax, with requires_grad set to silence the error"
+)
 def digits_argmax(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     data = small_images(seed)

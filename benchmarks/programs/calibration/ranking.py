@@ -38,7 +38,9 @@ def ranker() -> nn.Sequential:
     )
 
 
-@programs.script(faults.WRONG_SIGN, "forum: MarginRankingLoss with the pair swapped, NDCG below chance")
+@programs.script(
+    faults.WRONG_SIGN, "forum: MarginRankingLoss with the pair swapped, NDCG below chance"
+)
 def margin_swapped(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     x, relevance = documents(seed)
@@ -59,13 +61,16 @@ def margin_swapped(watch: Watch, fixed: bool, seed: int) -> float:
 
 
 @programs.script(
-    faults.HIGH_RATE.mildly(), "issue: triplet loss is stuck at the margin; all embeddings are the same"
+    faults.HIGH_RATE.mildly(),
+    "issue: triplet loss is stuck at the margin; all embeddings are the same",
 )
 def triplets_collapse(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     x, relevance = documents(seed)
     group = (relevance > relevance.median()).long()
-    model = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
+    model = nn.Sequential(
+        nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8)
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3 if fixed else 0.3)
     members = [torch.nonzero(group[:1000] == each).flatten() for each in (0, 1)]
     doctor = watch(model, optimizer)
@@ -109,7 +114,9 @@ class Factors(nn.Module):
         return 3 + (who * what).sum(1, keepdim=True) + self.bias(pairs[:, 1])
 
 
-@programs.supervised(faults.NOT_IN_OPTIMIZER, "forum: layers in a Python list are not in parameters()")
+@programs.supervised(
+    faults.NOT_IN_OPTIMIZER, "forum: layers in a Python list are not in parameters()"
+)
 def films_in_a_list(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     pairs, liked = ratings(seed)

@@ -34,7 +34,9 @@ def network(inputs: int, *end: nn.Module) -> nn.Sequential:
     )
 
 
-@programs.supervised(faults.RAW_TARGETS, "forum: house prices, predictions stay near zero for hours")
+@programs.supervised(
+    faults.RAW_TARGETS, "forum: house prices, predictions stay near zero for hours"
+)
 def houses_raw_prices(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = in_units(seed) if fixed else houses(seed).standardised()
@@ -68,7 +70,9 @@ def houses_raw_everything(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.supervised(faults.BROADCAST, "forum: predicts the mean, 'target size different to input size'")
+@programs.supervised(
+    faults.BROADCAST, "forum: predicts the mean, 'target size different to input size'"
+)
 def diabetes_broadcast(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = diabetes(seed)
@@ -90,7 +94,8 @@ def my_mse(prediction: Tensor, target: Tensor) -> Tensor:
 
 
 @programs.supervised(
-    [faults.BROADCAST, faults.LOW_RATE], "Q&A: own mean squared error on (N, 1) minus (N,), and lr=1e-5"
+    [faults.BROADCAST, faults.LOW_RATE],
+    "Q&A: own mean squared error on (N, 1) minus (N,), and lr=1e-5",
 )
 def houses_own_loss_broadcast(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
@@ -123,7 +128,9 @@ def houses_sigmoid(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.supervised(faults.RELU_OUTPUT.mildly(), "DeepCrime: add an activation; ReLU on the last layer")
+@programs.supervised(
+    faults.RELU_OUTPUT.mildly(), "DeepCrime: add an activation; ReLU on the last layer"
+)
 def houses_relu(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = in_units(seed)
@@ -183,7 +190,9 @@ def houses_mean_first(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.supervised(faults.LOW_RATE, "forum: SGD with lr=1e-5, loss goes down a little every epoch")
+@programs.supervised(
+    faults.LOW_RATE, "forum: SGD with lr=1e-5, loss goes down a little every epoch"
+)
 def houses_low_rate(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = in_units(seed)
@@ -242,7 +251,9 @@ def diabetes_dead_relu(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.script(faults.SCHEDULER, "forum: scheduler.step() inside the batch loop, rate is 0 by epoch 2")
+@programs.script(
+    faults.SCHEDULER, "forum: scheduler.step() inside the batch loop, rate is 0 by epoch 2"
+)
 def houses_scheduler(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     data = in_units(seed)

@@ -57,14 +57,16 @@ def play(policy: nn.Module) -> tuple[Tensor, Tensor]:
         action = choice.sample()
         logs.append(choice.log_prob(action))
         rewards.append(world.step(action))
-    returns, after = [], torch.zeros(16)
+    returns, after = list[Tensor](), torch.zeros(16)
     for reward in reversed(rewards):
         after = reward + 0.95 * after
         returns.insert(0, after)
     return torch.stack(logs), torch.stack(returns)
 
 
-@programs.script(faults.POLICY_SIGN, "Q&A: REINFORCE gets worse with time; log_prob * return without a minus")
+@programs.script(
+    faults.POLICY_SIGN, "Q&A: REINFORCE gets worse with time; log_prob * return without a minus"
+)
 def reinforce_sign(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     policy = make_policy()
@@ -82,9 +84,7 @@ def reinforce_sign(watch: Watch, fixed: bool, seed: int) -> float:
     return reached(policy)
 
 
-@programs.script(
-    faults.DETACHED, "forum: log probabilities kept as numbers, so nothing learns"
-)
+@programs.script(faults.DETACHED, "forum: log probabilities kept as numbers, so nothing learns")
 def reinforce_items(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     policy = make_policy()
@@ -133,7 +133,9 @@ def q_learning(watch: Watch, model: nn.Module, seed: int, column: bool, rate: fl
     return reached(model)
 
 
-@programs.script(faults.BROADCAST, "issue: DQN does not learn; gather gives (N, 1), the targets are (N,)")
+@programs.script(
+    faults.BROADCAST, "issue: DQN does not learn; gather gives (N, 1), the targets are (N,)"
+)
 def q_values_broadcast(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     return q_learning(watch, make_policy(), seed, column=not fixed, rate=2e-3)

@@ -65,7 +65,9 @@ def train(
     return float((model.write(source[2000:]) == target[2000:]).double().mean())
 
 
-@programs.script(faults.WRONG_SHIFT, "issue: loss drops to zero, and at inference one token repeats")
+@programs.script(
+    faults.WRONG_SHIFT, "issue: loss drops to zero, and at inference one token repeats"
+)
 def decoder_not_shifted(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     return train(watch, Translator(), seed, shifted=fixed)
@@ -78,7 +80,8 @@ def encoder_detached(watch: Watch, fixed: bool, seed: int) -> float:
 
 
 @programs.script(
-    [faults.DETACHED, faults.LOW_RATE.mildly()], "Q&A: two slips in one decoder: detach, and lr=1e-4"
+    [faults.DETACHED, faults.LOW_RATE.mildly()],
+    "Q&A: two slips in one decoder: detach, and lr=1e-4",
 )
 def detached_and_slow(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
@@ -102,7 +105,8 @@ class Copier(nn.Module):
 
 
 @programs.script(
-    faults.CLASSES_ELSEWHERE, "Q&A: view(N, classes, length) in place of a transpose for CrossEntropyLoss"
+    faults.CLASSES_ELSEWHERE,
+    "Q&A: view(N, classes, length) in place of a transpose for CrossEntropyLoss",
 )
 def viewed_not_transposed(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)

@@ -31,7 +31,9 @@ class Forecast(nn.Module):
 
 def scaled(data: Split) -> Split:
     low, high = data.x.min(), data.x.max()
-    return Split(*((each - low) / (high - low) for each in (data.x, data.y, data.x_test, data.y_test)))
+    return Split(
+        *((each - low) / (high - low) for each in (data.x, data.y, data.x_test, data.y_test))
+    )
 
 
 @programs.supervised(
@@ -52,7 +54,9 @@ def sales_raw(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.supervised(faults.BROADCAST, "forum: LSTM regression, (32, 1) against (32,), a flat forecast")
+@programs.supervised(
+    faults.BROADCAST, "forum: LSTM regression, (32, 1) against (32,), a flat forecast"
+)
 def sales_broadcast(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = scaled(sales(seed))
@@ -69,7 +73,8 @@ def sales_broadcast(fixed: bool, seed: int) -> Parts:
 
 
 @programs.supervised(
-    faults.SMALL.mildly(), "DeepCrime: fewer units; one LSTM unit for a season of 7 days and one of 90"
+    faults.SMALL.mildly(),
+    "DeepCrime: fewer units; one LSTM unit for a season of 7 days and one of 90",
 )
 def sales_one_unit(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
@@ -101,7 +106,9 @@ class Detached(nn.Module):
         return self.fc(state)
 
 
-@programs.supervised(faults.DETACHED, "forum: hidden.detach() before the head; the GRU never learns")
+@programs.supervised(
+    faults.DETACHED, "forum: hidden.detach() before the head; the GRU never learns"
+)
 def waves_detached(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = waves(seed)

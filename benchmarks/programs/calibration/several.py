@@ -121,20 +121,21 @@ def pen_strokes_decay_slow(fixed: bool, seed: int) -> Parts:
 
 
 @programs.supervised(
-    [faults.HIGH_RATE, faults.BATCH_OF_ONE], "forum: LSTM, one review at a time, SGD(1, momentum=0.9)",
+    [faults.HIGH_RATE, faults.BATCH_OF_ONE], "forum: an LSTM and one review at a time, SGD(1.0)",
     kind="text",
 )  # fmt: skip
 def reviews_one_by_one(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = reviews(seed, count=1500)
     model = Reader()
-    make = torch.optim.Adam if fixed else torch.optim.SGD
-    settings = {"lr": 3e-3} if fixed else {"lr": 1.0, "momentum": 0.9}
+    optimizer: torch.optim.Optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    if not fixed:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
     return Parts(
         model=model,
         data=(data.x, data.y),
         loss=nn.CrossEntropyLoss(),
-        optimizer=make(model.parameters(), **settings),
+        optimizer=optimizer,
         epochs=12 if fixed else 1,
         batch_size=32 if fixed else 1,
         **scored(data),
@@ -142,7 +143,8 @@ def reviews_one_by_one(fixed: bool, seed: int) -> Parts:
 
 
 @programs.script(
-    [faults.NAN_INPUTS, faults.RAW_INPUTS], "Q&A: missing incomes are NaN, so is the loss from step 1"
+    [faults.NAN_INPUTS, faults.RAW_INPUTS],
+    "Q&A: missing incomes are NaN, so is the loss from step 1",
 )
 def churn_missing_values(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.programs import faults
-from benchmarks.programs.data import Split, bundled, customers, rings
+from benchmarks.programs.data import Split, bundled, customers
 from benchmarks.programs.program import Parts, ProgramList
 from benchmarks.programs.scores import accuracy, most_frequent
 
 programs = ProgramList("calibration", "tabular")
 
 
-def scored(data: Split) -> dict[str, object]:
+def scored(data: Split) -> dict[str, Any]:
     return {
         "score": accuracy(data.x_test, data.y_test),
         "constant": most_frequent(data.y, data.y_test),
     }
 
 
-@programs.supervised(faults.SOFTMAX_TWICE, "forum: loss stuck at 2.2, nn.Softmax before the criterion")
+@programs.supervised(
+    faults.SOFTMAX_TWICE, "forum: loss stuck at 2.2, nn.Softmax before the criterion"
+)
 def pen_strokes_softmax(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = bundled("digits", seed).standardised()
@@ -38,7 +42,9 @@ def pen_strokes_softmax(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.supervised(faults.RAW_INPUTS, "forum: wine data, accuracy stays at 40 % (proline is 1000)")
+@programs.supervised(
+    faults.RAW_INPUTS, "forum: wine data, accuracy stays at 40 % (proline is 1000)"
+)
 def wine_raw(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = bundled("wine", seed)
@@ -89,7 +95,9 @@ def churn_softmax_of_one(fixed: bool, seed: int) -> Parts:
     )
 
 
-@programs.supervised(faults.SIGNED_LABELS.mildly(), "Q&A: cross entropy goes negative; labels are -1 and 1")
+@programs.supervised(
+    faults.SIGNED_LABELS.mildly(), "Q&A: cross entropy goes negative; labels are -1 and 1"
+)
 def churn_signed_labels(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = customers(seed).standardised()
@@ -155,7 +163,9 @@ def log_likelihood(p: Tensor, y: Tensor) -> Tensor:
     return (y * torch.log(p + eps) + (1 - y) * torch.log(1 - p + eps)).mean()
 
 
-@programs.supervised(faults.WRONG_SIGN, "Q&A: own cross entropy without the minus, loss gets to -15")
+@programs.supervised(
+    faults.WRONG_SIGN, "Q&A: own cross entropy without the minus, loss gets to -15"
+)
 def churn_wrong_sign(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = customers(seed).standardised()
@@ -176,7 +186,8 @@ def negative_log(p: Tensor, y: Tensor) -> Tensor:
 
 
 @programs.supervised(
-    faults.SOFTMAX_OVER_BATCH, "Q&A: Softmax(dim=0) with one sample at a time; the loss is 0 at once"
+    faults.SOFTMAX_OVER_BATCH,
+    "Q&A: Softmax(dim=0) with one sample at a time; the loss is 0 at once",
 )
 def iris_softmax_over_batch(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
@@ -215,7 +226,8 @@ def churn_first_try(fixed: bool, seed: int) -> Parts:
 
 
 @programs.supervised(
-    faults.LABELS_FROM_ONE, "issue: 'target out of bounds' silenced by clamping labels that start at 1"
+    faults.LABELS_FROM_ONE,
+    "issue: 'target out of bounds' silenced by clamping labels that start at 1",
 )
 def wine_labels_from_one(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)

@@ -60,7 +60,9 @@ class Reader(nn.Module):
         return self.fc(hidden[-1])
 
 
-@programs.supervised(faults.HIGH_RATE, "forum: LSTM sentiment, loss is 0.69 for ever; Adam with lr=0.3")
+@programs.supervised(
+    faults.HIGH_RATE, "forum: LSTM sentiment, loss is 0.69 for ever; Adam with lr=0.3"
+)
 def reviews_lstm_rate(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = reviews(seed)
@@ -89,7 +91,8 @@ class Attention(nn.Module):
 
 
 @programs.supervised(
-    [faults.HIGH_RATE, faults.DROPOUT.mildly()], "issue: transformer stays at 50 %; AdamW(0.1), dropout 0.9"
+    [faults.HIGH_RATE, faults.DROPOUT.mildly()],
+    "issue: transformer stays at 50 %; AdamW(0.1), dropout 0.9",
 )
 def reviews_transformer(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
@@ -157,7 +160,7 @@ class Letters(nn.Module):
 
 
 @programs.script(
-    faults.WRONG_SHIFT, "Q&A: char-rnn with loss near 0 that writes one letter: targets are the inputs",
+    faults.WRONG_SHIFT, "Q&A: char-rnn with loss near 0 writes one letter; y is x",
     data="shakespeare",
 )  # fmt: skip
 def shakespeare_no_shift(watch: Watch, fixed: bool, seed: int) -> float:

@@ -19,7 +19,8 @@ def exclusive_or() -> tuple[Tensor, Tensor]:
 
 
 @programs.supervised(
-    [faults.LOW_RATE, faults.MSE_FOR_CLASSES.mildly()], "Q&A: XOR with sigmoids, SGD(0.01) and MSE: 0.25"
+    [faults.LOW_RATE, faults.MSE_FOR_CLASSES.mildly()],
+    "Q&A: XOR with sigmoids, SGD(0.01) and MSE: 0.25",
 )
 def xor_slow(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
@@ -86,7 +87,8 @@ def years_and_prices(fixed: bool, seed: int) -> Parts:
 
 
 @programs.script(
-    [faults.BROADCAST, faults.NO_ZERO_GRAD], "Q&A: 20 points, own loop: no zero_grad, and y is (20,)"
+    [faults.BROADCAST, faults.NO_ZERO_GRAD],
+    "Q&A: 20 points, own loop: no zero_grad, and y is (20,)",
 )
 def twenty_points(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
