@@ -140,6 +140,6 @@ LARGE_START = Fault(
     ("saturated_activation", "exploding_gradient"),
     (*UNSTABLE, *DEAD, "vanishing_gradient"),
 )
-FROZEN = Fault("frozen by requires_grad", STILL, ("vanishing_gradient",))
+FROZEN = Fault("frozen by requires_grad", (*STILL, "refused"), ("vanishing_gradient",))
 DETACHED = Fault("detached", STILL, ("vanishing_gradient",))
 EVAL_MODE = Fault("trained in eval mode", ("wrong_mode",))

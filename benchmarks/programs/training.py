@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks.programs.program import Parts, Watch
 
@@ -10,16 +12,12 @@ from benchmarks.programs.program import Parts, Watch
 def train(parts: Parts, watch: Watch, seed: int = 0) -> float:
     """Train as most scripts do and return the score. The model keeps the mode it was given."""
     model, optimizer = parts.model, parts.optimizer
-    inputs, targets = parts.data
+    loader = load(parts, seed)
     doctor = watch(model, optimizer)
-    generator = torch.Generator().manual_seed(seed)
     for _ in range(parts.epochs):
-        order = torch.randperm(len(targets), generator=generator)
-        for rows in torch.split(order, parts.batch_size):
-            if len(rows) == 1 < parts.batch_size:
-                continue  # batch norm cannot train on a single sample
+        for inputs, targets in loader:
             optimizer.zero_grad()
-            loss = parts.loss(model(inputs[rows]), targets[rows])
+            loss = parts.loss(model(inputs), targets)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             doctor.step(loss)
@@ -28,6 +26,14 @@ def train(parts: Parts, watch: Watch, seed: int = 0) -> float:
             metrics["val_loss"] = validate(parts)
         doctor.epoch(**metrics)
     return parts.score(model)
+
+
+def load(parts: Parts, seed: int) -> DataLoader[tuple[Tensor, ...]]:
+    """Return batches in a random order, without a single sample at the end."""
+    dataset, size = TensorDataset(*parts.data), parts.batch_size
+    own = torch.Generator().manual_seed(seed)
+    lonely = len(dataset) % size == 1 < size  # batch norm cannot train on it
+    return DataLoader(dataset, size, shuffle=True, generator=own, drop_last=lonely)
 
 
 def validate(parts: Parts) -> float:

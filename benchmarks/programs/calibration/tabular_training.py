@@ -133,7 +133,7 @@ def pen_strokes_adam_100(fixed: bool, seed: int) -> Parts:
         model=model,
         data=(data.x, data.y),
         loss=nn.CrossEntropyLoss(),
-        optimizer=torch.optim.Adam(model.parameters(), lr=1e-3 if fixed else 0.02),
+        optimizer=torch.optim.Adam(model.parameters(), lr=1e-3 if fixed else 0.04),
         epochs=30,
         **scored(data),
     )
