@@ -82,7 +82,8 @@ def by_tool(records: Sequence[Record], tools: Sequence[str]) -> Sheet:
              "fixed programs accused")  # fmt: skip
     rows = []
     for tool in tools:
-        values = figures(records, tool)
+        asked = [each for each in records if not tool or tool in each.get("rivals", ())]
+        values = figures(asked, tool)
         rows.append(
             [tool or "sickbay", *(f"{values[name][0]} of {values[name][1]}" for name in names)]
         )

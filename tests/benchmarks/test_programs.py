@@ -174,7 +174,8 @@ def test_a_repair_that_fails_is_not_repaired() -> None:
 
 
 def test_figures_count_faults_and_programs() -> None:
-    some = [record("right_a", score=0.9), record("right_b right_a", "loss_spike", 0.2), record()]
+    some = [record("right_a", score=0.9), record("right_b right_a", "loss_spike", 0.2)]
+    some.append(record("not_learning"))
     assert tables.figures(some) == {
         "faults named": (3, 6),
         "programs with a fault named": (2, 3),
@@ -212,7 +213,7 @@ def test_names_of_other_tools_are_translated() -> None:
 
 
 def test_scores_of_answers_that_are_not_finite() -> None:
-    assert right_share(torch.tensor([[torch.nan, 1.0], [0.0, 1.0]]), torch.tensor([1, 1])) == 0.5
+    assert right_share(torch.tensor([[torch.nan, 1.0], [0.0, 1.0]]), torch.tensor([0, 1])) == 0.5
     score = labels_right(torch.tensor([[2.0, -1.0]]), torch.tensor([[1.0, 0.0]]))
     assert score(nn.Identity()) == 1.0
 
