@@ -40,7 +40,7 @@ def pen_strokes_no_zero_grad(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     data = bundled("digits", seed).standardised()
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     doctor = watch(model, optimizer)
     for _epoch in range(40):
         for rows in torch.randperm(len(data.x)).split(32):

@@ -40,8 +40,8 @@ def reviews_sigmoid_twice(fixed: bool, seed: int) -> Parts:
         model=model,
         data=(data.x, data.y.float().unsqueeze(1)),
         loss=nn.BCEWithLogitsLoss(),
-        optimizer=torch.optim.SGD(model.parameters(), lr=2.0),
-        epochs=20,
+        optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        epochs=12,
         **scored(data),
     )
 
