@@ -41,6 +41,7 @@ class History:
         self.setup = setup or Setup()
         self.step = -1
         self.epoch = 0
+        self.measured: Mapping[str, float] = {}  # the metrics given at the newest end of an epoch
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
         self.totals = Totals()
@@ -100,6 +101,7 @@ class History:
     def end_epoch(self, /, **metrics: float) -> None:
         """End the epoch: keep the mean of every scalar over its steps, and these metrics."""
         self.totals.end_epoch(metrics)
+        self.measured = metrics
         self.epoch += 1
 
     def recent(self, name: str, count: int) -> list[float]:
