@@ -1,0 +1,134 @@
+"""The pages for users of other tools: their code runs, and what they name exists."""
+
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import sickbay
+from sickbay.errors import UsageError
+from sickbay.tuning import optuna as searches
+from sickbay.tuning.optuna.watch_trial import OptunaDoctor
+from tests.documented_names import NAMES, SCALARS, check_code
+
+FOLDER = Path(__file__).parents[1] / "docs" / "moving"
+PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
+IN_A_SEARCH = {"watch": searches.watch, "doctor": OptunaDoctor}
+SEARCHES = ("nni", "bttackler")
+SECTIONS = ("## Example", "## Without a counterpart", "## What is different")
+THEIRS = {
+    "cockpit": "Loss Parameters Distance UpdateSize GradNorm Time Alpha CABS EarlyStopping "
+    "GradHist1d GradHist2d NormTest InnerTest OrthoTest HessMaxEV HessTrace TICDiag TICTrace "
+    "MeanGSNR economy business full linear logarithmic log write get_output",
+    "nni": "get_next_parameter report_intermediate_result report_final_result Medianstop "
+    "Curvefitting optimize_mode start_step epoch_num threshold gap assess_trial trial_end "
+    "AssessResult TPE Random GridSearch GP SMAC Anneal Evolution Metis DNGO Batch PBT BOHB "
+    "Hyperband load_checkpoint_dir save_checkpoint_dir",
+    "sagemaker": "VanishingGradient ExplodingTensor DeadRelu SaturatedActivation "
+    "WeightUpdateRatio UnchangedTensor AllZero LossNotDecreasing Overfit Overtraining "
+    "PoorWeightInitialization ClassImbalance Confusion SimilarAcrossRuns StalledTrainingRule "
+    "TensorVariance CheckInputImages NLPSequenceRatio TreeDepth FeatureImportanceOverweight "
+    "StopTraining Email SMS",
+}
+
+
+def text_of(page: str) -> str:
+    return (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+
+
+def tables(page: str) -> Iterator[list[list[str]]]:
+    """Yield every table of a page as rows of cells."""
+    for block in re.findall(r"(?:^\|.*\n)+", text_of(page), re.MULTILINE):
+        rows = [re.split(r"(?<!\\)\|", row.strip()[1:-1]) for row in block.splitlines()]
+        yield [[cell.strip() for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_short_and_has_its_parts(page: str) -> None:
+    text = text_of(page)
+    assert len(text.splitlines()) <= 150
+    assert [part for part in SECTIONS if f"\n{part}\n" not in text] == []
+    assert next(tables(page))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_stands_in_our_column_exists(page: str) -> None:
+    names = {**NAMES, **(IN_A_SEARCH if page in SEARCHES else {})}
+    for table in tables(page):
+        assert table[0][-1] == "sickbay"
+        for row in table[2:]:
+            assert len(row) == len(table[0]), row
+            for code in re.findall(r"`([^`]+)`", row[-1]):
+                check_code(code, names)
+
+
+@pytest.mark.parametrize("page", THEIRS)
+def test_nothing_of_theirs_is_left_out(page: str) -> None:
+    prose = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
+    assert [name for name in THEIRS[page].split() if name not in words] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_example_prints_what_the_page_shows(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SICKBAY_HOME", str(tmp_path / "home"))
+    example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text_of(page), re.DOTALL)
+    assert example is not None
+    code, shown = example.groups()
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(code, page, "exec"), {"__name__": page})
+    assert printed.getvalue() == shown
+
+
+def test_every_scalar_that_pages_may_name_is_recorded() -> None:
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with sickbay.watch(model, optimizer, every=1, on_finding="silent") as doctor:
+        for _ in range(2):
+            loss = nn.functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            doctor.step(loss)
+    assert {*doctor.history.scalars()} >= {*SCALARS}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("vanishing_gradients", id="problem"),
+        pytest.param("VanishingGradient(epsilon=1)", id="threshold"),
+        pytest.param("watch(..., interval=3)", id="argument"),
+        pytest.param("watch(..., profile='autotrain')", id="profile"),
+        pytest.param("watch(..., problems=['overfit'])", id="problem-in-a-list"),
+        pytest.param("watch(..., problems=[Overfitting(fall=1)])", id="threshold-in-a-list"),
+        pytest.param("fit(..., remedies=['clip'])", id="remedy"),
+        pytest.param("watch(..., on_finding='cure')", id="choice"),
+        pytest.param("doctor.stop()", id="method"),
+        pytest.param("finding.reason", id="field"),
+        pytest.param("sickbay.surgery.amputate", id="function"),
+        pytest.param("sickbay:verdict", id="attribute-of-a-trial"),
+        pytest.param("send_mail(finding)", id="unknown-function"),
+    ],
+)
+def test_what_does_not_exist_is_noticed(code: str) -> None:
+    with pytest.raises((AssertionError, UsageError, ModuleNotFoundError)):
+        check_code(code)
+
+
+@pytest.mark.parametrize("code", ["sickbay operate", "sickbay demo --fast"])
+def test_a_command_that_does_not_exist_is_noticed(
+    code: str, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    with pytest.raises(SystemExit):
+        check_code(code)
+    assert "error" in capsys.readouterr().err
