@@ -1,4 +1,4 @@
-"""The rules of BTTackler.
+"""The rules of BTTackler, as in the code published with it; `problems` has those of the paper too.
 
 Pei et al. (2024), BTTackler: a diagnosis-based framework for efficient deep learning hyperparameter
 optimization.
@@ -12,3 +12,7 @@ from .no_more_gain import NoMoreGain as NoMoreGain
 from .passive_loss import PassiveLoss as PassiveLoss
 from .reduced_gradient import ReducedGradient as ReducedGradient
 from .unexpected_loss import UnexpectedLoss as UnexpectedLoss
+
+# End of what `make exports` has written.
+
+from .rules import problems as problems
