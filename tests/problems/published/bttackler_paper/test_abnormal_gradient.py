@@ -10,10 +10,10 @@ problem = AbnormalGradient()
 
 def history(*readings: list[float], lost: float = 0) -> History:
     made = History()
-    for step, means in enumerate(readings):
+    for step, reading in enumerate(readings):
         rows = {
-            f"{index}.weight": {"mean_abs": mean, "nonfinite": lost}
-            for index, mean in enumerate(means)
+            f"{index}.weight": {"absmax": largest, "nonfinite": lost}
+            for index, largest in enumerate(reading)
         }
         made.add_table("gradient", rows, step)
     made.end_epoch(loss=1.0)
@@ -21,7 +21,7 @@ def history(*readings: list[float], lost: float = 0) -> History:
 
 
 @pytest.mark.parametrize(
-    ("means", "expected"),
+    ("reading", "expected"),
     [
         pytest.param([9e4, 2e4, 1e4], True, id="large"),
         pytest.param([0.1, 0.1, 2e4], True, id="large-in-one-layer"),
@@ -32,8 +32,8 @@ def history(*readings: list[float], lost: float = 0) -> History:
         pytest.param([], False, id="no-layer"),
     ],
 )
-def test_check(means: list[float], expected: bool) -> None:
-    assert bool(problem.check(history(means))) is expected
+def test_check(reading: list[float], expected: bool) -> None:
+    assert bool(problem.check(history(reading))) is expected
 
 
 def test_the_mean_of_the_epoch_counts() -> None:
@@ -48,4 +48,4 @@ def test_the_finding_names_the_largest_and_every_large_layer() -> None:
     assert finding is not None
     assert (finding.problem, finding.severity) == ("abnormal_gradient", "critical")
     assert (finding.layers, finding.evidence) == (("0", "2"), {"largest": 8e4})
-    assert finding.message == "mean |gradient| 8e+04 in 2 (limit 10000)"
+    assert finding.message == "largest |gradient| 8e+04 in 2 (limit 10000)"

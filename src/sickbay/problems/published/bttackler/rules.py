@@ -23,7 +23,7 @@ def problems(rules: Rules) -> tuple[Problem, ...]:
     own = bttackler_paper if rules == "paper" else bttackler
     return (
         own.AbnormalGradient(),
-        bttackler.AmplifiedGradient(),
+        own.AmplifiedGradient(),
         own.ReducedGradient(),
         own.PassiveLoss(),
         own.LowActivation(),

@@ -6,6 +6,7 @@ optimization. The paper protects no trial; the code does.
 
 # Written by `make exports`.
 from .abnormal_gradient import AbnormalGradient as AbnormalGradient
+from .amplified_gradient import AmplifiedGradient as AmplifiedGradient
 from .low_activation import LowActivation as LowActivation
 from .no_more_gain import NoMoreGain as NoMoreGain
 from .passive_loss import PassiveLoss as PassiveLoss

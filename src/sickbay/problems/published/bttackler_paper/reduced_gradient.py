@@ -1,10 +1,9 @@
-from itertools import pairwise
 from math import inf
 from statistics import median
 
 from sickbay.problems.published.bttackler import reduced_gradient as code
+from sickbay.problems.published.bttackler_paper.layer_ratios import layer_ratios
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
-from sickbay.problems.shared.layer_gradients import by_kernel
 from sickbay.problems.shared.planned_epochs import stage
 
 
@@ -42,8 +41,7 @@ class ReducedGradient(Problem, like=code.ReducedGradient):
         table = history.epoch_mean("gradient")
         if table is None or not table.is_finite or stage(history) != "early":
             return None
-        means = by_kernel(history, table, "mean_abs")
-        ratios = {row: _ratio(means[row], means[after]) for row, after in pairwise(means)}
+        ratios = layer_ratios(history, table)
         middle = median(ratios.values() or [inf])
         if not middle <= self.ratio:
             return None
@@ -53,9 +51,3 @@ class ReducedGradient(Problem, like=code.ReducedGradient):
         )
         layers = tuple(table.layers[row] for row, ratio in ratios.items() if ratio <= self.ratio)
         return self.found(history, message, step=table.step, layers=layers, median=middle)
-
-
-def _ratio(mean: float, after: float) -> float:
-    if not mean:
-        return 0.0
-    return mean / after if after else inf
