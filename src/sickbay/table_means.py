@@ -71,7 +71,7 @@ class TableMeans:
     def _add_waiting(self, kind: Kind) -> None:
         tables = self._waiting.pop(kind)
         known = [self._sums[kind]] if kind in self._sums else []
-        every = [each.names for each in (*known, *tables)]
+        every = [*(each.names for each in known), *(each.names for each in tables)]
         names = max(every, key=len)  # in forward order, which the others may be parts of
         if any(each != names for each in every):
             names = tuple(dict.fromkeys(chain(names, *every)))

@@ -28,8 +28,7 @@ def search(folder: Path, zero_batches: int) -> optuna.trial.FrozenTrial:
             for place, (x, y) in enumerate(BATCHES):
                 zero = place >= len(BATCHES) - zero_batches
                 for parameter in model.parameters() if zero else ():
-                    hook = parameter.register_hook(torch.zeros_like)
-                    hooks.append(hook)
+                    hooks.append(parameter.register_hook(torch.zeros_like))  # type: ignore[no-untyped-call]
                 doctor.step(learn(model, optimizer, x, y))
                 while hooks:
                     hooks.pop().remove()

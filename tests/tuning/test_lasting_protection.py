@@ -74,18 +74,20 @@ def test_in_the_tuning_profile_it_does_not_last() -> None:
     assert not protection.was_among_best
 
 
+def judged(others: Sequence[LearningCurve]) -> str | None:
+    """Return why the judge of a trial ends it."""
+    setup = Setup(epochs=20)
+    judge = BackgroundJudge([PassiveLoss()], History(setup), "val_accuracy", True, lambda: others)
+    for _ in range(8):
+        judge.send(Readings([], setup, {"loss": 0.7}))
+    assert judge.wait()
+    judge.close()
+    return judge.end.finding.problem if judge.end else None
+
+
 def test_the_judge_of_a_trial_remembers() -> None:
-    setup, told = Setup(epochs=20), list[object]()
-    for others in (OTHERS, OTHERS[:9]):
-        judge = BackgroundJudge(
-            [PassiveLoss()], History(setup), "val_accuracy", True, lambda others=others: others
-        )
-        for _ in range(8):
-            judge.send(Readings([], setup, {"loss": 0.7}))
-        assert judge.wait()
-        judge.close()
-        told.append(judge.end and judge.end.finding.problem)
-    assert told == [None, "passive_loss"]
+    assert judged(OTHERS) is None
+    assert judged(OTHERS[:9]) == "passive_loss"
 
 
 def test_a_replay_remembers() -> None:

@@ -12,7 +12,7 @@ SEVEN = [
 
 def test_both_sets_have_the_seven_rules_by_the_same_names() -> None:
     for rules in ("paper", "code"):
-        assert [each.name() for each in bttackler.problems(rules)] == SEVEN  # type: ignore[arg-type]
+        assert [each.name() for each in bttackler.problems(rules)] == SEVEN
 
 
 def test_each_set_is_a_profile() -> None:

@@ -11,8 +11,5 @@ from .low_activation import LowActivation as LowActivation
 from .no_more_gain import NoMoreGain as NoMoreGain
 from .passive_loss import PassiveLoss as PassiveLoss
 from .reduced_gradient import ReducedGradient as ReducedGradient
-from .unexpected_loss import UnexpectedLoss as UnexpectedLoss
-
-# End of what `make exports` has written.
-
 from .rules import problems as problems
+from .unexpected_loss import UnexpectedLoss as UnexpectedLoss

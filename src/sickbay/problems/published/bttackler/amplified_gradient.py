@@ -15,9 +15,10 @@ class AmplifiedGradient(Problem):
 
     How it is judged:
         Over the readings of an epoch, the mean absolute gradient of each kernel is divided by that
-        of the next kernel. The median of these ratios is above `ratio`. Not judged if the gradient of a
-        kernel is all zero, or if any gradient is not finite (`abnormal_gradient` reports that).
-        Judged only in the first half of the planned epochs, and only if their number is known.
+        of the next kernel. The median of these ratios is above `ratio`. Not judged if the gradient
+        of a kernel is all zero, or if any gradient is not finite (`abnormal_gradient` reports
+        that). Judged only in the first half of the planned epochs, and only if their number is
+        known.
 
     Example:
         >>> from sickbay.vitals import Setup

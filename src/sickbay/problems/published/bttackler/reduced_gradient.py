@@ -16,8 +16,8 @@ class ReducedGradient(Problem):
 
     How it is judged:
         Over the readings of an epoch, the mean absolute gradient is taken for each kernel. The
-        median of these means is below `mean`, or the median of the ratios of each kernel to the next is below
-        `ratio`, or one of the means is zero. Not judged if a gradient is not finite
+        median of these means is below `mean`, or the median of the ratios of each kernel to the
+        next is below `ratio`, or one of the means is zero. Not judged if a gradient is not finite
         (`abnormal_gradient` reports that). Judged only in the first half of the planned epochs, and
         only if their number is known.
 
