@@ -45,15 +45,8 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         autotrainer.OscillatingAccuracy(),
         autotrainer.SlowConvergence(),
     ),
-    "bttackler": (
-        bttackler.AbnormalGradient(),
-        bttackler.AmplifiedGradient(),
-        bttackler.ReducedGradient(),
-        bttackler.PassiveLoss(),
-        bttackler.LowActivation(),
-        bttackler.UnexpectedLoss(),
-        bttackler.NoMoreGain(),
-    ),
+    "bttackler": bttackler.problems("code"),
+    "bttackler_paper": bttackler.problems("paper"),
     # For ending trials of a search; chosen by `python -m benchmarks.tuning run --part calibration`.
     "tuning": (
         ours.NonFinite(),

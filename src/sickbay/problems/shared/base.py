@@ -34,6 +34,7 @@ class Problem(Tunable, ABC):
             if the weights are damaged.
         tolerated_at_best: A repair goes on in spite of the problem while the score is at its best.
         yields_to_the_best: It does not end a trial that is among the best of a search.
+        protection_lasts: Nor a trial that was among the best at an earlier epoch.
         benign: A trial that it ends has nothing wrong with it and stays a candidate.
     """
 
@@ -46,6 +47,7 @@ class Problem(Tunable, ABC):
     batches_are_skipped: ClassVar[bool] = False
     tolerated_at_best: ClassVar[bool] = False
     yields_to_the_best: ClassVar[bool] = False
+    protection_lasts: ClassVar[bool] = False
     benign: ClassVar[bool] = False
 
     def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
