@@ -43,6 +43,7 @@ class History:
         self.setup = setup or Setup()
         self.step = -1
         self.epoch = 0
+        self.measured: Mapping[str, float] = {}  # the metrics given at the newest end of an epoch
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
         self.totals = Totals()
@@ -105,6 +106,7 @@ class History:
         """End the epoch: keep the means of scalars and tables over it, and these metrics."""
         self.totals.end_epoch(metrics)
         self._means.end_epoch()
+        self.measured = metrics
         self.epoch += 1
 
     def recent(self, name: str, count: int) -> list[float]:

@@ -67,6 +67,9 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
     ),
 }
 
+# Validations from one report of the run's health to the next, as published.
+REPORTS: Mapping[str, int] = {"training_doctor": 3}
+
 
 def profiles_of(name: str) -> list[str]:
     """Return the profiles that look for a problem.

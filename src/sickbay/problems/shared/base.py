@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from sickbay.arguments import check_choice
 from sickbay.findings import Finding as Finding
-from sickbay.findings import Severity
+from sickbay.findings import Severity, Suggestion
 from sickbay.history import History as History
 from sickbay.thresholds import Tunable
 from sickbay.thresholds import choice as choice
@@ -71,6 +71,13 @@ class Problem(Tunable, ABC):
     def lasts(self, _finding: Finding) -> bool:
         """Return whether the damage may outlast the problem, so that it explains later problems."""
         return True
+
+    def suggest(self, times: int) -> tuple[Suggestion, ...]:  # noqa: ARG002
+        """Return what a paper suggests at the n-th finding in a row, best first.
+
+        Empty if no paper does; the doctor suggests its own remedies then.
+        """
+        return ()
 
     def found(
         self,
