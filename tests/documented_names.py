@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import Parameter, signature
 from types import ModuleType
 from typing import Any, get_args
@@ -12,10 +13,12 @@ from typing import Any, get_args
 import optuna
 import torch
 
+import benchmarks
 import sickbay
 from sickbay import cli
 from sickbay.checkups.statements import known_statements
 from sickbay.doctor.run_log import OnFinding
+from sickbay.findings import EventKind
 from sickbay.history import History
 from sickbay.problems import by_name, profiles
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison
@@ -28,14 +31,14 @@ from sickbay.vitals import KINDS, STATISTICS, Table
 KINDS_BY_NAME = {**known_statements(), **by_problem.installed(), **by_name.EVERY}
 CLASSES = {kind.__name__: kind for kind in KINDS_BY_NAME.values()}
 SCALARS = ("loss", "lr", "grad_norm", "update_ratio", "output_spread")
-WORDS = {*KINDS_BY_NAME, *profiles.PROFILES, *KINDS, *STATISTICS, *SCALARS}
+WORDS = {*KINDS_BY_NAME, *profiles.PROFILES, *KINDS, *STATISTICS, *SCALARS, *get_args(EventKind)}
 LITERALS = {*get_args(get_args(OnFinding)[0]), *get_args(Learns), "race", *profiles.PROFILES}
-YOURS = {"batch", "objective", "due", "send"}  # what a user brings
-PUBLISHED = ("autotrainer", "bttackler", "training_doctor")
+YOURS = {"batch", "objective", "due", "sampler", "send"}  # what a user brings
+PUBLISHED = ("autotrainer", "bttackler", "bttackler_paper", "training_doctor")
 NAMES: Mapping[str, Any] = {
     **CLASSES,
     **{name: import_module(f"sickbay.problems.published.{name}") for name in PUBLISHED},
-    "sickbay": sickbay, "torch": torch, "optuna": optuna,
+    "sickbay": sickbay, "torch": torch, "optuna": optuna, "benchmarks": benchmarks,
     "watch": sickbay.watch, "fit": sickbay.fit, "repair": sickbay.repair,
     "checkup": sickbay.checkup, "check": sickbay.Problem.check,
     "doctor": sickbay.Doctor, "history": History(), "chart": sickbay.Chart, "table": Table,
@@ -53,6 +56,8 @@ def check_code(code: str, names: Mapping[str, Any] = NAMES) -> None:
     """
     if code.startswith("sickbay "):
         cli._parser().parse_args(shlex.split(code)[1:])
+    elif code.startswith("python -m "):
+        assert find_spec(shlex.split(code)[2]), f"{code} is no program"
     elif code.startswith("sickbay:"):
         assert code == DIAGNOSIS, f"{code} is no attribute of a trial"
     else:
@@ -87,25 +92,25 @@ class _Expression:
         if called is None:
             return
         known = signature(called).parameters
-        for keyword in node.keywords:
-            takes = keyword.arg in known or any(
-                each.kind is Parameter.VAR_KEYWORD for each in known.values()
-            )
-            assert takes, f"{ast.unparse(node.func)} takes no {keyword.arg}"
-            self._argument(str(keyword.arg), keyword.value)
+        takes_all = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
+        given = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        for name, value in given.items():
+            assert name in known or takes_all, f"{ast.unparse(node.func)} takes no {name}"
+            self._argument(name, value)
         if called in CLASSES.values() or _is_published(called):
-            called(**{each.arg: ast.literal_eval(each.value) for each in node.keywords})
+            called(**{name: ast.literal_eval(value) for name, value in given.items()})
 
     def _argument(self, name: str, value: ast.expr) -> None:
         if name in ("profile", "strategy", "on_finding", "learns") or isinstance(value, ast.Call):
             self.visit(value)
         if isinstance(value, ast.List) and name in ("problems", "remedies"):
-            named = [each.value for each in value.elts if isinstance(each, ast.Constant)]
-            choose = profiles.choose if name == "problems" else by_problem.choose
-            choose(**{name: named})
             for each in value.elts:
                 if not isinstance(each, ast.Constant):
                     self.visit(each)
+                elif name == "problems":
+                    profiles.choose(problems=[str(each.value)])
+                else:
+                    by_problem.choose([str(each.value)])
 
 
 def _is_yours(node: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from torch import nn
 
 import sickbay
 from sickbay.errors import UsageError
+from sickbay.problems.profiles import PROFILES
 from sickbay.tuning import optuna as searches
 from sickbay.tuning.optuna.watch_trial import OptunaDoctor
 from tests.documented_names import NAMES, SCALARS, check_code
@@ -23,6 +24,11 @@ IN_A_SEARCH = {"watch": searches.watch, "doctor": OptunaDoctor}
 SEARCHES = ("nni", "bttackler")
 SECTIONS = ("## Example", "## Without a counterpart", "## What is different")
 THEIRS = {
+    "bttackler": "BTWatcher init_basic refresh_before_epoch_start collect_per_batch "
+    "collect_after_training collect_after_validating collect_after_testing stop_by_diagnosis "
+    "report_intermediate_result report_final_result EG VG SC DR HO NMG OF p_eg1 p_eg2 p_vg1 p_vg2 "
+    "p_dr1 p_sc1 p_sc2 p_ho1 p_ho2 p_of wd_ho wd_nmg max_epoch cmp_percent min_cmp_num "
+    "symptom_name_list enable_dict quick_calc start_step_float end_step_float intermediate_default",
     "cockpit": "Loss Parameters Distance UpdateSize GradNorm Time Alpha CABS EarlyStopping "
     "GradHist1d GradHist2d NormTest InnerTest OrthoTest HessMaxEV HessTrace TICDiag TICTrace "
     "MeanGSNR economy business full linear logarithmic log write get_output",
@@ -35,6 +41,12 @@ THEIRS = {
     "PoorWeightInitialization ClassImbalance Confusion SimilarAcrossRuns StalledTrainingRule "
     "TensorVariance CheckInputImages NLPSequenceRatio TreeDepth FeatureImportanceOverweight "
     "StopTraining Email SMS",
+    "training_doctor": "TrainingDiagnostics AutomatedTester multi_health learning_rate grad_clip "
+    "dropout",
+}
+SIGNS = {  # as the papers write them
+    "bttackler": "AGV EAG ERG PLC LAR ULC NMG Top10HR TSBA MSR LCE",
+    "training_doctor": "τ_grad ε_grad ε_plateau δ_overfit CV σ μ",  # noqa: RUF001
 }
 
 
@@ -73,6 +85,22 @@ def test_nothing_of_theirs_is_left_out(page: str) -> None:
     prose = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
     assert [name for name in THEIRS[page].split() if name not in words] == []
+    left = {word for table in tables(page) for row in table for word in re.findall(r"\w+", row[0])}
+    known = left | words
+    assert [sign for sign in SIGNS.get(page, "").split() if sign not in known] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page in PROFILES])
+def test_published_values_are_those_of_the_profile(page: str) -> None:
+    cells = (row[-1] for table in tables(page) for row in table)
+    written = re.findall(rf"`({page}\w*)\.(\w+)\((.*?)\)`", " ".join(cells))
+    assert len(written) >= len(PROFILES[page]) - 1
+    for profile, kind, values in written:
+        rules = {type(each).__name__: each for each in PROFILES[profile]}
+        given = [value.split("=") for value in values.split(", ")]
+        assert {name: float(value) for name, value in given} == pytest.approx(
+            {name: getattr(rules[kind], name) for name, _ in given}
+        )
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -96,7 +124,7 @@ def test_every_scalar_that_pages_may_name_is_recorded() -> None:
         for _ in range(2):
             loss = nn.functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1))
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             doctor.step(loss)
     assert {*doctor.history.scalars()} >= {*SCALARS}
