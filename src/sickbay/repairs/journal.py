@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 
 from sickbay import safe_files
-from sickbay.arguments import short_repr
+from sickbay.arguments import bad_argument, check_bool, check_path, short_repr
 from sickbay.console import (
     BarColumn,
     Column,
@@ -182,6 +182,19 @@ class Bar:
         score = f", best score {best:.3f}" if isfinite(best) else ""
         total, name = max(done, total), one_line(name)
         self._progress.update(self._task, description=name, completed=done, total=total, best=score)
+
+
+def check_output(
+    chart: object, resume: object, progress: object, console: object, learn: object
+) -> Path | None:
+    """Check the arguments about output. Return the folder to record in."""
+    for name, value in {"resume": resume, "progress": progress, "learn": learn}.items():
+        check_bool(name, value)
+    if console is not None and not isinstance(console, Console):
+        raise bad_argument("console", "a rich.console.Console or None", console)
+    if chart is None and resume:
+        raise UsageError("resume=True needs the folder of the repair to resume as chart=.")
+    return None if chart is None else check_path("chart", chart)
 
 
 def name_of(run: Run) -> tuple[str, ...]:
