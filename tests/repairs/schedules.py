@@ -59,7 +59,7 @@ KIND = pytest.mark.parametrize(("make", "step"), KINDS.values(), ids=KINDS)
 
 def sgd(model: nn.Module) -> SGD:
     first, *others = model.parameters()
-    groups = [{"params": [first], "lr": 0.01}, {"params": others}]
+    groups: list[dict[str, Any]] = [{"params": [first], "lr": 0.01}, {"params": others}]
     return SGD(groups, lr=0.02, momentum=0.5)
 
 

@@ -49,7 +49,7 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
         ),
         ({"metric": 3}, "metric must be a function of outputs and targets, or one of 'accuracy'"),
         ({"metric": "r2"}, "metric must be one that fits the task, got 'r2'. Possible: 'accuracy'"),
-        ({"metric": max}, "metric must be a function of outputs and targets, but max: "),
+        ({"metric": max}, "metric must be a function of outputs and targets, but max raised: "),
         ({"metric": "f1", "target": 90}, "target must be at most 1, as the metric 'f1' is, got 90"),
         ({"callbacks": print}, "callbacks must be a list of functions, got <built-in function"),
         ({"callbacks": [print, 3]}, "callbacks must be a list of functions, got one with 3."),

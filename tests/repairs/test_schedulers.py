@@ -95,21 +95,24 @@ def test_what_is_given_stays_as_it_is() -> None:
 
 
 def test_a_repair_has_a_schedule_for_each_attempt_and_no_cooldown() -> None:
-    rates: dict[int, list[float]] = {}
+    rates: list[list[float]] = []
 
     def noted(optimizer: Optimizer) -> lrs.LRScheduler:
-        made = rates.setdefault(len(rates), [])
-        return lrs.LambdaLR(
-            optimizer, lambda epoch: made.append(optimizer.param_groups[0]["lr"]) or 0.95**epoch
-        )
+        own = list[float]()
+        rates.append(own)
+
+        def factor(epoch: int) -> float:
+            own.append(optimizer.param_groups[0]["lr"])
+            return float(0.95**epoch)
+
+        return lrs.LambdaLR(optimizer, factor)
 
     outcome = fit(sick(), scheduler=noted)
     assert outcome.solved
     assert len(outcome.attempts) > 1
     assert outcome.recipe.cooldown == 0
-    assert sum(len(each) > 1 for each in rates.values()) == len(
-        [each for each in outcome.attempts if each.epochs >= 1]
-    )
+    stepped = [len(each) - 1 for each in rates[1:]]  # the first was only tried out
+    assert stepped == [int(each.epochs) for each in outcome.attempts]
     healthy_ones = [each for each in outcome.attempts if each.result == "healthy"]
     assert healthy_ones[0].epochs == 20
 
