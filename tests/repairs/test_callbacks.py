@@ -33,7 +33,8 @@ def test_the_score_is_that_of_the_metric() -> None:
 @pytest.mark.parametrize("workers", [None, 2])
 def test_it_is_told_every_epoch_of_every_attempt(workers: Any) -> None:
     told: list[EpochEnd] = []
-    outcome = fit(sick(), workers=workers, callbacks=[told.append], epochs=10)
+    more: dict[str, Any] = {"epochs": 5, "remedies": ["insert_normalisation"]}
+    outcome = fit(sick(), workers=workers, callbacks=[told.append], **more)
     assert len(outcome.attempts) > 1
     for attempt in outcome.attempts:
         own = [each for each in told if each.attempt == attempt.number]
