@@ -45,7 +45,7 @@ class DeadUnits(LearningProblem):
         "dying_relu", "unchanged_weights", "gradient_collapse", *GRADIENTS, *RATES, *STANDSTILL,
     )  # fmt: skip
 
-    share: float = threshold(0.9, "Share of dead units in a layer that is too much.", above=0)
+    share: float = threshold(0.9, "Share of dead units in a layer that is too large.", above=0)
 
     def check(self, history: History) -> Finding | None:
         table = history.table("activation")

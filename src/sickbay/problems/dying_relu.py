@@ -35,7 +35,7 @@ class DyingRelu(GradientProblem):
         "replace ReLU with LeakyReLU or ELU, lower the learning rate, or re-initialise the biases"
     )
 
-    share: float = threshold(0.7, "Share of exact zeros that is too much.", above=0)
+    share: float = threshold(0.7, "Share of exact zeros that is too large.", above=0)
 
     def needed(self, history: History) -> int:
         return max(self.checks, self.readings_of_units(history))

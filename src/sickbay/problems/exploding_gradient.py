@@ -10,7 +10,7 @@ HUGE = 100  # times the targets
 
 @dataclass(frozen=True, kw_only=True)
 class ExplodingGradient(Problem):
-    """Gradients are so large that a step throws the weights far off.
+    """Gradients are so large that a single step changes the weights far too much.
 
     Why it matters:
         One such step can destroy everything that was learnt.

@@ -16,9 +16,9 @@ class FrozenByAccident(Problem):
         Kernels that require a gradient and are called are missing from the optimizer. Or kernels
         that the optimizer holds had no gradient in `checks` readings in a row. Or the model uses
         kernels that are not registered in it, such as layers in a plain list. Layers frozen on
-        purpose do not count, because they require no gradient. If the optimizer holds only the last
-        quarter or less of three or more kernels, this may be the fine-tuning of a head, so the
-        severity is `info`.
+        purpose do not count, because they require no gradient. The severity is `info` if there are
+        three or more kernels and the optimizer holds only the last quarter or less of them, because
+        this may be the fine-tuning of a head.
 
     Example:
         >>> from sickbay.vitals import Setup

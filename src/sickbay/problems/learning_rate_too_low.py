@@ -35,7 +35,7 @@ class LearningRateTooLow(LearningProblem):
 
     certain: float = threshold(5e-6, "Smallest update, relative to the weights.", least=0)
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
-    after: int = threshold(50, "Steps that the loss is given to fall.", least=0)
+    after: int = threshold(50, "Steps to wait for the loss to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:

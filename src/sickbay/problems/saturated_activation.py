@@ -14,7 +14,7 @@ class SaturatedActivation(LearningProblem):
     """Hidden sigmoid or tanh units sit at the ends of their range.
 
     Why it matters:
-        There the slope is almost 0, so almost no gradient passes.
+        The slope there is almost 0, so almost no gradient gets through.
 
     How it is judged:
         For outputs p between 0 and 1, the mean of p(1 - p) is 0.25 in the middle of the range and 0

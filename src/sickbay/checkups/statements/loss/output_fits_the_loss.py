@@ -33,7 +33,9 @@ class OutputFitsTheLoss(Statement):
     order = 2
     remedy = "remove the last activation, or use the loss that goes with it"
 
-    margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
+    margin: float = threshold(
+        0.5, "Standard deviations by which targets may be out of range.", least=0
+    )
 
     def examine(self, setup: ModelSetup) -> Result:
         if message := _rejected(setup):

@@ -64,7 +64,10 @@ class OverfitsOneBatch(Statement):
         with suppress(Inapplicable):
             known = levels(setup, batch, output)
         if known and known.best >= known.chance - STILL * abs(known.chance):
-            message = f"perfect predictions lose {known.best:.3g}, chance only {known.chance:.3g}"
+            message = (
+                f"the loss is {known.best:.3g} for perfect predictions, "
+                f"but only {known.chance:.3g} at chance"
+            )
             return self.fails(message, remedy="check the sign of the loss and what it compares")
         if _ignores_targets(setup, batch, output):
             return self.fails("other targets give the same loss", remedy="check the loss")
@@ -89,7 +92,7 @@ class OverfitsOneBatch(Statement):
         if attempt.reached:
             return self.holds(course, **numbers)
         if fall <= STILL * size and not (attempt.timed_out and attempt.steps < HASTY):
-            return self.fails(f"{course}: it does not move", **numbers)
+            return self.fails(f"{course}: it does not change", **numbers)
         if attempt.timed_out and fall > self.clear * size:
             return self.holds(f"{course}, when time was up", **numbers)
         count = 0 if batch.targets is None else batch.targets.numel()
