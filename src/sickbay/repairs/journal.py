@@ -203,13 +203,20 @@ def name_of(run: Run) -> tuple[str, ...]:
     return str(attempt.parent), attempt.problem, attempt.remedy
 
 
+def free_folder(chart: Path) -> Path:
+    """Return this folder, or one beside it if something is in it."""
+    path, number = chart, 1
+    while path.is_dir() and any(path.iterdir()):
+        number += 1
+        path = chart.with_name(f"{chart.name}-{number}")
+    return path
+
+
 def _folder(chart: Path, resume: bool) -> Path:
     """Create the folder to record in: the one given, or one beside it if that is taken."""
-    path, number = chart, 1
+    path = chart
     try:
-        while not resume and path.is_dir() and any(path.iterdir()):
-            number += 1
-            path = chart.with_name(f"{chart.name}-{number}")
+        path = chart if resume else free_folder(chart)
         path.mkdir(parents=True, exist_ok=True)
         other = next((each.name for each in path.iterdir()), None)
     except OSError as error:

@@ -43,7 +43,9 @@ def value_of(metric: Callable[[Any, Tensor], Any], batches: Sequence[tuple[Any, 
     """Return what a function gives for the outputs and targets of all batches together."""
     name = getattr(metric, "__name__", type(metric).__name__)
     outputs, targets = zip(*batches, strict=True)
-    with raising(UsageError, f"metric must be a function of outputs and targets, but {name} raised"):
+    with raising(
+        UsageError, f"metric must be a function of outputs and targets, but {name} raised"
+    ):
         value = metric(joined(outputs), joined(targets))
         value = value.item() if hasattr(value, "item") else value  # of torch or numpy
     return check_any_float(f"What metric returns ({name})", value)
