@@ -1,5 +1,6 @@
 """Train, find what is wrong, repair it and train again."""
 
+from sickbay.repairs.callbacks import EpochEnd as EpochEnd
 from sickbay.repairs.fit import fit as fit
 from sickbay.repairs.fit import repair as repair
 from sickbay.repairs.outcome import Attempt as Attempt

@@ -17,6 +17,8 @@ from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
+from sickbay.repairs.metrics import Metric
+from sickbay.repairs.rate_schedule import RateSchedule
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
 from sickbay.repairs.run_files import fits
@@ -37,6 +39,7 @@ class RunSettings:
     target: float | None = None
     device: str = "cpu"
     seed: int = 0
+    metric: Metric | None = None  # the score; None is the default of the task
     check_every: int | None = None  # epochs between two checks; None checks every step
 
     def reached(self, score: float) -> bool:
@@ -84,6 +87,7 @@ class TrainingLoop:
         self._doctor: Doctor | None = None
         self._random = IsolatedRandom(settings.seed)
         self._scheduler = plateau_scheduler(self.live)
+        self._schedule = RateSchedule(self.live)
 
     @property
     def over(self) -> bool:
@@ -108,7 +112,8 @@ class TrainingLoop:
     def update(self, stop_at_findings: bool = True) -> Update:
         """Train one more epoch and return what it changed."""
         progress = self.advance(1, stop_at_findings)
-        return Update(progress, self.best, self.healthy, self.over)
+        score = key(self._scores[-1]) if self._scores else -torch.inf
+        return Update(progress, self.best, self.healthy, self.over, score)
 
     def progress(self) -> Progress:
         """Return how far it has come."""
@@ -133,12 +138,13 @@ class TrainingLoop:
 
     def _train_epoch(self, stop_at_findings: bool) -> None:
         if self._doctor is None:
-            self._start = evaluate(self.live.model, self.live.loss, self.data)
+            self._start = self._evaluate()
             self._doctor = doctor_for(self.live, self.settings, self._chart)
         doctor = self._doctor
         if self.recipe.cooldown and self._epoch == self.settings.epochs:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
+            self._schedule.stop()
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -150,14 +156,18 @@ class TrainingLoop:
                 return
         self._fraction = 0.0
         self._epoch += 1
-        scores = evaluate(model, self.live.loss, self.data)
+        scores = self._evaluate()
         self._scores.append(scores)
         self._keep_best(scores)
         if self._scheduler is not None:
             self._scheduler.step(-scores["val_loss"])
+        self._schedule.end_epoch(scores)
         findings = doctor.epoch(**scores)
         if not (stop_at_findings and self._stops(findings)):
             self.healthy = copy.deepcopy(model.state_dict())
+
+    def _evaluate(self) -> dict[str, float]:
+        return evaluate(self.live.model, self.live.loss, self.data, self.settings.metric)
 
     def _step(self, doctor: Doctor, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Finding]:
         live = self.live
@@ -166,6 +176,7 @@ class TrainingLoop:
         loss = live.loss(outputs, targets)
         loss.backward()  # type: ignore[no-untyped-call]
         live.optimizer.step()
+        self._schedule.end_batch()
         if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
             return doctor.step(loss)  # it looks for what the loss compares itself
         fitted = live.loss.fit(outputs, targets) if isinstance(live.loss, Fitted) else targets
