@@ -24,12 +24,12 @@ IN_A_SEARCH = {"watch": searches.watch, "doctor": OptunaDoctor}
 SEARCHES = ("nni", "bttackler")
 SECTIONS = ("## Example", "## Without a counterpart", "## What is different")
 THEIRS = {
-    "autotrainer": "model_train iters batch_size dataset autorepair callbacks ReduceLR estop save_dir "
-    "log_dir new_issue_dir root_path balance structure efficiency modification_sufferance "
+    "autotrainer": "model_train iters batch_size dataset autorepair callbacks ReduceLR estop "
+    "save_dir log_dir new_issue_dir root_path balance structure efficiency modification_sufferance "
     "memory_limit params Theta checktype alpha_1 alpha_2 alpha_3 beta_1 beta_2 beta_3 gamma delta "
-    "zeta eta omega_1 omega_2 vanish explode relu unstable not_converge activation_issue loss_issue "
-    "abnormal_data overfit bn selu tanh leaky activation gradient initial batch lr adam momentum "
-    "optimizer loss data GN regular dropout determine_threshold satisfied_acc",
+    "zeta eta omega_1 omega_2 vanish explode relu unstable not_converge activation_issue "
+    "loss_issue abnormal_data overfit bn selu tanh leaky activation gradient initial batch lr adam "
+    "momentum optimizer loss data GN regular dropout determine_threshold satisfied_acc",
     "bttackler": "BTWatcher init_basic refresh_before_epoch_start collect_per_batch "
     "collect_after_training collect_after_validating collect_after_testing stop_by_diagnosis "
     "report_intermediate_result report_final_result EG VG SC DR HO NMG OF p_eg1 p_eg2 p_vg1 p_vg2 "

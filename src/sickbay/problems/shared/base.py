@@ -36,6 +36,8 @@ class Problem(Tunable, ABC):
         yields_to_the_best: It does not end a trial that is among the best of a search.
         protection_lasts: Nor a trial that was among the best at an earlier epoch.
         benign: A trial that it ends has nothing wrong with it and stays a candidate.
+        reads_dead_gradients: It reads how many units get no gradient. On a GPU that takes extra
+            work, which is done only for such problems.
     """
 
     severity: ClassVar[Severity] = "warning"
@@ -49,6 +51,7 @@ class Problem(Tunable, ABC):
     yields_to_the_best: ClassVar[bool] = False
     protection_lasts: ClassVar[bool] = False
     benign: ClassVar[bool] = False
+    reads_dead_gradients: ClassVar[bool] = False
 
     def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
         """Take all of the above from the problem `like`, except what the class body defines.
