@@ -1,4 +1,4 @@
-"""The options of `run` and `live`, whose modules are imported only when they are called."""
+"""The options of `run`, `live` and `published`, whose modules are imported when they are called."""
 
 from __future__ import annotations
 
@@ -61,6 +61,24 @@ def add_live(commands: Any) -> None:
     parser.add_argument("--json", type=Path, help="write everything, trial by trial")
     parser.add_argument("--docs", type=Path, help="write the tables as a page")
     parser.set_defaults(command=_live)
+
+
+def add_published(commands: Any) -> None:
+    """Add `published` to the commands."""
+    parser = commands.add_parser("published", help="compare with the tables of BTTackler's paper")
+    parser.add_argument("--run", type=Path, required=True, help="JSON that `run` has written")
+    parser.add_argument("--live", type=Path, help="JSON that `live` has written")
+    parser.add_argument("--pools", type=Path, default=POOLS, help="folder of the pools")
+    parser.add_argument("--seeds", type=int, default=20, help="random searches of each kind (20)")
+    parser.add_argument("--json", type=Path, help="write the tables")
+    parser.add_argument("--docs", type=Path, help="write the tables as a page")
+    parser.set_defaults(command=_published)
+
+
+def _published(options: argparse.Namespace) -> None:
+    from benchmarks.tuning.published_command import run
+
+    run(options)
 
 
 def _live(options: argparse.Namespace) -> None:

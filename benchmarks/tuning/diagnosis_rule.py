@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,12 @@ class Histories:
 class Diagnosis:
     """Ends the trials in which the problems of a profile are found."""
 
-    def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
+    def __init__(
+        self,
+        part: Part,
+        problems: Sequence[Problem],
+        histories: Callable[[int, int], History],
+    ) -> None:
         self._part, self._histories = part, histories
         self._problems, self._guard = problems, Guard(failed)
         self._courses: list[LearningCurve] = []
