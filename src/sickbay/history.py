@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 from sickbay.scalar_totals import FIRST, Totals
 from sickbay.vitals import Kind, Setup, Table, Vitals
 
+EMBEDDINGS = ("Embedding", "EmbeddingBag")
 Series: TypeAlias = "deque[tuple[int, float]]"
 Item = TypeVar("Item")
 
@@ -177,7 +178,7 @@ class History:
 
     def _is_kernel(self, table: Table, name: str) -> bool:
         kind = self.setup.layers.get(table.layer(name), "")
-        return len(self.setup.shapes.get(name, (0, 0))) > 1 and not kind.startswith("Embedding")
+        return len(self.setup.shapes.get(name, (0, 0))) > 1 and kind not in EMBEDDINGS
 
 
 def _newest(items: Reversible[Item], count: int) -> list[Item]:

@@ -9,6 +9,8 @@ from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked
 
+TORCH_CLASSES = frozenset(each for each in vars(nn).values() if isinstance(each, type))
+
 
 class Layers:
     """The modules and trainable parameters of a model by name, in forward order.
@@ -47,9 +49,9 @@ class Layers:
             self._sort()
 
     def class_names(self) -> dict[str, str]:
-        """Return the class name of every module that computes something itself."""
+        """Return the class in `torch.nn` of every module that computes something itself."""
         return {
-            name: type(module).__name__
+            name: torch_class(module)
             for name, module in self.modules.items()
             if computes(module) or has_parameters(module)
         }
@@ -85,6 +87,16 @@ class Layers:
     def _called(self, module: nn.Module, _inputs: Any) -> None:
         if self.model.training and torch.is_grad_enabled():
             self._calls.setdefault(module, len(self._calls))
+
+
+def torch_class(module: nn.Module) -> str:
+    """Return the name of the nearest class in `torch.nn` that a module inherits from.
+
+    >>> class Head(nn.Linear): pass
+    >>> torch_class(Head(2, 2)), torch_class(nn.ReLU()), torch_class(nn.Module())
+    ('Linear', 'ReLU', 'Module')
+    """
+    return next(each.__name__ for each in type(module).__mro__ if each in TORCH_CLASSES)
 
 
 def has_parameters(module: nn.Module) -> bool:
