@@ -228,19 +228,17 @@ class Doctor:
     def _receive(self, wait: bool = False) -> list[Finding]:
         """Take every complete step; with `wait`, also those whose values are still on a GPU."""
         new, self._untold = self._untold, []
-        for collected in self._intake.complete(wait):
-            new += self._take(collected)
+        for vitals, collected in self._intake.complete(wait):
+            new += self._take(vitals, collected)
         return new
 
     def _wait(self) -> None:
         """Wait for all values. The next step or epoch returns what is found."""
         self._untold = self._receive(wait=True)
 
-    def _take(self, collected: Collected) -> list[Finding]:
+    def _take(self, vitals: Vitals, collected: Collected) -> list[Finding]:
         """Add a step to the history; judge if there is a reason to."""
-        step, epoch = collected.step, self._history.epoch
-        vitals = self._guard.run("probe", self._probe.vitals, collected, epoch)
-        vitals = vitals or Vitals(step, epoch, time(), collected.numbers)
+        step = vitals.step
         self._history.append(vitals)
         self._judge.add(vitals)
         self._log.vitals(vitals)

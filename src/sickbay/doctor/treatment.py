@@ -15,7 +15,7 @@ from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
-from sickbay.probe.held_parameters import RATE_JUMP
+from sickbay.probe.layer_order import RATE_JUMP
 from sickbay.probe.probe import Probe
 from sickbay.problems import NonFinite
 from sickbay.recipe import Recipe

@@ -16,10 +16,9 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.locate_nan import LARGE, NanLocator, excerpt
-from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
 from sickbay.probe.seen_batch import Pair, Seen, recovered
-from sickbay.probe.statistics import measure
+from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred

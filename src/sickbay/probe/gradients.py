@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
-from sickbay.probe.held_parameters import HeldParameters
 from sickbay.probe.hooks import Handles, weakly
-from sickbay.probe.layer_order import Layers
+from sickbay.probe.layer_order import HeldParameters, Layers
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 

@@ -17,9 +17,8 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.gradient_norms import SpotCheck, gradient_norms
 from sickbay.probe.gradients import Gradients, table_norm
 from sickbay.probe.guard import Guard
-from sickbay.probe.held_parameters import HeldParameters
 from sickbay.probe.hooks import Handles
-from sickbay.probe.layer_order import Layers, acts_by_mode
+from sickbay.probe.layer_order import HeldParameters, Layers, acts_by_mode
 from sickbay.probe.locate_nan import NanLocator
 from sickbay.probe.meter import Meter
 from sickbay.probe.weights import Weights
