@@ -14,8 +14,7 @@ from sickbay.errors import Declined, UsageError
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import check_module
 from sickbay.printable import raising
-
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+from sickbay.probe.hooks import HOOKS
 
 
 def copy_of(model: nn.Module) -> nn.Module:

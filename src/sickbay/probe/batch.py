@@ -23,7 +23,6 @@ from sickbay.vitals import Kind, Numbers, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred
 PAIRS = 16  # pairs of outputs and targets kept of one step at most
-ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these broadcast their arguments
 
 
 class Batch:
@@ -168,7 +167,7 @@ class Batch:
         shapes = (seen.shape, ()) if pair is None else pair.shapes
         if pair is not None:
             loss, output = loss or pair.loss, output or pair.output
-            stretched |= loss in ELEMENTWISE and shapes[0] != shapes[1]
+            stretched |= loss in tasks.BROADCAST and shapes[0] != shapes[1]
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)

@@ -1,7 +1,6 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.problem_groups import RATES, STANDSTILL
-
-APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
+from sickbay.tasks import APPLIES
 
 
 @dataclass(frozen=True, kw_only=True)
