@@ -1,4 +1,4 @@
-"""Measure what layers put out, by forward hooks that exist only while a reading is due."""
+"""Measure the outputs of layers, by forward hooks that exist only while a reading is due."""
 
 from __future__ import annotations
 

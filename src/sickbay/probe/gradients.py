@@ -163,7 +163,7 @@ class Gradients:
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
             self._queued = True
-            ended = self._guard.shell("gradient", self._backward_ended)
+            ended = self._guard.wrap("gradient", self._backward_ended)
             torch.autograd.Variable._execution_engine.queue_callback(ended)
 
     def _backward_ended(self) -> None:

@@ -1,5 +1,5 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
-from sickbay.problems.shared.problem_groups import RATES, STANDSTILL
+from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES
 from sickbay.tasks import APPLIES
 
 
@@ -29,7 +29,7 @@ class DoubleActivation(Problem):
     severity = "critical"
     advice = "remove the last activation: the loss takes the raw outputs (logits)"
     reads = ("batch",)
-    explains = ("improper_output", *RATES, *STANDSTILL)
+    explains = ("improper_output", *RATES, *NO_PROGRESS)
 
     def check(self, history: History) -> Finding | None:
         loss, output = history.setup.loss, history.setup.output
