@@ -73,8 +73,8 @@ def totals(parts, begin, end):
         n = part(parts, start, end, COUNT_, 0.0)
         unit = part(parts, start, end, UNIT_, 0.0)
         count += n
-        p1 = part(parts, start, end, POWER1_, 0.0) * unit
-        total += n * part(parts, start, end, PIVOT_, 0.0) + p1
+        pivots = n * part(parts, start, end, PIVOT_, 0.0)
+        total += pivots + unit * part(parts, start, end, POWER1_, 0.0)
         zeros += part(parts, start, end, ZEROS_, 0.0)
         lost += part(parts, start, end, LOST_, 0.0)
         low = tl.minimum(low, part(parts, start, end, LOW_, INF))
