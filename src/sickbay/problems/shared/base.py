@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass as dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from sickbay.arguments import check_choice
 from sickbay.findings import Finding as Finding
 from sickbay.findings import Severity, Suggestion
 from sickbay.history import History as History
@@ -14,6 +15,7 @@ from sickbay.thresholds import threshold as threshold
 from sickbay.vitals import KINDS, Kind
 
 Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a step, of an epoch
+SOURCES: tuple[Source, ...] = ("step", "epoch", *KINDS)
 
 
 class Problem(Tunable, ABC):
@@ -32,25 +34,35 @@ class Problem(Tunable, ABC):
             if the weights are damaged.
         tolerated_at_best: A repair goes on in spite of the problem while the score is at its best.
         yields_to_the_best: It does not end a trial that is among the best of a search.
+        protection_lasts: Nor a trial that was among the best at an earlier epoch.
         benign: A trial that it ends has nothing wrong with it and stays a candidate.
+        reads_dead_gradients: It reads how many units get no gradient. On a GPU that takes extra
+            work, which is done only for such problems.
     """
 
     severity: ClassVar[Severity] = "warning"
     advice: ClassVar[str] = ""
-    reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)
+    reads: ClassVar[tuple[Source, ...]] = SOURCES
     explains: ClassVar[tuple[str, ...]] = ()
     loss_may_recover: ClassVar[bool] = False
     spares_weights: ClassVar[bool] = False
     batches_are_skipped: ClassVar[bool] = False
     tolerated_at_best: ClassVar[bool] = False
     yields_to_the_best: ClassVar[bool] = False
+    protection_lasts: ClassVar[bool] = False
     benign: ClassVar[bool] = False
+    reads_dead_gradients: ClassVar[bool] = False
 
     def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
-        """Take all of the above from the problem `like`, except what the class body defines."""
+        """Take all of the above from the problem `like`, except what the class body defines.
+
+        A misspelt part in `reads` is an error here: the problem would never be checked.
+        """
         super().__init_subclass__()
         for name in Problem.__annotations__.keys() - vars(cls).keys() if like else ():
             setattr(cls, name, getattr(like, name))
+        for source in cls.reads:
+            check_choice(f"part of the history that {cls.__name__} reads", source, SOURCES)
 
     @abstractmethod
     def check(self, history: History) -> Finding | None:
