@@ -19,14 +19,14 @@ from sickbay.problems.profiles import PROFILES
 CHECK_EVERY = 3  # epochs, the default of the paper
 # By problem and threshold: the letter of the paper, and the values to try.
 SWEPT: Mapping[tuple[str, str], tuple[str, tuple[float, ...]]] = {
-    ("vanishing_gradient", "ratio"): ("β1", (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)),
-    ("vanishing_gradient", "norm"): ("β2", (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1.0)),
-    ("exploding_gradient", "ratio"): ("β3", (1.5, 5, 20, 70, 200, 1e3, 1e5)),
-    ("dying_relu", "share"): ("γ", (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)),
-    ("oscillating_accuracy", "size"): ("ζ", (0.001, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4)),
-    ("oscillating_accuracy", "share"): ("η", (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)),
-    ("slow_convergence", "change"): ("δ", (1e-4, 0.002, 0.004, 0.01, 0.014, 0.03, 0.1)),
-    ("abnormal_data", "limit"): ("ω", (1, 3, 6, 10, 20, 100, 1e4)),
+    ("vanishing_gradient", "ratio"): ("beta 1", (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)),
+    ("vanishing_gradient", "norm"): ("beta 2", (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1.0)),
+    ("exploding_gradient", "ratio"): ("beta 3", (1.5, 5, 20, 70, 200, 1e3, 1e5)),
+    ("dying_relu", "share"): ("gamma", (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)),
+    ("oscillating_accuracy", "size"): ("zeta", (0.001, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4)),
+    ("oscillating_accuracy", "share"): ("eta", (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)),
+    ("slow_convergence", "change"): ("delta", (1e-4, 0.002, 0.004, 0.01, 0.014, 0.03, 0.1)),
+    ("abnormal_data", "limit"): ("omega", (1, 3, 6, 10, 20, 100, 1e4)),
 }
 
 
