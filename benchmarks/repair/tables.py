@@ -54,8 +54,11 @@ def by_problem(sick: Sequence[Record], strategy: str) -> Sheet:
     rows = []
     for problem in (*AUTOTRAINER_EIGHT, ""):
         some = [each for each in sick if each["problem"] == problem or not problem]
+        if not some:
+            continue
         found = [each for each in some if each[strategy]["detected"]]
         if not found:
+            rows.append([problem or "all", str(len(some)), "0", *["-"] * (len(columns) - 3)])
             continue
         done = [each for each in found if each[strategy]["repaired"]]
         worked, tried = PUBLISHED.get(problem, (498, 506))

@@ -132,6 +132,15 @@ class History:
         """Return the value of a scalar for every epoch, oldest first."""
         return list(self.totals.epochs.get(name, ()))
 
+    def mean_so_far(self, name: str) -> float:
+        """Return the mean of a scalar over the steps of the current epoch, NaN if it has none.
+
+        >>> History(accuracy=[0.5, 0.75]).mean_so_far("accuracy")
+        0.625
+        """
+        total, count = self.totals.sums.get(name, (nan, 1.0))
+        return total / count
+
     def epoch_names(self) -> list[str]:
         """Return the names of the scalars that any epoch has."""
         return list(self.totals.epochs)
@@ -158,6 +167,10 @@ class History:
         """
         return self._rows("kernels", table, partial(self._is_kernel, table))
 
+    def embeddings(self, table: Table) -> list[int]:
+        """Return the rows of a table of parameters that belong to embeddings."""
+        return self._rows("embeddings", table, lambda name: self._is_embedding(table, name))
+
     def of_kinds(self, table: Table, kinds: tuple[str, ...]) -> list[int]:
         """Return the rows of an activation table whose layers are of these classes."""
         layers = self.setup.layers
@@ -176,8 +189,11 @@ class History:
         return rows
 
     def _is_kernel(self, table: Table, name: str) -> bool:
-        kind = self.setup.layers.get(table.layer(name), "")
-        return len(self.setup.shapes.get(name, (0, 0))) > 1 and not kind.startswith("Embedding")
+        wide = len(self.setup.shapes.get(name, (0, 0))) > 1
+        return wide and not self._is_embedding(table, name)
+
+    def _is_embedding(self, table: Table, name: str) -> bool:
+        return self.setup.layers.get(table.layer(name), "").startswith("Embedding")
 
 
 def _newest(items: Reversible[Item], count: int) -> list[Item]:

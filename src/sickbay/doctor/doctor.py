@@ -45,6 +45,7 @@ class Doctor:
             log.notice(watched_models.TAKEN_OVER)
         reads = "activation" in self._governor.kinds
         self._probe = Probe(model, watched.optimizers, self._guard, self._clock, reads, meter)
+        self._probe.gradients.wants_dead_rows = watched.reads_dead_gradients
         watched_models.register(unwrap_compiled(model), self, self._probe)
         if not all(map(can_be_hooked, model.modules())):
             log.notice(SCRIPTED)
@@ -58,8 +59,7 @@ class Doctor:
             self._treater = Treater(self._probe, watched)
         self._uneventful = 0  # steps that may pass while the probe is quiet
         self._passed: list[Vitals] = []  # of steps that passed, not in the history yet
-        self._jumps = Jumps()
-        self._next_look = 0
+        self._jumps, self._next_look = Jumps(), 0
         self._eval_steps = 0  # consecutive steps in evaluation mode
         self._untold: list[Finding] = []  # found while waiting; returned by the next call
         self._closed = self._retired = False

@@ -38,6 +38,11 @@ class Watched:
     log: RunLog
     remedies: Mapping[str, Sequence[Remedy]] | None = None
 
+    @property
+    def reads_dead_gradients(self) -> bool:
+        """Whether any problem reads how many units get no gradient."""
+        return any(each.reads_dead_gradients for each in self.problems)
+
 
 def prepare_watched(
     model: nn.Module,

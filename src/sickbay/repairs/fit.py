@@ -15,7 +15,6 @@ from torch.optim import Optimizer
 from sickbay.arguments import (
     bad_argument,
     check_bool,
-    check_choice,
     check_float,
     check_int,
     check_path,
@@ -24,27 +23,22 @@ from sickbay.arguments import (
 from sickbay.console import Console
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_device, check_model, check_optimizer
-from sickbay.problems.profiles import PROFILES
-from sickbay.problems.profiles import choose as choose_problems
+from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
-from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
-from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
+from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
 from sickbay.repairs.training_loop import RunSettings
 from sickbay.repairs.user_loop import Train, UserLoopExecutor, check_train
 
-Strategy = Literal["race", "autotrainer"]
 Workers: TypeAlias = int | Literal["ray"] | None
-STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
-BUDGET = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, unless one is given
 
 
 def fit(
@@ -61,7 +55,8 @@ def fit(
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
     profile: str | None = None,
-    strategy: Strategy = "race",
+    problems: Sequence[str | Problem] | None = None,
+    strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
     chart: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -86,12 +81,14 @@ def fit(
         target: The score at which training is done: accuracy for classes, the share of explained
             variance for numbers, else minus the loss.
         device: Where to train. Defaults to the model's device.
-        remedies: Remedies to choose from, as names or objects. Defaults to all. "autotrainer"
-            tries them in this order, "race" by their odds.
-        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs.
+        remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
+            "autotrainer" tries them in this order, "race" by their odds.
+        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 50
+            with "autotrainer".
         profile: The problems to look for: "default", or that of the strategy.
-        strategy: "race" (remedies compete in short runs, and the best goes on) or "autotrainer"
-            (as in the AutoTrainer paper).
+        problems: The problems to look for instead: names, or objects with your own thresholds.
+        strategy: "race" (remedies compete in short runs, and the best goes on), "autotrainer" (as
+            in the AutoTrainer paper), or `sickbay.AutoTrainer(...)` with settings of your own.
         workers: The number of processes to train in, or "ray".
         chart: A folder to record every attempt in.
         resume: Whether to resume the repair in that folder.
@@ -117,6 +114,7 @@ def fit(
         remedies=remedies,
         budget=budget,
         profile=profile,
+        problems=problems,
         strategy=strategy,
         workers=workers,
         chart=chart,
@@ -138,7 +136,8 @@ def repair(
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
     profile: str | None = None,
-    strategy: Strategy = "race",
+    problems: Sequence[str | Problem] | None = None,
+    strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
     chart: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -156,12 +155,14 @@ def repair(
     `seed`. Such a loop has its own data, so `data`, `validation` and `workers` do not apply.
     `learn` adds the remedies that worked to your odds. `fit` explains the other arguments.
     """
-    workers = _check_call(recipe, strategy, train, data, validation, workers)
+    chosen = check_strategy(strategy)
+    workers = _check_call(recipe, train, data, validation, workers)
     path = _check_output(chart, resume, progress, console, learn)
     recipe = replace(recipe, epochs=50 if recipe.epochs is None else recipe.epochs)
-    choices = choose_remedies(remedies)
-    settings = _settings(recipe, choices, strategy, profile, target, device, seed)
-    limit = BUDGET[strategy] * settings.epochs
+    choices = choose_remedies(remedies, chosen.remedies())
+    looked_for = problems_for(chosen, profile, problems)
+    settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
+    limit = chosen.budget * settings.epochs
     if budget is not None:
         limit = check_float("budget", budget, above=0)
     samples = None
@@ -179,14 +180,14 @@ def repair(
     recipe = recipe.on(settings.device)
     executor = _executor(recipe, samples, settings, train, workers)
     keys = {problem: [each.key for each in some] for problem, some in choices.items()}
-    more = {"strategy": strategy, "budget": limit, "remedies": keys, "train": train}
+    more = {"strategy": chosen, "budget": limit, "remedies": keys, "train": train}
     mark = partial(fingerprint, recipe, samples, settings, **more)
     journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
     fixed = samples is not None and samples.fixed_batches
     with journal, Search(recipe, settings, executor, journal, choices, limit, fixed) as search:
-        outcome = STRATEGIES[strategy](search)
+        outcome = chosen.run(search)
     if learn:
         search.save_counts()
     journal.close(outcome)
@@ -194,12 +195,11 @@ def repair(
 
 
 def _check_call(
-    recipe: Recipe, strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
+    recipe: Recipe, train: Train | None, data: Any, validation: Any, workers: Workers
 ) -> Workers:
     """Check arguments that exclude each other. Return `workers`, None for this process."""
     if not isinstance(recipe, Recipe):
         raise bad_argument("recipe", "a sickbay.Recipe", recipe)
-    check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     if workers is not None and not (isinstance(workers, str) and workers == "ray"):
@@ -231,36 +231,35 @@ def _settings(
     recipe: Recipe,
     choices: Mapping[str, Sequence[Remedy]],
     strategy: Strategy,
-    profile: str | None,
+    problems: Sequence[Problem],
     target: float | None,
     device: str | torch.device | None,
     seed: int,
 ) -> RunSettings:
-    if profile is None:
-        profile = "autotrainer" if strategy == "autotrainer" else "default"
     if device is None:
         device = next(recipe.model.parameters()).device
     assert recipe.epochs is not None
     return RunSettings(
-        problems=choose_problems(check_choice("profile", profile, PROFILES)),
+        problems=problems,
         treatable={problem for problem, remedies in choices.items() if remedies},
         epochs=recipe.epochs,
         target=None if target is None else check_float("target", target, infinite=True),
         device=str(check_device("device", device)),
         seed=check_seed(seed),
-        check_every=3 if strategy == "autotrainer" else None,
+        check_every=strategy.check_every,
     )
 
 
 def with_data(recipe: Recipe, samples: Data) -> Recipe:
     """Return a recipe that knows its data, and has the batch size of a DataLoader."""
-    size = samples.batch_size or recipe.batch_size
+    size, good = samples.batch_size or recipe.batch_size, samples.without_bad_samples()
     return replace(
         recipe,
         batch_size=size,
         example=samples.example(min(32, size)),
-        inputs=samples.without_bad_samples().statistics(),
+        inputs=good.statistics(),
         targets=samples.targets(),
+        bad_samples=good.size != samples.size,
     )
 
 

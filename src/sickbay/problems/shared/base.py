@@ -33,6 +33,8 @@ class Problem(Tunable, ABC):
         tolerated_at_best: A repair goes on in spite of the problem while the score is at its best.
         yields_to_the_best: It does not end a trial that is among the best of a search.
         benign: A trial that it ends has nothing wrong with it and stays a candidate.
+        reads_dead_gradients: It reads how many units get no gradient. On a GPU that takes extra
+            work, which is done only for such problems.
     """
 
     severity: ClassVar[Severity] = "warning"
@@ -45,6 +47,7 @@ class Problem(Tunable, ABC):
     tolerated_at_best: ClassVar[bool] = False
     yields_to_the_best: ClassVar[bool] = False
     benign: ClassVar[bool] = False
+    reads_dead_gradients: ClassVar[bool] = False
 
     def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
         """Take all of the above from the problem `like`, except what the class body defines."""
