@@ -70,7 +70,7 @@ HEALTHY_DEEP: Sequence[tuple[int, Changes]] = (  # for images and texts
     (2, {"activation": "tanh", "optimizer": "adamw", "lr": 0.005}),
 )
 VANISHING: Sequence[tuple[int, Changes]] = (
-    (7, {"activation": "sigmoid", "lr": 0.001}),
+    (9, {"activation": "sigmoid", "lr": 0.001}),
     (9, {"activation": "sigmoid", "init": "torch", **SGD}),
     (16, {"activation": "sigmoid", "init": "torch"}),
     (12, {"activation": "tanh", "gain": 0.2, **SGD}),
@@ -89,7 +89,7 @@ DYING: Sequence[tuple[int, Changes]] = (
 # Few batches an epoch, so that its mean accuracy does not hide the swings.
 FEW: Changes = {"part": 160, "epochs": 40}
 OSCILLATING: Sequence[tuple[int, Changes]] = (
-    (6, {"activation": "tanh", "lr": 0.1, **FEW}),
+    (6, {"activation": "tanh", "lr": 0.2, **FEW}),
     (6, {"activation": "tanh", **SGD, "lr": 0.3, **FEW}),
     (4, {"activation": "tanh", **SGD, "lr": 0.5, **FEW}),
 )
@@ -110,8 +110,8 @@ OUTPUT_OF_TWO: Sequence[tuple[int, Changes]] = (
     (6, {"activation": "tanh", "output": "sigmoid"}),
 )
 OUTPUT_OF_MANY: Sequence[tuple[int, Changes]] = (
-    (6, {"output": "relu", **PLAIN, "lr": 0.005}),
-    (6, {"output": "softmax", **PLAIN, "lr": 0.005}),
+    (6, {"output": "relu", **PLAIN, "lr": 0.001}),
+    (6, {"output": "softmax", **PLAIN, "lr": 0.002}),
     (6, {"activation": "tanh", "output": "sigmoid", **PLAIN, "lr": 0.002}),
 )
 LOSS_OF_TWO: Sequence[tuple[int, Changes]] = (
@@ -120,7 +120,7 @@ LOSS_OF_TWO: Sequence[tuple[int, Changes]] = (
     (6, {"activation": "tanh", "objective": "poisson_index"}),
 )
 LOSS_OF_MANY: Sequence[tuple[int, Changes]] = (
-    (6, {"objective": "l1_onehot", **PLAIN}),
+    (6, {"objective": "divergence"}),
     (6, {"activation": "tanh", "objective": "hinge_onehot"}),
     (6, {"objective": "mse_index"}),
 )

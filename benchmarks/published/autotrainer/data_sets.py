@@ -16,7 +16,14 @@ from benchmarks.detection.data_sets import Data, split
 DATA_SETS = ("blob", "circle", "cifar10", "mnist", "reuters", "imdb")
 MADE = ("blob", "circle")
 TEXTS = ("imdb", "reuters")
-SAMPLES = {"circle": 600, "blob": 600, "mnist": 1500, "cifar10": 3000, "imdb": 2400, "reuters": 2400}
+SAMPLES = {
+    "circle": 600,
+    "blob": 600,
+    "mnist": 1500,
+    "cifar10": 3000,
+    "imdb": 2400,
+    "reuters": 2400,
+}
 HELD_OUT, VALIDATION = 800, 200  # training sees the validation samples, the scores use the others
 WORDS = 40  # of each text
 # The accuracy that a user expects of these models on so few samples.

@@ -81,7 +81,11 @@ def all_jobs(quick: bool, has_data: bool) -> list[Job]:
         *(Job("alone", case, each) for case in faulty for each in ORDER[case.problem]),
         *random_jobs(QUICK_RUNS if quick else RUNS, has_data),
         *cost_jobs(cases),
-        *(Job("again", case, str(100 + n)) for n in range(1 if quick else AGAIN) for case in faulty),
+        *(
+            Job("again", case, str(100 + n))
+            for n in range(1 if quick else AGAIN)
+            for case in faulty
+        ),
     ]
 
 

@@ -39,21 +39,20 @@ class Prepared:
         return data.x_test[:VALIDATION], self.objective.target(data.y_test[:VALIDATION], data.size)
 
     def guesses(self, outputs: Tensor, recipe: Recipe | None = None) -> Tensor:
-        """Return the classes that outputs stand for."""
+        """Return the classes that outputs stand for, -1 where they are not finite."""
         guess = guess_of(recipe or self.recipe, self.samples, self.objective)
-        return guess(outputs, self.samples.size)
+        finite = outputs.isfinite().flatten(1).all(1)
+        return guess(outputs, self.samples.size).where(finite, torch.tensor(-1))
 
     def score(self, model: nn.Module, recipe: Recipe) -> dict[str, float]:
-        """Return accuracy, precision and recall on samples that training has not used.
-
-        Outputs that are not finite are wrong.
-        """
+        """Return accuracy, precision and recall on samples that training has not used."""
         model.eval()
         with torch.no_grad():
             outputs = model(self.samples.x_test[VALIDATION:])
-        guesses = self.guesses(outputs, recipe)
-        guesses[~outputs.isfinite().flatten(1).all(1)] = -1
-        return rates(guesses, self.samples.y_test[VALIDATION:])
+        return rates(self.guesses(outputs, recipe), self.samples.y_test[VALIDATION:])
+
+    def count_right(self, outputs: Tensor, labels: Tensor) -> int:
+        return int((self.guesses(outputs) == labels).sum())
 
 
 def prepare(case: Case, folder: Path | None, seed: int | None = None) -> Prepared:
@@ -76,7 +75,7 @@ def rates(guesses: Tensor, labels: Tensor) -> dict[str, float]:
     {'accuracy': 0.75, 'precision': 0.8333, 'recall': 0.75}
     """
     precisions, recalls = [], []
-    for each in labels.unique():
+    for each in sorted(set(labels.tolist())):
         right = float(((guesses == each) & (labels == each)).sum())
         precisions.append(right / max(1, int((guesses == each).sum())))
         recalls.append(right / int((labels == each).sum()))

@@ -92,11 +92,10 @@ def record(case: Case, folder: Path | None, seed: int, sweep: bool = True) -> di
     asked = RuleRecorder(EXPECTED[case.data], sweep)
     start = process_time()
     doctor = doctor_for(prepared, tuple(asked.rules.values()))
-    curves = train(prepared, seed, doctor, asked)
+    accuracy = train(prepared, seed, doctor, asked)
     spent = process_time() - start
     return {
-        "accuracy": [round(each, 4) for each in curves.accuracy],
-        "val_accuracy": [round(each, 4) for each in curves.val_accuracy],
+        "accuracy": [round(each, 4) for each in accuracy],
         "score": prepared.score(prepared.recipe.model, prepared.recipe),
         "seconds": spent - asked.seconds,
         "holds": asked.holds,

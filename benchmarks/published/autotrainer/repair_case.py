@@ -10,7 +10,9 @@ from typing import Any
 from benchmarks.published.autotrainer.cases import Case
 from benchmarks.published.autotrainer.data_sets import EXPECTED
 from benchmarks.published.autotrainer.prepare import prepare
+from benchmarks.published.autotrainer.record import rules
 from benchmarks.published.autotrainer.solutions import remedies_of
+from sickbay.repairs import AutoTrainer
 from sickbay.repairs.fit import repair
 
 STRATEGIES = ("autotrainer", "race")
@@ -21,7 +23,8 @@ def strategy_arguments(case: Case, strategy: str) -> dict[str, Any]:
     """Return the arguments of `repair` for a strategy."""
     if strategy == "race":
         return {"strategy": "race"}
-    return {"strategy": "autotrainer", "budget": BUDGET * case.epochs}
+    published = AutoTrainer(accuracy=EXPECTED[case.data])
+    return {"strategy": published, "budget": BUDGET * case.epochs}
 
 
 def repair_case(case: Case, folder: Path | None, strategy: str) -> dict[str, Any]:
@@ -30,9 +33,11 @@ def repair_case(case: Case, folder: Path | None, strategy: str) -> dict[str, Any
 
 
 def try_solution(case: Case, folder: Path | None, solution: str) -> dict[str, Any]:
-    """Repair a case with one solution alone. AutoTrainer's strategy applies it."""
-    remedies = remedies_of(case.problem, solution)
-    return run(case, folder, {**strategy_arguments(case, "autotrainer"), "remedies": remedies})
+    """Repair a case with one solution alone, and look for no other problem."""
+    arguments = strategy_arguments(case, "autotrainer")
+    arguments["problems"] = [rules(EXPECTED[case.data])[case.problem]]
+    arguments["remedies"] = remedies_of(case.problem, solution)
+    return run(case, folder, arguments)
 
 
 def run(case: Case, folder: Path | None, arguments: dict[str, Any]) -> dict[str, Any]:

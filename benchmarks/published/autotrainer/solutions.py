@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sickbay.remedies import Remedy
-from sickbay.remedies.by_problem import CHOICES
+from sickbay.remedies.published.autotrainer import SOLUTIONS
 
-# By the name of a remedy: the number of the solution in the paper.
+# By the name of a remedy: the number of the solution in the paper. The first ones of each number
+# are those of the strategy `autotrainer`, the others do the same in `race`.
 NUMBERS: Mapping[str, str] = {
     "insert_normalisation": "S1",
     "replace_activation": "S2",
+    "fit_output_to_task": "S2",
     "change_output": "S2",
     "clip_values": "S3",
     "initialise_again": "S4",
+    "set_batch_size": "S5",
     "enlarge_batch": "S5",
+    "set_learning_rate": "S6",
     "usual_learning_rate": "S6",
     "scale_learning_rate": "S6",
+    "use_another_optimizer": "S7",
     "change_optimizer": "S7",
     "change_loss": "S8",
+    "normalise_data": "S9",
     "process_data": "S9",
 }
 # By problem: its solutions in the default order of the paper (its Table 6).
@@ -46,4 +52,4 @@ def number_of(remedy: str) -> str:
 
 def remedies_of(problem: str, solution: str) -> Sequence[Remedy]:
     """Return the remedies that carry out one solution for a problem."""
-    return [each for each in CHOICES[problem] if number_of(each.key) == solution]
+    return [each for each in SOLUTIONS[problem] if number_of(each.key) == solution]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 
-import torch
 from torch import Tensor
 
-from benchmarks.published.autotrainer.prepare import Pair, Prepared
+from benchmarks.published.autotrainer.prepare import Prepared
 from sickbay.doctor import Doctor, watch
 from sickbay.history import History
 from sickbay.problems import Problem
+from sickbay.repairs.data import Data
+from sickbay.repairs.scoring import evaluate
+from sickbay.repairs.training_accuracy import TrainingAccuracy
 
 AfterEpoch = Callable[[int, History], None]
 
@@ -26,14 +28,6 @@ class EndOfEpochs:
 
     def __call__(self, step: int) -> bool:
         return step == 0 or (step + 1) % (self.per_epoch * self.every) == 0
-
-
-@dataclass
-class Curves:
-    """The accuracy after each epoch, on training and on validation samples."""
-
-    accuracy: list[float] = field(default_factory=list)
-    val_accuracy: list[float] = field(default_factory=list)
 
 
 def steps_per_epoch(prepared: Prepared) -> int:
@@ -55,47 +49,55 @@ def doctor_for(prepared: Prepared, problems: tuple[Problem, ...], every: int = 1
 
 def train(
     prepared: Prepared, seed: int, doctor: Doctor | None = None, after: AfterEpoch | None = None
-) -> Curves:
-    """Train to the end whatever happens. Call `after` after each epoch that a doctor watches."""
-    recipe, curves = prepared.recipe, Curves()
-    order = torch.Generator().manual_seed(seed)
-    for epoch in range(1, (recipe.epochs or 1) + 1):
-        curves.accuracy.append(train_epoch(prepared, order, doctor))
-        curves.val_accuracy.append(accuracy_on(prepared, prepared.validation))
+) -> list[float]:
+    """Train to the end whatever happens and return the training accuracy of each epoch.
+
+    It calls `after` after each epoch that a doctor watches. The samples come in the same order as
+    in `sickbay.repair`.
+    """
+    recipe, curve = prepared.recipe, list[float]()
+    data = Data.of(prepared.training, prepared.validation, batch_size=recipe.batch_size, seed=seed)
+    accuracy = TrainingAccuracy(recipe.loss, data.targets)
+    for epoch in range(recipe.epochs or 1):
+        curve.append(train_epoch(prepared, data, epoch, accuracy, doctor))
+        known = evaluate(recipe.model, recipe.loss, data) | accuracy.end_epoch()
         if doctor is not None:
-            doctor.epoch(accuracy=curves.accuracy[-1], val_accuracy=curves.val_accuracy[-1])
+            doctor.epoch(**known)
             if after is not None:
-                after(epoch, doctor.history)
+                after(epoch + 1, doctor.history)
     if doctor is not None:
         doctor.close()
-    return curves
+    return curve
 
 
-def train_epoch(prepared: Prepared, order: torch.Generator, doctor: Doctor | None) -> float:
-    """Train for one epoch and return the accuracy on its batches."""
-    recipe, (inputs, targets) = prepared.recipe, prepared.training
-    labels, right = prepared.samples.y, 0
+def train_epoch(
+    prepared: Prepared, data: Data, epoch: int, accuracy: TrainingAccuracy, doctor: Doctor | None
+) -> float:
+    """Train for one epoch and return the share of right answers."""
+    recipe, right, count = prepared.recipe, 0, 0
     recipe.model.train()
-    for rows in torch.randperm(len(inputs), generator=order).split(recipe.batch_size):
-        outputs = recipe.model(inputs[rows])
-        loss = recipe.loss(outputs, targets[rows])
+    for inputs, targets in data.batches(recipe.batch_size, epoch):
+        outputs = recipe.model(*inputs)
+        loss = recipe.loss(outputs, targets)
         recipe.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         recipe.optimizer.step()
-        right += count_right(prepared, outputs.detach(), labels[rows])
+        accuracy.add(inputs, outputs, targets)
+        right += prepared.count_right(outputs.detach(), labels_of(targets))
+        count += len(targets)
         if doctor is not None:
-            doctor.step(loss, outputs=outputs, targets=targets[rows])
-    return right / len(inputs)
+            doctor.step(loss, outputs=outputs, targets=targets)
+    return right / count
 
 
-def accuracy_on(prepared: Prepared, held_out: Pair) -> float:
-    prepared.recipe.model.eval()
-    with torch.no_grad():
-        outputs = prepared.recipe.model(held_out[0])
-    labels = prepared.samples.y_test[: len(outputs)]
-    return count_right(prepared, outputs, labels) / len(outputs)
+def labels_of(targets: Tensor) -> Tensor:
+    """Return the classes that targets of any loss stand for.
 
-
-def count_right(prepared: Prepared, outputs: Tensor, labels: Tensor) -> int:
-    finite = outputs.isfinite().flatten(1).all(1)
-    return int(((prepared.guesses(outputs) == labels) & finite).sum())
+    >>> import torch
+    >>> [labels_of(torch.tensor(each)).tolist() for each in ([[-1.0], [1.0]], [[0, 0, 1]], [3, 0])]
+    [[0, 1], [2], [3, 0]]
+    """
+    if targets.ndim == 2 and targets.shape[1] > 1:
+        return targets.argmax(1)
+    flat = targets.flatten()
+    return (flat > 0).long() if bool((flat < 0).any()) else flat.long()
