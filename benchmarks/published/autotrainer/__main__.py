@@ -4,7 +4,7 @@
 Results that FILE already has are not computed again. `render` writes the page from such files.
 
 Experiments: record (each model to its end, with all rules and many thresholds), repair (with both
-strategies), alone (each solution alone), random (two models with 60 seeds each), cost and memory
+strategies), alone (each solution alone), random (two models with 50 seeds each), cost and memory
 (of checks), again (faulty models with other seeds).
 """
 

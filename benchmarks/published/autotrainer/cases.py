@@ -90,8 +90,8 @@ DYING: Sequence[tuple[int, Changes]] = (
 FEW: Changes = {"part": 160, "epochs": 40}
 OSCILLATING: Sequence[tuple[int, Changes]] = (
     (6, {"activation": "tanh", "lr": 0.2, **FEW}),
-    (6, {"activation": "tanh", **SGD, "lr": 0.3, **FEW}),
-    (4, {"activation": "tanh", **SGD, "lr": 0.5, **FEW}),
+    (6, {"activation": "tanh", **SGD, "lr": 0.5, **FEW}),
+    (4, {"activation": "tanh", **SGD, "lr": 1.0, **FEW}),
 )
 OSCILLATING_DEEP: Sequence[tuple[int, Changes]] = (
     (2, {"activation": "tanh", "lr": 0.1, **FEW}),
@@ -124,6 +124,11 @@ LOSS_OF_MANY: Sequence[tuple[int, Changes]] = (
     (6, {"activation": "tanh", "objective": "hinge_onehot"}),
     (6, {"objective": "mse_index"}),
 )
+LOSS_OF_THREE: Sequence[tuple[int, Changes]] = (
+    (6, {"objective": "divergence"}),
+    (6, {"activation": "tanh", "objective": "divergence", **SGD}),
+    (6, {"objective": "poisson_index"}),
+)
 ABNORMAL: Sequence[tuple[int, Changes]] = (
     (6, {"inputs": Scaled(1e3), **PLAIN}),
     (6, {"samples": Some(0.01, nan)}),
@@ -142,6 +147,7 @@ def faults(data: str) -> dict[str, Sequence[tuple[int, Changes]]]:
     As in the paper, texts have neither dying ReLUs nor abnormal data.
     """
     two, narrow = data in ("circle", "imdb"), KINDS.get(data) == "fc"
+    many = LOSS_OF_THREE if data == "blob" else LOSS_OF_MANY
     found = {
         "vanishing_gradient": VANISHING,
         "exploding_gradient": EXPLODING,
@@ -149,7 +155,7 @@ def faults(data: str) -> dict[str, Sequence[tuple[int, Changes]]]:
         "slow_convergence": SLOW,
         "oscillating_accuracy": OSCILLATING if narrow else OSCILLATING_DEEP,
         "improper_output": OUTPUT_OF_TWO if two else OUTPUT_OF_MANY,
-        "improper_loss": LOSS_OF_TWO if two else LOSS_OF_MANY,
+        "improper_loss": LOSS_OF_TWO if two else many,
         "abnormal_data": ABNORMAL if narrow else ABNORMAL_IMAGES,
     }
     if data in TEXTS:

@@ -20,7 +20,7 @@ SAMPLES = {
     "circle": 600,
     "blob": 600,
     "mnist": 1500,
-    "cifar10": 3000,
+    "cifar10": 2000,
     "imdb": 2400,
     "reuters": 2400,
 }

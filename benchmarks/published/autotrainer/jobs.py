@@ -20,7 +20,7 @@ from benchmarks.published.autotrainer.solutions import ORDER
 from benchmarks.report_page import plain
 
 EXPERIMENTS = ("record", "repair", "alone", "random", "cost", "memory", "again")
-RUNS, QUICK_RUNS = 60, 1  # of each random model
+RUNS, QUICK_RUNS = 50, 1  # of each random model
 AGAIN = 4  # further seeds of every faulty model
 Result = dict[str, Any]
 
