@@ -74,6 +74,7 @@ def repair_by(
     return {
         "found": names[:1],
         "all_found": names,
+        "stopped": "" if first == "healthy" else first,
         "detected": first in right,
         "solved": outcome.solved,
         "score": after,

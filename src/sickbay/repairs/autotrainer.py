@@ -36,7 +36,7 @@ class AutoTrainer:
     >>> AutoTrainer(check_every=0)
     Traceback (most recent call last):
         ...
-    sickbay.errors.UsageError: check_every must be at least 1, got 0.
+    sickbay.errors.UsageError: check_every must be a whole number of at least 1, got 0.
     """
 
     profile: ClassVar[str] = "autotrainer"

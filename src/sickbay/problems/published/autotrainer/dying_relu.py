@@ -48,8 +48,9 @@ class DyingRelu(RepeatedProblem, like=ours.DyingRelu):
 
     def _zero_share(self, history: History, table: Table) -> float:
         counts, zeros = self._counted(history, table)
-        total = float(np.nansum(counts))
-        return float(np.nansum(counts * zeros)) / total if total > 0 else 0.0
+        known = np.isfinite(counts) & np.isfinite(zeros)
+        total = float(counts[known].sum())
+        return float(counts[known] @ zeros[known]) / total if total > 0 else 0.0
 
     def _counted(self, history: History, table: Table) -> tuple[Numbers, Numbers]:
         """Return how many neurons or entries each gradient has, and the share of zeros."""

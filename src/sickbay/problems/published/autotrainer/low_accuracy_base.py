@@ -4,6 +4,8 @@ from math import isnan
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, switch, threshold
 
+NAMES = ("accuracy", "val_accuracy")
+
 
 @dataclass(frozen=True, kw_only=True)
 class LowAccuracyProblem(Problem):
@@ -24,17 +26,18 @@ class LowAccuracyProblem(Problem):
 
         Without a training accuracy, the validation accuracy takes its place.
         """
-        training, validation = (history.epochs(name) for name in ("accuracy", "val_accuracy"))
-        if self.validation or not training:
-            return [training, validation]
-        return [training]
+        return self._judged(*(history.epochs(name) for name in NAMES))
 
     def is_accuracy_low(self, history: History) -> bool:
-        values = [value for curve in self.curves(history) for value in curve]
-        if not values:
-            values = [history.mean_so_far(name) for name in ("accuracy", "val_accuracy")]
-        known = [value for value in values if not isnan(value)]
+        curves = self.curves(history)
+        if not any(curves):
+            so_far = [history.mean_so_far(name) for name in NAMES]
+            curves = self._judged(*([] if isnan(mean) else [mean] for mean in so_far))
+        known = [value for curve in curves for value in curve if not isnan(value)]
         return bool(known) and max(known) <= self.accuracy
+
+    def _judged(self, training: list[float], validation: list[float]) -> list[list[float]]:
+        return [training, validation] if self.validation or not training else [training]
 
     def unfit(self, history: History, used: str, fitting: tuple[str, ...]) -> Finding | None:
         """Return a finding if what is used is known, but is not one of those that fit the task."""

@@ -30,7 +30,8 @@ class VanishingGradient(RepeatedProblem, like=ours.VanishingGradient):
 
     def shows(self, history: History, table: Table) -> bool:
         first, last = first_and_last(history, table)
-        return first <= self.norm and first <= self.ratio * last and last > 0
+        small = first <= self.norm and first <= self.ratio * last and last > 0
+        return small and table.is_finite  # norms leave out what is not
 
     def describe(self, history: History, table: Table) -> Finding:
         return ours.starved(self, history, table, norm=self.norm, ratio=self.ratio)
