@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 from sickbay.scalar_totals import FIRST, Totals
 from sickbay.vitals import Kind, Setup, Table, Vitals
 
+EMBEDDINGS = ("Embedding", "EmbeddingBag")
 Series: TypeAlias = "deque[tuple[int, float]]"
 Item = TypeVar("Item")
 
@@ -193,7 +194,7 @@ class History:
         return wide and not self._is_embedding(table, name)
 
     def _is_embedding(self, table: Table, name: str) -> bool:
-        return self.setup.layers.get(table.layer(name), "").startswith("Embedding")
+        return self.setup.layers.get(table.layer(name), "") in EMBEDDINGS
 
 
 def _newest(items: Reversible[Item], count: int) -> list[Item]:
