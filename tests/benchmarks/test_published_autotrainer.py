@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from benchmarks.published.autotrainer import published as paper
 from benchmarks.published.autotrainer import tables, tables_of_solutions, tables_of_training
 from benchmarks.published.autotrainer.__main__ import arguments, main, select
 from benchmarks.published.autotrainer.cases import Case, all_cases, quick_cases
+from benchmarks.published.autotrainer.cost import measure_memory
 from benchmarks.published.autotrainer.data_sets import DATA_SETS, MADE
 from benchmarks.published.autotrainer.figures import (
     Results,
@@ -110,6 +112,13 @@ def test_training_is_the_same_as_in_a_repair() -> None:
 def test_a_job_that_takes_too_long_is_noted() -> None:
     result = Runner(None, 0.01)(Job("record", quick_cases()[0]))
     assert result["too_long"] == 0.01
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_is_that_of_the_new_process() -> None:
+    ballast = bytearray(800 << 20)  # touched, so it is in this process's memory
+    measured = measure_memory(quick_cases()[0], None, "plain")["bytes"]
+    assert 0 < measured < len(ballast)
 
 
 def test_readings_are_taken_at_the_end_of_epochs() -> None:

@@ -10,7 +10,6 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from benchmarks.fuzz.time_and_memory_limits import peak
 from benchmarks.published.autotrainer.cases import Case, all_cases
 from benchmarks.published.autotrainer.data_sets import EXPECTED
 from benchmarks.published.autotrainer.prepare import prepare
@@ -53,6 +52,16 @@ def measure_memory(case: Case, folder: Path | None, way: str) -> dict[str, Any]:
     return {"bytes": json.loads(done.stdout)}
 
 
+def peak_memory() -> int:
+    """Return the peak memory of this process in bytes.
+
+    Not `ru_maxrss`: a process that was started by a larger one inherits the peak of that one.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM"))
+    return int(peak) << 10
+
+
 def main(name: str, way: str, folder: str) -> None:
     """Train one case in one way and print the peak memory of this process."""
     import torch
@@ -64,7 +73,7 @@ def main(name: str, way: str, folder: str) -> None:
         repair_case(case, data, way)
     else:
         cpu_seconds(case, data, 3 if way == "watched" else None)
-    print(json.dumps(peak()))
+    print(json.dumps(peak_memory()))
 
 
 if __name__ == "__main__":
