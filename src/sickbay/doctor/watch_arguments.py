@@ -57,6 +57,7 @@ def prepare_watched(
     activations: bool,
     eager: bool = True,
     remedies: Sequence[str | Remedy] | None = None,
+    report_every: int = 0,
 ) -> Watched:
     """Check the arguments and return the run to watch; raise `UsageError` if one is wrong."""
     check_model(model, trainable=True)
@@ -64,6 +65,7 @@ def prepare_watched(
     check_on_finding(on_finding, optimizers, model)
     if epochs is not None:
         epochs = check_int("epochs", epochs, least=1)
+    report_every = check_int("report_every", report_every, least=0)
     kinds = list(KINDS_READ)
     if not check_bool("activations", activations):
         kinds.remove("activation")
@@ -74,7 +76,7 @@ def prepare_watched(
 
         chosen = choose(remedies)
     history = History(Setup(epochs=epochs))
-    log = RunLog(history, problems, on_finding, chart, chosen)
+    log = RunLog(history, problems, on_finding, chart, chosen, report_every)
     return Watched(model, optimizers, governor, problems, history, log, chosen)
 
 
