@@ -1,4 +1,4 @@
-"""The remedies for each problem, in the order of the papers, and which of them to advise."""
+"""The remedies for each problem, in the order of the papers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,13 +8,13 @@ from sickbay.errors import UsageError, unknown_name
 from sickbay.plugins import classes_from_packages
 from sickbay.problems.by_name import current_name
 from sickbay.remedies.base import Remedy
-from sickbay.remedies.odds import odds, ranked
 from sickbay.remedies.published.autotrainer import SOLUTIONS
 
 SELU, RELU = r.ReplaceActivation(to="selu"), r.ReplaceActivation(to="relu")
 LEAKY, ELU, TANH = (r.ReplaceActivation(to=name) for name in ("leaky_relu", "elu", "tanh"))
 CLIP, HALVED = r.ClipNorm(), r.HalveLearningRate()
 NORM, USUAL = r.InsertNormalisation(), r.UsualLearningRate()
+DOUBLED = r.ScaleLearningRate(factor=2.0)
 FASTER, SLOWER = r.ScaleLearningRate(factor=10.0), r.ScaleLearningRate(factor=0.1)
 MUCH_FASTER, MUCH_SLOWER = r.ScaleLearningRate(factor=1e3), r.ScaleLearningRate(factor=0.01)
 ADAM, MOMENTUM = r.ChangeOptimizer(to="adam"), r.ChangeOptimizer(to="sgd_momentum")
@@ -29,7 +29,7 @@ DRAWN = tuple(
 UNEVEN = (
     ADAM, MOMENTUM, USUAL, SLOWER, MUCH_SLOWER, NADAM, HE, LECUN, GLOROT, *DRAWN, r.EnlargeBatch(),
 )  # fmt: skip
-SLUGGISH = (
+SLOW = (
     ADAM, NADAM, ADAMAX, RMSPROP, SGD, MOMENTUM, USUAL, FASTER, MUCH_FASTER, HE, LECUN, GLOROT,
     *DRAWN,
 )  # fmt: skip
@@ -51,8 +51,8 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "dead_units": SILENT,
     "oscillating_accuracy": UNEVEN,
     "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp()),
-    "slow_convergence": SLUGGISH,
-    "learning_rate_too_low": SLUGGISH,
+    "slow_convergence": SLOW,
+    "learning_rate_too_low": SLOW,
     "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
     "improper_loss": (r.ChangeLoss(), r.ChangeOutput()),
@@ -65,7 +65,8 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     ),
     "loss_spike": JUMPS,
     "gradient_spike": (CLIP, r.ClipValues(), HALVED, r.WarmUp()),
-    "large_gradient": (CLIP, r.ClipValues()),
+    "large_gradient": (HALVED, CLIP, r.ClipValues()),
+    "small_gradient": (DOUBLED, NORM, HE, LECUN, GLOROT),
     "loss_explosion": JUMPS,
     "unstable_gradient": (CLIP, NORM, r.EnlargeBatch(), HALVED),
     "overfitting": (
@@ -178,18 +179,3 @@ def treats(remedy: Remedy) -> tuple[str, ...]:
     if not named:
         raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
     return named
-
-
-def advised(
-    problem: str, remedies: Mapping[str, Sequence[Remedy]] | None = None
-) -> tuple[str, ...]:
-    """Return the best remedy in words with its odds, then as code.
-
-    Of the remedies shipped with sickbay, only those that have worked before are advised. Of the
-    caller's own `remedies`, the best is advised in any case.
-    """
-    for remedy in ranked(problem, (CHOICES if remedies is None else remedies).get(problem, ())):
-        counted = odds(problem, remedy)
-        if counted.worked or remedies is not None:
-            return f"{remedy}  ({counted})", *remedy.code.splitlines()
-    return ()

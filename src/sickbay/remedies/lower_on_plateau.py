@@ -6,7 +6,7 @@ class LowerOnPlateau(Remedy):
     """Halve the learning rate whenever the loss stops falling.
 
     Why it helps:
-        Large steps cross a valley, small ones lead down into it.
+        Large steps jump over a minimum; small steps reach it.
 
     Example:
         >>> LowerOnPlateau(epochs=5).code
@@ -22,4 +22,5 @@ class LowerOnPlateau(Remedy):
     epochs: int = threshold(3, "Epochs without a better loss.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        return None if recipe.patience else recipe.but(self.code, patience=self.epochs)
+        scheduled = recipe.patience or recipe.scheduler is not None  # two would fight
+        return None if scheduled else recipe.but(self.code, patience=self.epochs)

@@ -5,40 +5,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from sickbay.arguments import (
     bad_argument,
-    check_bool,
     check_float,
     check_int,
-    check_path,
     check_seed,
 )
 from sickbay.console import Console
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_device, check_model, check_optimizer
 from sickbay.problems import Problem
-from sickbay.recipe import Loss, Recipe
+from sickbay.recipe import Loss, Recipe, SchedulerStep
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
+from sickbay.repairs.callbacks import Callback, check_callbacks
+from sickbay.repairs.choose_executor import Workers, choose_executor
 from sickbay.repairs.data import Data
-from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.fingerprint import fingerprint
-from sickbay.repairs.journal import Journal
+from sickbay.repairs.journal import Journal, check_output
+from sickbay.repairs.metrics import Metric, check_metric
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
 from sickbay.repairs.search import Search
 from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
 from sickbay.repairs.training_loop import RunSettings
-from sickbay.repairs.user_loop import Train, UserLoopExecutor, check_train
-
-Workers: TypeAlias = int | Literal["ray"] | None
+from sickbay.repairs.user_loop import Train, check_train
+from sickbay.schedules import MakeScheduler, check_scheduler
 
 
 def fit(
@@ -48,9 +47,12 @@ def fit(
     loss: Loss,
     optimizer: Optimizer | Callable[..., Optimizer],
     validation: Any = None,
+    scheduler: LRScheduler | MakeScheduler | None = None,
+    scheduler_step: SchedulerStep = "epoch",
     batch_size: int = 32,
     epochs: int = 50,
     target: float | None = None,
+    metric: Metric | None = None,
     device: str | torch.device | None = None,
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
@@ -58,6 +60,7 @@ def fit(
     problems: Sequence[str | Problem] | None = None,
     strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
+    callbacks: Sequence[Callback] | None = None,
     chart: str | os.PathLike[str] | None = None,
     resume: bool = False,
     seed: int = 0,
@@ -76,9 +79,14 @@ def fit(
         optimizer: The model's optimizer, or a function that makes one from parameters.
         validation: Held-out samples. Without them, a tenth of the data is held out if there are
             at least 50 samples.
+        scheduler: A torch scheduler of the optimizer, or a function that makes one from it.
+        scheduler_step: When it steps: after each "epoch" or each "batch".
         batch_size: Samples in a batch. A DataLoader has its own.
         epochs: Epochs of one training run.
-        target: The score at which training is done: accuracy for classes, the share of explained
+        target: The score at which training is done.
+        metric: The score: "accuracy", "precision", "recall", "f1" (means over all classes), "r2",
+            "loss" (minus the loss), or a function of all held-out outputs and targets whose result
+            is better the higher it is. Defaults to accuracy for classes, the share of explained
             variance for numbers, else minus the loss.
         device: Where to train. Defaults to the model's device.
         remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
@@ -90,6 +98,7 @@ def fit(
         strategy: "race" (remedies compete in short runs, and the best goes on), "autotrainer" (as
             in the AutoTrainer paper), or `sickbay.AutoTrainer(...)` with settings of your own.
         workers: The number of processes to train in, or "ray".
+        callbacks: Functions to call with an `EpochEnd` after each epoch. True stops that attempt.
         chart: A folder to record every attempt in.
         resume: Whether to resume the repair in that folder.
         seed: For the order of the data and for dropout. Your random state is left alone.
@@ -104,12 +113,21 @@ def fit(
     if not isinstance(optimizer, Optimizer):
         optimizer = make_optimizer(optimizer, model)
     epochs = check_int("epochs", epochs, least=1)
-    recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
+    recipe = Recipe(
+        model,
+        loss,
+        optimizer,
+        batch_size=batch_size,
+        epochs=epochs,
+        scheduler=scheduler,
+        scheduler_step=scheduler_step,
+    )
     return repair(
         recipe,
         data,
         validation=validation,
         target=target,
+        metric=metric,
         device=device,
         remedies=remedies,
         budget=budget,
@@ -117,6 +135,7 @@ def fit(
         problems=problems,
         strategy=strategy,
         workers=workers,
+        callbacks=callbacks,
         chart=chart,
         resume=resume,
         seed=seed,
@@ -132,6 +151,7 @@ def repair(
     train: Train | None = None,
     validation: Any = None,
     target: float | None = None,
+    metric: Metric | None = None,
     device: str | torch.device | None = None,
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
@@ -139,6 +159,7 @@ def repair(
     problems: Sequence[str | Problem] | None = None,
     strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
+    callbacks: Sequence[Callback] | None = None,
     chart: str | os.PathLike[str] | None = None,
     resume: bool = False,
     seed: int = 0,
@@ -152,17 +173,21 @@ def repair(
     each step and epoch, like any watched loop. It is called again with every repaired recipe. When
     a problem is found, the doctor leaves the loop by raising an exception, so the loop should not
     catch exceptions it does not know. Each call starts with torch, numpy and random seeded with
-    `seed`. Such a loop has its own data, so `data`, `validation` and `workers` do not apply.
+    `seed`. Such a loop has its own data, so `data`, `validation` and `workers` do not apply. Its
+    `metric` is the name of one that it passes to `doctor.epoch`, and it makes and steps its own
+    scheduler, with `recipe.scheduler(recipe.optimizer)`.
     `learn` adds the remedies that worked to your odds. `fit` explains the other arguments.
     """
     chosen = check_strategy(strategy)
     workers = _check_call(recipe, train, data, validation, workers)
-    path = _check_output(chart, resume, progress, console, learn)
+    path = check_output(chart, resume, progress, console, learn)
     recipe = replace(recipe, epochs=50 if recipe.epochs is None else recipe.epochs)
     choices = choose_remedies(remedies, chosen.remedies())
     looked_for = problems_for(chosen, profile, problems)
     settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
     limit = chosen.budget * settings.epochs
+    settings = replace(settings, metric=check_metric(metric, own_loop=train is not None))
+    called = check_callbacks(callbacks)
     if budget is not None:
         limit = check_float("budget", budget, above=0)
     samples = None
@@ -175,18 +200,20 @@ def repair(
             device=settings.device,
             dtype=next(recipe.model.parameters()).dtype,
         )
-        check_fit(recipe.model, samples, recipe.loss, settings.target)
+        check_fit(recipe.model, samples, recipe.loss, settings.target, settings.metric)
         recipe = with_data(recipe, samples)
     recipe = recipe.on(settings.device)
-    executor = _executor(recipe, samples, settings, train, workers)
+    executor = choose_executor(recipe, samples, settings, train, workers)
     keys = {problem: [each.key for each in some] for problem, some in choices.items()}
     more = {"strategy": chosen, "budget": limit, "remedies": keys, "train": train}
     mark = partial(fingerprint, recipe, samples, settings, **more)
     journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
-    fixed = samples is not None and samples.fixed_batches
-    with journal, Search(recipe, settings, executor, journal, choices, limit, fixed) as search:
+    counted = recipe.scheduler is not None and recipe.scheduler_step == "batch"
+    fixed = counted or (samples is not None and samples.fixed_batches)
+    search = Search(recipe, settings, executor, journal, choices, limit, fixed, called)
+    with journal, search:
         outcome = chosen.run(search)
     if learn:
         search.save_counts()
@@ -211,20 +238,10 @@ def _check_call(
     check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
+    if recipe.scheduler is not None:
+        assert not isinstance(recipe.scheduler, LRScheduler)  # a recipe makes it a function
+        check_scheduler(recipe.scheduler, recipe.optimizer, recipe.scheduler_step)
     return workers
-
-
-def _check_output(
-    chart: object, resume: object, progress: object, console: object, learn: object
-) -> Path | None:
-    """Check the arguments about output. Return the folder to record in."""
-    for name, value in {"resume": resume, "progress": progress, "learn": learn}.items():
-        check_bool(name, value)
-    if console is not None and not isinstance(console, Console):
-        raise bad_argument("console", "a rich.console.Console or None", console)
-    if chart is None and resume:
-        raise UsageError("resume=True needs the folder of the repair to resume as chart=.")
-    return None if chart is None else check_path("chart", chart)
 
 
 def _settings(
@@ -261,30 +278,3 @@ def with_data(recipe: Recipe, samples: Data) -> Recipe:
         targets=samples.targets(),
         bad_samples=good.size != samples.size,
     )
-
-
-def _executor(
-    recipe: Recipe,
-    samples: Data | None,
-    settings: RunSettings,
-    train: Train | None,
-    workers: Workers,
-) -> WorkerExecutor | UserLoopExecutor:
-    """Return what trains the runs."""
-    if samples is None:
-        assert train is not None
-        return UserLoopExecutor(train, settings)
-    if workers is None:
-        return WorkerExecutor(samples, settings)
-    if workers == "ray":
-        from sickbay.repairs.ray_worker import RayWorker, start_ray
-
-        start_ray()
-        return WorkerExecutor(samples, settings, RayWorker, size=None, remote=True)
-    from sickbay.repairs.process_worker import ProcessWorker, check_picklable
-
-    parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
-    check_picklable(**parts, data=samples, problems=settings.problems)
-    threads = max(1, torch.get_num_threads() // workers)
-    make_worker = partial(ProcessWorker, threads)
-    return WorkerExecutor(samples, settings, make_worker, workers, remote=True)

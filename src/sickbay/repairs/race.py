@@ -99,7 +99,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
 def start(search: Search, parent: Run, finding: Finding, remedy: Remedy, recipe: Recipe) -> Run:
     """Start a candidate, from the last healthy weights if its remedy keeps them."""
     healthy = parent.healthy if remedy.keeps_weights else None
-    if search.executor.pausable and not recipe.cooldown:
+    ends_by_itself = recipe.cooldown or recipe.scheduler is not None
+    if search.executor.pausable and not ends_by_itself:
         recipe = recipe.but(cooldown=ceil(COOLDOWN * search.settings.epochs))
     return search.start(recipe, parent, finding, remedy, healthy)
 

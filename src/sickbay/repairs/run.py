@@ -39,6 +39,7 @@ class Progress:
     findings: list[Finding] = field(default_factory=list)
     setup: Setup = field(default_factory=Setup)
     failed: str = ""  # the error that training raised, in one sentence
+    stopped: bool = False  # by a callback
     example: tuple[Tensor, ...] = ()  # inputs of one batch, if they were not known before
     error: Exception | None = field(default=None, repr=False, compare=False)
 
@@ -77,6 +78,7 @@ class Update:
     best: Weights | None = None
     healthy: Weights | None = None
     over: bool = False  # whether there is nothing more to train
+    score: float = -inf  # of the newest epoch
 
 
 @dataclass(eq=False)

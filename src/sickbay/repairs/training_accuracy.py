@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
-from sickbay.repairs.scoring import IGNORED, by_class, loss_name, task_of
+from sickbay.repairs.scoring import IGNORED, by_class, task_of
 from sickbay.tasks import OF_CLASSES
 
 Inputs = tuple[Tensor, ...]

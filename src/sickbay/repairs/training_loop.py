@@ -20,6 +20,8 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
 from sickbay.repairs.epoch_checks import EpochChecks
+from sickbay.repairs.metrics import Metric
+from sickbay.repairs.rate_schedule import RateSchedule
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
 from sickbay.repairs.run_files import fits
@@ -41,7 +43,8 @@ class RunSettings:
     target: float | None = None
     device: str = "cpu"
     seed: int = 0
-    check_every: int | None = None  # epochs between two checks; None judges every step
+    metric: Metric | None = None  # the score; None is the default of the task
+    check_every: int | None = None  # epochs between two checks; None checks every step
 
     def reached(self, score: float) -> bool:
         """Return whether a score reaches the target."""
@@ -89,6 +92,7 @@ class TrainingLoop:
         self._accuracy = TrainingAccuracy(self.live.loss, self.data.targets)
         self._random = IsolatedRandom(settings.seed)
         self._scheduler = plateau_scheduler(self.live)
+        self._schedule = RateSchedule(self.live)
 
     @property
     def over(self) -> bool:
@@ -112,7 +116,8 @@ class TrainingLoop:
     def update(self, stop_at_findings: bool = True) -> Update:
         """Train one more epoch and return what it changed."""
         progress = self.advance(1, stop_at_findings)
-        return Update(progress, self.best, self.healthy, self.over)
+        score = key(self._scores[-1]) if self._scores else -torch.inf
+        return Update(progress, self.best, self.healthy, self.over, score)
 
     def progress(self) -> Progress:
         """Return how far it has come."""
@@ -137,12 +142,13 @@ class TrainingLoop:
 
     def _train_epoch(self, stop_at_findings: bool) -> None:
         if self._doctor is None:
-            self._start = evaluate(self.live.model, self.live.loss, self.data)
+            self._start = self._evaluate()
             self._doctor = doctor_for(self.live, self.settings, self._chart, self._checks)
         doctor = self._doctor
         if self.recipe.cooldown and self._epoch == self.settings.epochs:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
+            self._schedule.stop()
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -154,12 +160,13 @@ class TrainingLoop:
                 return
         self._fraction = 0.0
         self._epoch += 1
-        scores = evaluate(model, self.live.loss, self.data)
+        scores = self._evaluate()
         trained = self._accuracy.end_epoch()
         self._scores.append(scores | trained)
         self._keep_best(scores)
         if self._scheduler is not None:
             self._scheduler.step(-scores["val_loss"])
+        self._schedule.end_epoch(scores)
         if self._checks is None:  # problems of steps go by the validation accuracy
             findings = doctor.epoch(**scores)
         else:
@@ -168,6 +175,9 @@ class TrainingLoop:
         if not (stop_at_findings and self._stops(findings)):
             self.healthy = copy.deepcopy(model.state_dict())
 
+    def _evaluate(self) -> dict[str, float]:
+        return evaluate(self.live.model, self.live.loss, self.data, self.settings.metric)
+
     def _step(self, doctor: Doctor, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Finding]:
         live = self.live
         live.optimizer.zero_grad()
@@ -175,6 +185,7 @@ class TrainingLoop:
         loss = live.loss(outputs, targets)
         loss.backward()  # type: ignore[no-untyped-call]
         live.optimizer.step()
+        self._schedule.end_batch()
         if isinstance(outputs, Tensor):
             self._accuracy.add(inputs, outputs, targets)
         if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
