@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from math import nan
 from statistics import median
 from typing import Any
 
@@ -108,7 +109,7 @@ def claimed(told: Mapping[str, Claims], sheets: Sequence[Sheet]) -> dict[str, An
         "erg_cnn": share["Cifar10CNN", "ERG"],
         "erg_lstm": share["Cifar10LSTM", "ERG"],
         "trials": len(told["cifar10_cnn"].search.trials),
-        "nmg_epoch": median(ends),
+        "nmg_epoch": median(ends or [nan]),
         "nmg_code": counts["the code's rule"],
         "nmg_paper": first.partition(" ")[0],
         "share": share_of(first),
@@ -150,11 +151,5 @@ def mean_over(figures: tables.Figures, searchers: Sequence[str]) -> float:
 def recording(pool: Pool) -> dict[str, Any]:
     """Return what it took to record a pool."""
     hours, workers = sum(each.seconds for each in pool.trials) / 3600, pool.about["workers"]
-    device, count = pool.about["device"], len(pool.trials)
-    return {
-        "count": count,
-        "hours": hours,
-        "workers": workers,
-        "wall": hours / workers,
-        "device": device,
-    }
+    taken = {"hours": hours, "workers": workers, "wall": hours / workers}
+    return {"count": len(pool.trials), "device": pool.about["device"], **taken}
