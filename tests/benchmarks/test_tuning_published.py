@@ -70,8 +70,7 @@ def test_what_each_rule_claims_alone_and_first() -> None:
     assert rows["NMG"] == ["1 (33.3 %)", "1 (33.3 %)", "0 (0 %)", "0 (0 %)"]
     assert rows["ERG"] == ["0 (0 %)"] * 4
     gain = [row[1] for row in of_no_more_gain(told).rows]
-    assert gain == ["1 (33.3 %)", "1 (33.3 %)", "0 (0 %)", "0 (0 %)", "0 (0 %)", "0 (0 %)",
-                    "134 (21.6 %)"]  # fmt: skip
+    assert gain == [*["1 (33.3 %)"] * 3, *["0 (0 %)"] * 3, "134 (21.6 %)"]
 
 
 def test_claimed_trials_by_accuracy() -> None:

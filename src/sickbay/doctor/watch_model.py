@@ -44,7 +44,7 @@ def watch(
             read), or a function that takes the number of a step and returns whether to read it.
         budget: With "auto", the fraction of the loop's time that watching may take.
         profile: The problems to look for: "default", or a published list: "autotrainer",
-            "bttackler", "training_doctor".
+            "bttackler", "bttackler_paper", "training_doctor".
         problems: The problems to look for instead: names, or objects with your own thresholds.
         remedies: The remedies to advise, and to use with `on_finding="treat"`, instead of those
             shipped with sickbay: names, or objects of your own.
