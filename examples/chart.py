@@ -1,4 +1,4 @@
-"""Record a run in a folder and read it back. Another process could do so while the run goes on."""
+"""Record a run in a folder and read it back. Another process could read it during the run."""
 
 import tempfile
 from pathlib import Path

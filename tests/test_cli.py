@@ -74,6 +74,11 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
         ("dying_relu", "The rule of the profile autotrainer:"),
         ("oscillating_accuracy", "\n        autotrainer True\n"),
         ("abnormal_data", "\n        autotrainer mean\n"),
+        (
+            "scale_learning_rate",
+            "Settings:\n    factor  Factor to multiply the",
+        ),
+        ("together", "\n        draw new initial weights (LeCun, normal)\n"),
     ],
 )
 def test_explain_shows_every_threshold(

@@ -9,6 +9,7 @@ from torch import nn
 
 import sickbay
 from sickbay import plugins
+from sickbay.errors import UsageError
 from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems import Problem
@@ -93,3 +94,10 @@ def test_fit_takes_a_remedy_of_the_users(
     )
     assert outcome.findings[0].problem == "improper_loss"
     assert "whisper" in {each.remedy for each in outcome.attempts}
+
+
+def test_a_problem_that_reads_what_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match="There is no part of the history that Misspelt reads"):
+
+        class Misspelt(TooQuiet):
+            reads = ("steps",)  # type: ignore[assignment]

@@ -144,3 +144,12 @@ def test_settings_are_read_from_text() -> None:
     assert parse("x", size, "12") == 12
     with pytest.raises(UsageError, match="x must be true or false, got 'on'"):
         parse("x", loud, "on")
+
+
+def test_a_class_that_is_no_dataclass_is_refused() -> None:
+    class Forgotten(Tunable):
+        size: int = threshold(3, "How large.", least=1)
+
+    with pytest.raises(UsageError, match=r"Forgotten must be a dataclass\(frozen=True"):
+        Forgotten()
+    assert dataclass(frozen=True, kw_only=True)(Forgotten)().size == 3

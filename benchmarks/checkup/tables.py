@@ -15,11 +15,11 @@ LONG = 110  # characters of a message in a table
 
 QUESTION = "How many planted faults a checkup finds, and how often a sound model fails a test."
 PAGE = """\
-Each fault is one change to a small sound model: a perceptron, a convolutional or recurrent
-network, a transformer or an autoencoder. The model is passed with its data, as a user would pass
-it. A fault counts as found if the test that is meant for it fails. Sound models are of other
-kinds, with several tasks and ways to pass a batch. Any failed test on them is a false alarm. The
-limits of the tests were set on the calibration half, which is another list of faults and sound
+Each fault is one change to a small sound model: a perceptron, a convolutional or recurrent network,
+a transformer or an autoencoder. The model is passed with its data, as a user would pass it. A fault
+counts as found if the test that is meant for it fails. The sound models are of other kinds, with
+several tasks and several ways to pass a batch. Any failed test on a sound model is a false alarm.
+The limits of the tests were set on the calibration half, which is another list of faults and sound
 models. `--only NAME` prints all results of one model.
 """
 
@@ -139,8 +139,8 @@ def times(records: Sequence[Record], large: Record | None) -> Sheet:
         rows.append(["char-GPT", one, steps, *passes_of([large])])
     note = (
         "Seconds for a whole checkup, on one thread (the char-GPT on two). Calls: forward passes, "
-        "without those of the test that trains the model (limit: 20 batches). "
-        "Batches: the same, each weighted by its share of the values in the batch passed."
+        "not counting those of the test that trains the model (limit: 20 batches). "
+        "Batches: the same passes, each weighted by its share of the values in the given batch."
     )
     columns = (
         "what",

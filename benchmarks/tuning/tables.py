@@ -18,12 +18,15 @@ Figures = Mapping[Cell, Mapping[str, Figure]]
 
 QUESTION = "How good the trials of a search are in a given time, with sickbay and with other rules."
 PAGE = """\
-Searches are played: they are simulated on recorded trials, with the time that these trials took.
-A searcher chooses one of the remaining configurations. The configuration is "trained", epoch by
-epoch, until the rule ends it or it is complete. Every search gets the time of {trials}, trained
-to the end. There are {seeds} searches of each kind. The result of a trial is the best of its
-epochs. The searcher learns the last value of a trial that was ended and the best value of any
-other.
+Searches are played: they are simulated on recorded trials, with the time that these trials took. A
+searcher chooses one of the remaining configurations. The configuration is "trained", epoch by
+epoch, until the rule ends it or it is complete. Every search gets as much time as {trials} take
+when trained to the end. There are {seeds} searches of each kind. The result of a trial is the best
+of its epochs. The searcher learns the last value of a trial that was ended and the best value of
+any other.
+
+The pools were recorded before sickbay measured which units stay dead (`lasting_dead`). Played on
+them, `dead_units` finds only layers whose units are all dead.
 
 Rules:
 
@@ -44,19 +47,19 @@ Searchers:
 
 Columns:
 
-- **Top10HR** is the share of the joint ten best trials that came from this search and not from a
-  plain one of the same searcher with another seed. 50 % is as good as plain. Every search is
-  compared with {seeds} others. If two searches found the same trial of the pool, both count it,
-  so even a search that tried the whole pool has less than 100 %. "At most" is what that search
-  would have.
+- **Top10HR** compares this search with a plain one of the same searcher with another seed. It is
+  the share of the ten best trials of both that came from this search. 50 % is as good as plain.
+  Every search is compared with {seeds} others. If two searches found the same trial of the pool,
+  both count it, so even a search that tried the whole pool has less than 100 %. "At most" is what
+  that search would have.
 - **TSBA** is the share of its time that a search has left, on average, when it has reached the
   best value of a plain search. A search that never gets there counts as having used its whole
   time. A plain search finds its best before its time is over, so plain is not 0 either. **Sooner
   than plain** compares with the moment at which the plain search found its best.
-- **good ones lost**: of the trials among the best ten per cent that were tried, those that were
-  ended as sick or hopeless, and those that were ended as having no more to gain before they were
-  that good. **More than 1 % short**: those that were ended and would have improved by more than
-  1 %.
+- **good ones lost** counts only the trials of the best ten per cent that were tried. It is the
+  share of them that were ended too early: as sick or hopeless, or as having no more to gain before
+  they were that good. **More than 1 % short** is the share of them that were ended and would have
+  improved by more than 1 %.
 
 The ranges in brackets hold 95 % of the results for resampled seeds.
 

@@ -18,10 +18,9 @@ from sickbay import __version__
 from sickbay.arguments import check_choice, check_int
 from sickbay.errors import SickbayError
 from sickbay.printable import one_line
-from sickbay.problems import Problem
 from sickbay.problems.by_name import EVERY, RENAMED, find, installed
 from sickbay.problems.profiles import PROFILES, profiles_of
-from sickbay.thresholds import is_number, settings
+from sickbay.thresholds import Tunable, is_number, settings
 
 BROKEN_PIPE = 141  # the exit code of a program that SIGPIPE ends
 MOST_EPOCHS = 1_000_000  # of a demo
@@ -146,7 +145,9 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
         metavar="BATCH",
         help="a function, or a shape: 8x3x32x32 for numbers, 8x128:65 for tokens below 65",
     )
-    checkup.add_argument("--loss", metavar="NAME", help="for example torch.nn:CrossEntropyLoss")
+    checkup.add_argument(
+        "--loss", metavar="NAME", help="the loss, for example torch.nn:CrossEntropyLoss"
+    )
     checkup.add_argument("--task", metavar="TASK", help="the task, for example multiclass")
     checkup.add_argument(
         "--tests", metavar="NAMES", help="names of the tests to run, separated by commas; or all"
@@ -189,7 +190,7 @@ def add_replay_options(replay: argparse.ArgumentParser) -> None:
     replay.add_argument("--metric", metavar="NAME", help="the metric that ranks the trials")
     replay.add_argument("--direction", metavar="WAY", help="maximize or minimize")
     replay.add_argument(
-        "--trials", action="store_true", help="list the trials that each problem ends"
+        "--trials", action="store_true", help="list the trials that each problem would have ended"
     )
     replay.add_argument(
         "--calibrate",
@@ -197,7 +198,9 @@ def add_replay_options(replay: argparse.ArgumentParser) -> None:
         help="search for thresholds that save the most time and lose none of the ten best trials",
     )
     replay.add_argument("--json", metavar="FILE", help="write all results to this file")
-    replay.add_argument("--plot", metavar="FILE", help="draw the results, for example as saved.png")
+    replay.add_argument(
+        "--plot", metavar="FILE", help="draw the results to this file, for example saved.png"
+    )
     replay.set_defaults(command=_replay)
 
 
@@ -248,11 +251,11 @@ def _explain(options: argparse.Namespace) -> None:
         if problem.name() == name
     }
     own = {profile: each for profile, each in by_profile.items() if type(each) is kind}
-    _print_thresholds(own or {"": kind()})
+    _print_settings("Thresholds", own or {"": kind()})
     for profile, problem in by_profile.items():
         if profile not in own:
             print(f"\nThe rule of the profile {profile}:\n\n{getdoc(problem)}")
-            _print_thresholds({profile: problem})
+            _print_settings("Thresholds", {profile: problem})
 
 
 def _explain_other(name: str) -> None:
@@ -266,6 +269,7 @@ def _explain_other(name: str) -> None:
         return
     problems = ", ".join(by_problem.treats(kind()))
     print(f"{name} ({kind.safety})\n\n{getdoc(kind)}\n\nTreats:\n    {problems}")
+    _print_settings("Settings", {"": kind()})
 
 
 def _print_remedies(problem: str) -> None:
@@ -277,11 +281,11 @@ def _print_remedies(problem: str) -> None:
         print(f"    {cured:3} of {tried:3}  {remedy}")
 
 
-def _print_thresholds(by_profile: Mapping[str, Problem]) -> None:
-    """Print the thresholds of a problem and their values in each profile."""
+def _print_settings(title: str, by_profile: Mapping[str, Tunable]) -> None:
+    """Print the settings of a problem or a remedy, and their values in each profile."""
     declared = settings(type(next(iter(by_profile.values()))))
     if declared:
-        print("\nThresholds:")
+        print(f"\n{title}:")
     for setting in declared:
         form = "g" if is_number(setting) else ""
         values = [

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable
 from dataclasses import Field, field, fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sickbay.arguments import bad_argument, check_bool, check_choice, check_float, check_int
+from sickbay.errors import UsageError
+
+Made = TypeVar("Made", bound="Tunable")
 
 
 def threshold(
@@ -34,6 +37,12 @@ def switch(default: bool, doc: str) -> Any:
 class Tunable:
     """Checks its settings when it is created. Subclasses are frozen dataclasses."""
 
+    def __new__(cls: type[Made], *_settings: object, **_named: object) -> Made:
+        """Refuse a class that lacks the decorator: its settings are no numbers then."""
+        if any(isinstance(value, Field) for value in vars(cls).values()):
+            raise UsageError(f"{cls.__name__} must be a dataclass(frozen=True, kw_only=True).")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         for setting in settings(type(self)):
             value = _checked(setting, getattr(self, setting.name))
@@ -51,8 +60,8 @@ def settings(kind: type[Tunable]) -> tuple[Field[Any], ...]:
 
 
 def is_number(setting: Field[Any]) -> bool:
-    """Return whether a setting is a number, and not a name, a text or on or off."""
-    return not isinstance(setting.default, str | bool)
+    """Return whether a setting is a number, and not a name, another object or on or off."""
+    return isinstance(setting.default, int | float) and not isinstance(setting.default, bool)
 
 
 def parse(name: str, setting: Field[Any], written: str) -> float | str:

@@ -141,3 +141,11 @@ def test_what_cannot_be_chosen(profile: str, problems: Any, message: str) -> Non
 def test_wrong_types_are_usage_errors(profile: Any, problems: Any) -> None:
     with pytest.raises(UsageError):
         choose(profile, problems)
+
+
+def test_the_name_of_a_profile_stands_for_its_problems() -> None:
+    mine = DyingRelu(share=0.5)
+    chosen = choose(problems=["default", mine, "plateau"])
+    assert chosen[: len(PROFILES["default"])] != PROFILES["default"]  # one has other thresholds
+    assert [each.name() for each in chosen] == [*names("default"), "plateau"]
+    assert mine in chosen

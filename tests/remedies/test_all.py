@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from inspect import getdoc
+from pathlib import Path
 
 import pytest
 import torch
@@ -55,6 +56,13 @@ def test_treats_what_there_is(kind: type[Remedy]) -> None:
     assert set(treats(kind())) <= set(PROBLEMS)
     assert kind.safety in ("live", "retrain", "advice")
     assert any(isinstance(each, kind) for each in EVERY.values())
+
+
+@every_kind
+def test_has_a_test(kind: type[Remedy]) -> None:
+    paths = {*Path(__file__).parent.glob("test_*.py")} - {Path(__file__)}
+    named = any(kind.__name__ in path.read_text(encoding="utf-8") for path in paths)
+    assert named, f"no test in tests/remedies names {kind.__name__}"
 
 
 def test_every_remedy_of_a_problem_is_listed_once() -> None:

@@ -40,6 +40,20 @@ def test_normalisation() -> None:
     assert any(isinstance(each, nn.BatchNorm1d) for each in model.modules())
 
 
+def test_dropout() -> None:
+    made = given(r.AddDropout(share=0.3)).model
+    assert [each.p for each in made.modules() if isinstance(each, nn.Dropout)] == [0.3]
+
+
+@pytest.mark.parametrize(
+    ("remedy", "code"),
+    [(r.ClearGradients(), "zero_grad()"), (r.MendTargets(), "y.unique()")],
+)
+def test_what_only_a_person_can_do_is_shown_as_code(remedy: Remedy, code: str) -> None:
+    assert remedy.prescribe(FOUND, recipe()) is None
+    assert code in remedy.code
+
+
 @pytest.mark.parametrize(
     ("remedy", "name", "value"),
     [

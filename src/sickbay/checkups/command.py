@@ -26,7 +26,7 @@ from sickbay.thresholds import settings
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
 SHAPE = re.compile(r"([0-9]{1,12}(?:x[0-9]{1,12})*)(?::([0-9]{1,18}))?")
-BATCHES = "a shape as 8x3x32x32, or 8x128:65 for tokens, or a function as package.module:function"
+BATCHES = "a shape such as 8x3x32x32, or 8x128:65 for tokens, or a package.module:function"
 MOST_VALUES, MOST_DIMENSIONS = 1 << 28, 16  # of a random batch: a GiB
 
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         Console().print(listed())
         return 0
     if not options.factory:
-        message = "A checkup needs a function that returns the model, as package.module:function."
+        message = "A checkup needs a function that returns the model: package.module:function."
         raise UsageError(message)
     with redirect_stdout(sys.stderr):  # output of the user's code would spoil JSON
         parts = _parts(options)

@@ -45,7 +45,8 @@ def watch(
         budget: With "auto", the fraction of the loop's time that watching may take.
         profile: The problems to look for: "default", or a published list: "autotrainer",
             "bttackler", "bttackler_paper", "training_doctor".
-        problems: The problems to look for instead: names, or objects with your own thresholds.
+        problems: The problems to look for instead: names, objects with your own thresholds, or
+            names of profiles, as in `["default", MyProblem()]`.
         remedies: The remedies to advise, and to use with `on_finding="treat"`, instead of those
             shipped with sickbay: names, or objects of your own.
         epochs: How many epochs are planned, if known.

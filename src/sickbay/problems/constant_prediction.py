@@ -7,7 +7,7 @@ class ConstantPrediction(LearningProblem):
     """The model gives the same answer for every input.
 
     Why it matters:
-        The model has found the best constant answer, and it rarely gets away from that again.
+        A model that has settled on the best constant answer rarely starts to learn again.
 
     How it is judged:
         The outputs of a batch differ from sample to sample by less than `spread` of their size, in

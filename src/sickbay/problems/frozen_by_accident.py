@@ -1,7 +1,7 @@
 from dataclasses import dataclass, replace
 
 from sickbay.problems.shared.base import Finding, History, Problem, threshold
-from sickbay.problems.shared.problem_groups import STANDSTILL
+from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.vitals import layer_of
 
 
@@ -16,9 +16,9 @@ class FrozenByAccident(Problem):
         Kernels that require a gradient and are called are missing from the optimizer. Or kernels
         that the optimizer holds had no gradient in `checks` readings in a row. Or the model uses
         kernels that are not registered in it, such as layers in a plain list. Layers frozen on
-        purpose do not count, because they require no gradient. If the optimizer holds only the last
-        quarter or less of three or more kernels, this may be the fine-tuning of a head, so the
-        severity is `info`.
+        purpose do not count, because they require no gradient. The severity is `info` if there are
+        three or more kernels and the optimizer holds only the last quarter or less of them, because
+        this may be the fine-tuning of a head.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -38,7 +38,7 @@ class FrozenByAccident(Problem):
     reads = ("gradient",)
     spares_weights = True
     explains = (
-        "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *STANDSTILL,
+        "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *NO_PROGRESS,
     )  # fmt: skip
 
     checks: int = threshold(3, "Readings in a row without a gradient.", least=1)

@@ -12,12 +12,12 @@ class GradientCollapse(SampledProblem):
     """The gradient norm drops far below its recent level.
 
     Why it matters:
-        From one step to the next the model stops learning: something has cut off the gradient.
+        The model stops learning from one step to the next: something has cut off the gradient.
 
     How it is judged:
         The newest norm is below `factor` times the lowest of the `window` steps before it, unless
-        the loss has fallen to 0, or to less than half of its lowest, at the same time. Where
-        batches are small, medians over `samples` samples are compared.
+        the loss has fallen at the same time, to 0 or to less than half of its previous minimum.
+        Where batches are small, medians over `samples` samples are compared.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [1e-8])

@@ -18,7 +18,7 @@ class LearningRateTooHigh(SampledProblem):
     """Each step changes the weights by a large part of their size, and the loss does not fall.
 
     Why it matters:
-        Every step destroys what the step before it has learnt.
+        Every step destroys what the model learnt in the step before.
 
     How it is judged:
         An update is measured relative to the weights, as the median over kernels. It is above
@@ -50,7 +50,7 @@ class LearningRateTooHigh(SampledProblem):
         3.0, "Limit for one update of one kernel, relative to its size.", above=0
     )
     raised: float = threshold(
-        20.0, "Multiple of its highest value so far that the rate may rise to.", above=1
+        20.0, "Limit for a rise of the rate, as a multiple of its highest value.", above=1
     )
 
     def check(self, history: History) -> Finding | None:

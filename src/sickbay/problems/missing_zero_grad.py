@@ -10,9 +10,9 @@ class MissingZeroGrad(Problem):
         Every step follows the sum of all gradients since the start, and most of them are outdated.
 
     How it is judged:
-        When the first gradient of a step arrives, that of the previous step is still there: in each
-        of the last `checks` readings, at every backward pass. Accumulating gradients over several
-        batches before one step is fine.
+        When the first gradient of a step arrives, the gradient of the previous step is still there.
+        This happens at every backward pass, in each of the last `checks` readings. Accumulating
+        gradients over several batches before one step is fine.
 
     Example:
         >>> print(MissingZeroGrad(checks=2).check(History(uncleared=[0.0, 1.0, 1.0])).message)

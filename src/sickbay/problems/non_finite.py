@@ -17,7 +17,7 @@ class NonFinite(Problem):
     """A NaN or an Inf has appeared.
 
     Why it matters:
-        It spreads: a single update with it destroys every weight.
+        It spreads: a single update that contains it destroys every weight.
 
     How it is judged:
         Any value in the batch, a weight, an activation, a gradient or the loss is not finite. The

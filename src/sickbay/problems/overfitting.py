@@ -29,9 +29,9 @@ class Overfitting(SampledProblem):
     reads = ("epoch",)
     tolerated_at_best = True
 
-    rise: float = threshold(0.3, "Rise, as a share of the best, that is too much.", above=0)
+    rise: float = threshold(0.3, "Rise that is too large, as a share of the best.", above=0)
     least: float = threshold(
-        0.1, "Rise, as a share of the first training loss, that counts.", least=0
+        0.1, "Smallest rise that counts, as a share of the first training loss.", least=0
     )
     epochs: int = threshold(3, "Epochs in a row that must show it.", least=1)
 

@@ -28,7 +28,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         ours.SaturatedActivation(),
         ours.VanishingGradient(),
         ours.UnchangedWeights(),
-        ours.DyingRelu(share=0.9),
+        ours.DyingRelu(),
         ours.LearningRateTooLow(),
         ours.LossSpike(),
         ours.GradientSpike(),
@@ -86,23 +86,29 @@ def choose(
 ) -> tuple[Problem, ...]:
     """Return the problems of a profile, or those given by name or as objects.
 
-    A name stands for the problem with the thresholds of the profile, if the profile has it.
+    A name stands for the problem with the thresholds of the profile, if the profile has it. The
+    name of a profile stands for all its problems.
 
     >>> [problem.name() for problem in choose(problems=["non_finite", ours.DyingRelu(share=0.9)])]
     ['non_finite', 'dying_relu']
+    >>> len(choose(problems=["default", "plateau"])) == len(PROFILES["default"]) + 1
+    True
     """
     tuned = {each.name(): each for each in PROFILES[check_choice("profile", profile, PROFILES)]}
     if problems is None:
         return PROFILES[profile]
     if isinstance(problems, str) or not isinstance(problems, Sequence):
         raise bad_argument("problems", "a list of names or Problem objects", problems)
-    chosen = []
+    chosen: list[Problem] = []
     for each in problems:
         if isinstance(each, type):
             got = f"the class {each.__name__} in it"
             raise UsageError(f"problems must be a list of names or Problem objects, got {got}.")
-        if not isinstance(each, Problem):
+        if isinstance(each, Problem):
+            chosen.append(each)
+        elif isinstance(each, str) and each in PROFILES:
+            chosen += PROFILES[each]
+        else:
             kind = find(each)
-            each = tuned.get(kind.name()) or kind()
-        chosen.append(each)
-    return tuple(chosen)
+            chosen.append(tuned.get(kind.name()) or kind())
+    return tuple({problem.name(): problem for problem in chosen}.values())

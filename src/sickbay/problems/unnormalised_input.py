@@ -12,7 +12,7 @@ class UnnormalisedInput(SampledProblem):
 
     Why it matters:
         Initial weights and common learning rates are made for inputs around 1. Larger inputs
-        saturate units and throw the first updates far off.
+        saturate units and make the first updates far too large.
 
     How it is judged:
         The root mean square of the input batch is above `size`, and that of the first layer's

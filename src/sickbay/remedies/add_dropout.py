@@ -7,7 +7,7 @@ class AddDropout(Remedy):
     """Drop units at random during training.
 
     Why it helps:
-        No single unit can be relied on, so the model memorises less.
+        The model cannot rely on any single unit, so it memorises less.
 
     Example:
         >>> AddDropout(share=0.2).code
@@ -16,7 +16,9 @@ class AddDropout(Remedy):
 
     code_template = "model = sickbay.surgery.add_dropout(model, (x,), {share:g})"
 
-    share: float = threshold(0.1, "Share of units to drop in addition to the present one.", above=0)
+    share: float = threshold(
+        0.1, "Share of units to drop in addition to any existing dropout.", above=0
+    )
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_model(add_dropout(recipe.model, recipe.example, self.share), self.code)

@@ -8,8 +8,8 @@ class ChangeOutput(Remedy):
     """Use the output activation that fits the loss and the targets.
 
     Why it helps:
-        Training cannot reach values that the last activation cannot produce, and an activation that
-        the loss applies must not be applied twice.
+        Training cannot reach values that the last activation cannot produce. An activation that the
+        loss applies itself must not be applied before it as well.
 
     Example:
         >>> ChangeOutput().words

@@ -6,7 +6,7 @@ class ClearGradients(Remedy):
     """Clear the gradients before each backward pass.
 
     Why it helps:
-        Otherwise each step also repeats the gradients of all steps before it.
+        Otherwise each step also repeats the gradients of all earlier steps.
 
     Example:
         >>> ClearGradients().code

@@ -6,7 +6,7 @@ class ClipValues(Remedy):
     """Clip each value of the gradients.
 
     Why it helps:
-        No single value can throw the weights far off.
+        No single value can change the weights too much.
 
     Example:
         >>> ClipValues().code

@@ -6,7 +6,8 @@ class HalveLearningRate(Remedy):
     """Halve the learning rate.
 
     Why it helps:
-        After a jump, smaller steps find the way back; on a plateau, they find the way down.
+        After a jump, smaller steps bring the loss back down; on a plateau, they let it fall
+        further.
 
     Example:
         >>> HalveLearningRate().code

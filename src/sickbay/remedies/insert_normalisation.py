@@ -7,7 +7,7 @@ class InsertNormalisation(Remedy):
     """Normalise before each hidden activation.
 
     Why it helps:
-        Every layer gets signals of the same size, whatever the layer before does to them.
+        Every layer gets signals of the same size, whatever the previous layer does to them.
 
     Example:
         >>> InsertNormalisation().code

@@ -6,7 +6,7 @@ class LowerOnPlateau(Remedy):
     """Halve the learning rate whenever the loss stops falling.
 
     Why it helps:
-        Large steps cross a valley, small ones lead down into it.
+        Large steps jump over a minimum; small steps reach it.
 
     Example:
         >>> LowerOnPlateau(epochs=5).code

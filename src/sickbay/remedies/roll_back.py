@@ -17,7 +17,7 @@ class RollBack(Remedy):
     keeps_weights = True
     between_runs = False
 
-    most: int = threshold(3, "Times that it may be done in a run.", least=1)
+    most: int = threshold(3, "How often it may be done in a run.", least=1)
 
     code = "model.load_state_dict(last_healthy)"
 

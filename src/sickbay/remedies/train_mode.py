@@ -6,7 +6,7 @@ class TrainMode(Remedy):
     """Put the model into training mode.
 
     Why it helps:
-        In evaluation mode dropout is off, and batch norm does not see the data.
+        In evaluation mode, dropout is off, and batch norm does not use the statistics of the batch.
 
     Example:
         >>> TrainMode().code

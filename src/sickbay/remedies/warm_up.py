@@ -6,7 +6,7 @@ class WarmUp(Remedy):
     """Warm up the learning rate.
 
     Why it helps:
-        The first gradients are the largest, and adaptive optimizers know nothing yet.
+        The first gradients are the largest, and adaptive optimizers have no statistics yet.
 
     Example:
         >>> WarmUp(steps=100).code

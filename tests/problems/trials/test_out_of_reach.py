@@ -118,6 +118,7 @@ def test_finding() -> None:
     finding = problem.compare(History(), Comparison(LearningCurve([], [0.1, 0.2]), OVER))
     assert finding is not None
     assert finding.message == (
-        "0.2 after 2 epochs, 0.55 short of the best 25 %; hardly any gained more than 0.5 from here"
+        "0.2 after 2 epochs, 0.55 short of the best 25 %; "
+        "hardly any trial gained over 0.5 from here"
     )
     assert finding.evidence == {"lack": 0.55, "most": 0.5}

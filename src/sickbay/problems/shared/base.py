@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass as dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from sickbay.arguments import check_choice
 from sickbay.findings import Finding as Finding
 from sickbay.findings import Severity
 from sickbay.history import History as History
@@ -14,6 +15,7 @@ from sickbay.thresholds import threshold as threshold
 from sickbay.vitals import KINDS, Kind
 
 Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a step, of an epoch
+SOURCES: tuple[Source, ...] = ("step", "epoch", *KINDS)
 
 
 class Problem(Tunable, ABC):
@@ -38,7 +40,7 @@ class Problem(Tunable, ABC):
 
     severity: ClassVar[Severity] = "warning"
     advice: ClassVar[str] = ""
-    reads: ClassVar[tuple[Source, ...]] = ("step", "epoch", *KINDS)
+    reads: ClassVar[tuple[Source, ...]] = SOURCES
     explains: ClassVar[tuple[str, ...]] = ()
     loss_may_recover: ClassVar[bool] = False
     spares_weights: ClassVar[bool] = False
@@ -49,10 +51,15 @@ class Problem(Tunable, ABC):
     benign: ClassVar[bool] = False
 
     def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
-        """Take all of the above from the problem `like`, except what the class body defines."""
+        """Take all of the above from the problem `like`, except what the class body defines.
+
+        A misspelt part in `reads` is an error here: the problem would never be checked.
+        """
         super().__init_subclass__()
         for name in Problem.__annotations__.keys() - vars(cls).keys() if like else ():
             setattr(cls, name, getattr(like, name))
+        for source in cls.reads:
+            check_choice(f"part of the history that {cls.__name__} reads", source, SOURCES)
 
     @abstractmethod
     def check(self, history: History) -> Finding | None:

@@ -12,7 +12,7 @@ class NeverLearnt(Problem):
     """After several epochs, the loss is still where it began.
 
     Why it matters:
-        With few exceptions, a trial that has learnt nothing in so many steps never will.
+        With few exceptions, a trial that has learnt nothing in so many steps never learns.
 
     How it is judged:
         Judged once a share of `window` of the planned epochs (rounded, at least 2; for example 2 of

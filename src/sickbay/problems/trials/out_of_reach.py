@@ -15,15 +15,15 @@ class OutOfReach(ComparedProblem):
 
     How it is judged:
         The value to reach is that of the best trials: a share of `share` of all trials, but at
-        least `least` of them. Two things are compared with the distance to that value. One is the
-        largest gain of a finished trial from the same epoch on, ignoring a share of `lucky` of the
-        largest gains. The other is what the trial would still gain at its recent pace, which is
-        measured over a share of `window` of the planned epochs (rounded, at least 2). The distance
-        is larger than `slack` times the one and larger than `pace` times the other. Judged from
-        epoch `after` on, and once `needed` trials have finished. Trials with one of the lowest
-        training losses are protected. So are trials that got worse at first (the mean loss of the
-        first epoch exceeds the first loss by a share of `thrown`), while their loss falls by
-        `still` of the first loss per epoch.
+        least `least` of them. The distance to that value is compared with two gains. The first is
+        the largest gain of a finished trial from the same epoch on, ignoring a share of `lucky` of
+        the largest gains. The second is what the trial would still gain at its recent pace, which
+        is measured over a share of `window` of the planned epochs (rounded, at least 2). The
+        distance is larger than `slack` times the first gain and larger than `pace` times the
+        second. Judged from epoch `after` on, and once `needed` trials have finished. Trials with
+        one of the lowest training losses are protected. So are trials that got worse at first (the
+        mean loss of the first epoch exceeds the first loss by a share of `thrown`), while their
+        loss falls by `still` of the first loss per epoch.
 
     Example:
         >>> from sickbay.problems.trials.comparison import LearningCurve
@@ -31,7 +31,7 @@ class OutOfReach(ComparedProblem):
         >>> others = [LearningCurve([], [0.3, 0.4, 0.5, 0.6], over=True)] * 12
         >>> beside = Comparison(LearningCurve([], [0.1, 0.12]), others)
         >>> print(OutOfReach().compare(History(Setup(epochs=4)), beside).message)
-        0.12 after 2 epochs, 0.48 short of the best 20 %; hardly any gained more than 0.2 from here
+        0.12 after 2 epochs, 0.48 short of the best 20 %; hardly any trial gained over 0.2 from here
 
     Reference:
         Made for this library; thresholds chosen with
@@ -72,7 +72,7 @@ class OutOfReach(ComparedProblem):
         now = beside.value(beside.height)
         message = (
             f"{now:.3g} after {beside.done} epochs, {lack:.3g} short of the best "
-            f"{100 * self.share:g} %; hardly any gained more than {most:.3g} from here"
+            f"{100 * self.share:g} %; hardly any trial gained over {most:.3g} from here"
         )
         return self.found(history, message, lack=lack, most=most)
 

@@ -53,7 +53,7 @@ def test_the_optimizer_may_also_hold_parameters_of_a_loss() -> None:
     model = mlp()
     result = examined(model, sgd([*model.parameters(), nn.Parameter(torch.ones(1))]))
     assert result.outcome == "passed"
-    assert "1 tensors of something else" in result.message
+    assert "it also holds 1 other tensor" in result.message
 
 
 def test_a_layer_that_was_forgotten() -> None:

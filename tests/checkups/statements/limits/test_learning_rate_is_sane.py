@@ -140,7 +140,7 @@ def test_a_rate_at_which_nothing_falls_is_plotted_too(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     model, batch, _ = models.mlp()
     result = examined((model, batch, lambda output, _: (output * 0).sum() + 1), optim.Adam, 1e-3)
-    assert (result.outcome, result.message) == ("skipped", "the loss falls at no rate")
+    assert (result.outcome, result.message) == ("skipped", "the loss does not fall at any rate")
     result.plot(tmp_path / "rates.svg")
     assert "in use: 0.001" in (tmp_path / "rates.svg").read_text()
 

@@ -39,7 +39,7 @@ class ClassesAreBalanced(Statement):
         message = f"{share:.0%} of {len(labels)} samples have class {frequent:g}"
         if share > self.share:
             limit = f"(limit {self.share:.0%})"
-            message = f"{message} {limit}; always predicting it is right {share:.0%} of the time"
+            message = f"{message} {limit}; predicting it every time is {share:.0%} accurate"
             return self.fails(message, share=share)
         return self.holds(message, share=share)
 

@@ -12,7 +12,7 @@ BORDER = 2  # more columns with the same constant are a border, or padding
 
 @dataclass(frozen=True, kw_only=True)
 class InputsAreSane(Statement):
-    """The inputs vary, and their values have a usual size.
+    """The inputs vary, and their values have a typical size.
 
     Why it matters:
         Initial weights and common learning rates are made for inputs around 1.
@@ -21,8 +21,8 @@ class InputsAreSane(Statement):
         The batch as given contains no NaN, and not all samples are equal. The values that reach the
         first layer with weights have a root mean square between `small` and `large`, unless that
         layer normalises. In tables of at least `samples` rows, no column varies `apart` times as
-        much as another and by more than `large`. No column is constant, except at 0 or 1, as flags
-        are, or at a value it shares with several others, as the border of images is.
+        much as another and by more than `large`. A column may be constant only at 0 or 1, like a
+        flag, or at a value that several columns share, like the border of an image.
     """
 
     order = 2

@@ -25,8 +25,8 @@ class ValidationIsApart(Statement):
     remedy = "split the data before samples are copied, augmented or cut into windows"
 
     rows: int = threshold(2, "Number of samples in both batches that is too large.", least=1)
-    share: float = threshold(0.01, "Share of the smaller batch that is too much.", least=0)
-    values: int = threshold(4, "Values that make a sample distinguishable.", least=1)
+    share: float = threshold(0.01, "Share of the smaller batch that is too large.", least=0)
+    values: int = threshold(4, "Values that a sample needs to be told apart from others.", least=1)
 
     def examine(self, setup: ModelSetup) -> Result:
         validation = self._samples(setup.validation)

@@ -18,8 +18,8 @@ class EveryParameterIsUsed(Statement):
         An unused layer is usually a mistake, and layers in a plain list are never trained.
 
     How it is tested:
-        Some operation of a forward pass must use each parameter, in training or in evaluation. A
-        tensor that gets a gradient must be a parameter of the model.
+        Each parameter must be used by some operation of a forward pass, in training or in
+        evaluation. A tensor that gets a gradient must be a parameter of the model.
     """
 
     order = 2

@@ -1,7 +1,7 @@
 from collections import Counter
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
-from sickbay.checkups.wording import several
+from sickbay.checkups.wording import counted, several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,5 +44,5 @@ class OptimizerHoldsEveryParameter(Statement):
         frozen = [name for name in named if name not in trainable]
         message = f"it holds all {len(trainable)} trainable parameters"
         message += f"; {several(frozen, len(named), 'is', 'are')} frozen" if frozen else ""
-        message += f"; it also holds {len(others)} tensors of something else" if others else ""
+        message += f"; it also holds {counted(len(others), 'other tensor')}" if others else ""
         return self.holds(message, frozen=len(frozen), others=len(others))

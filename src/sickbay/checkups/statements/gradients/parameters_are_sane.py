@@ -19,15 +19,15 @@ UNKNOWN = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm
 
 @dataclass(frozen=True, kw_only=True)
 class ParametersAreSane(Statement):
-    """The initial weights are finite, differ between units and have a usual size.
+    """The initial weights are finite, differ between units and have a typical size.
 
     Why it matters:
         Units that start equal stay equal, and weights that are far too large or small hardly train.
 
     How it is tested:
-        Only weights that multiply their input count. Their root mean square times the square root
-        of the number of inputs is usually between 0.1 and 2. A layer may start at zero if it gets a
-        gradient within the first steps, and the last one may be small.
+        Only weights that multiply their input are judged. Their root mean square times the square
+        root of the number of inputs is usually between 0.1 and 2. A layer may start at zero if it
+        gets a gradient within the first steps. The weights of the last layer may be small.
     """
 
     order = 1

@@ -29,13 +29,14 @@ class LearningRateIsSane(Statement):
     """The loss falls at the learning rate of the optimizer.
 
     Why it matters:
-        A rate that is too high breaks training; one far too low makes it a thousand times as long.
+        A rate that is too high breaks training; one far too low makes it a thousand times slower.
 
     How it is tested:
         A copy is trained for `steps` steps with the same kind of optimizer, while the rate grows
         from 1e-6 to 10. The suggested rate is a tenth of the one where the loss falls the most. The
-        rate in use must be below the one where the loss diverges, at most `above` times the
-        suggested one, and no less than `below` times smaller. `result.plot("rates.png")` draws it.
+        rate in use must be below the one where the loss diverges. It may be at most `above` times
+        as high as the suggested one, and at most `below` times as low. `result.plot("rates.png")`
+        draws the curve.
     """
 
     order = 5
@@ -61,12 +62,12 @@ class LearningRateIsSane(Statement):
 
     def _judge(self, rate: float, found: Range) -> Result:
         if isnan(found.steepest):
-            return self.skipped("the loss falls at no rate")
+            return self.skipped("the loss does not fall at any rate")
         suggested = found.suggested
         numbers: dict[str, Any] = {"steepest": found.steepest, "suggested": suggested}
         message, remedy = f"the learning rate is {rate:.2g}", f"set it to about {suggested:.1g}"
         if rate >= found.limit:
-            message = f"{message}, but the loss diverges from {found.limit:.2g} on"
+            message = f"{message}, but the loss diverges at {found.limit:.2g} and above"
             return self.fails(message, remedy=remedy, **numbers)
         message = f"{message}; {suggested:.2g} is suggested"
         limit = ""

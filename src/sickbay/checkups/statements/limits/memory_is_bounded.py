@@ -38,7 +38,7 @@ class MemoryIsBounded(Statement):
     severity = "warning"
     remedy = "lower the batch size, use mixed precision or torch.utils.checkpoint"
 
-    limit: float = threshold(0.0, "Gigabytes; 0 for the memory of the device.", least=0)
+    limit: float = threshold(0.0, "Limit in gigabytes; 0 means the memory of the device.", least=0)
 
     def examine(self, setup: ModelSetup) -> Result:
         first, size = setup.first_pass, setup.full_batch.size

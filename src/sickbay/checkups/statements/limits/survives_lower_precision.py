@@ -21,14 +21,14 @@ class SurvivesLowerPrecision(Statement):
 
     How it is tested:
         Two samples run in evaluation under torch.autocast with bfloat16, and with float16 if torch
-        can. Output and loss must be finite, and the output close to that of float32. bfloat16 has
-        fewer digits, so its output may differ eight times as much.
+        supports it. Output and loss must be finite, and the output close to that of float32.
+        bfloat16 has fewer digits, so its output may differ eight times as much.
     """
 
     order = 2
     severity = "warning"
     remedy = "mask with torch.finfo(x.dtype).min, use an eps of 1e-5, create tensors with x.dtype"
-    far: float = threshold(0.1, "Relative difference to float32 that is too much.", above=0)
+    far: float = threshold(0.1, "Relative difference from float32 that is too large.", above=0)
 
     def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass

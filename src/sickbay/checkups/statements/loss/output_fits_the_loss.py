@@ -5,11 +5,11 @@ from math import inf
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
-from sickbay.checkups.loss_probes import DISTANCES, output_of
+from sickbay.checkups.loss_probes import output_of
 from sickbay.probe.loss_graph import title
 from sickbay.problems.improper_output import REACHES
+from sickbay.tasks import APPLIES, DISTANCES
 
-APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 BOUNDED = (*REACHES, "log_softmax", "log_sigmoid")
 UNBOUNDED_NODES = ("Addmm", "Mm", "Convolution", "Bmm", "Baddbmm")
 CLIPPED = 0.2  # share of outputs at a bound; with fewer, a clamp is only a safeguard
@@ -33,7 +33,9 @@ class OutputFitsTheLoss(Statement):
     order = 2
     remedy = "remove the last activation, or use the loss that goes with it"
 
-    margin: float = threshold(0.5, "Standard deviations that targets may be out of reach.", least=0)
+    margin: float = threshold(
+        0.5, "Standard deviations by which targets may be out of range.", least=0
+    )
 
     def examine(self, setup: ModelSetup) -> Result:
         if message := _rejected(setup):

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.loss_probes import DISTANCES, ignores_targets
+from sickbay.checkups.loss_probes import ignores_targets
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.statements.loss.loss_levels import Levels, levels
 from sickbay.checkups.training_passes import LossOf, main_output, training_losses
+from sickbay.tasks import DISTANCES
 
 STILL = 1e-3  # share of a loss that is no fall at all
 SAME = 0.05  # share of the chance level that is next to nothing
@@ -64,7 +65,10 @@ class OverfitsOneBatch(Statement):
         with suppress(Inapplicable):
             known = levels(setup, batch, output)
         if known and known.best >= known.chance - STILL * abs(known.chance):
-            message = f"perfect predictions lose {known.best:.3g}, chance only {known.chance:.3g}"
+            message = (
+                f"the loss is {known.best:.3g} for perfect predictions, "
+                f"but only {known.chance:.3g} at chance"
+            )
             return self.fails(message, remedy="check the sign of the loss and what it compares")
         if _ignores_targets(setup, batch, output):
             return self.fails("other targets give the same loss", remedy="check the loss")
@@ -89,7 +93,7 @@ class OverfitsOneBatch(Statement):
         if attempt.reached:
             return self.holds(course, **numbers)
         if fall <= STILL * size and not (attempt.timed_out and attempt.steps < HASTY):
-            return self.fails(f"{course}: it does not move", **numbers)
+            return self.fails(f"{course}: it does not change", **numbers)
         if attempt.timed_out and fall > self.clear * size:
             return self.holds(f"{course}, when time was up", **numbers)
         count = 0 if batch.targets is None else batch.targets.numel()

@@ -4,8 +4,8 @@ from typing import Any
 from torch import nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
-from sickbay.checkups.loss_probes import DISTANCES
 from sickbay.checkups.statements.loss.loss_levels import levels
+from sickbay.tasks import DISTANCES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,27 +17,29 @@ class StartsAtChance(Statement):
 
     How it is tested:
         The loss in training mode is at most `above` times the chance level: ln C for C classes, ln
-        2 for yes or no. If the last layer is also the embedding, it is at most `tied` times that
-        level. For classes it is also at least `below` times that level. Regression targets may have
-        any scale, so for them the limit is `far` times the loss of predictions that are wrong by
-        the size of the targets.
+        2 for yes or no. If the last layer is also the embedding, the limit is `tied` times that
+        level. For classes, the loss is also at least `below` times that level. Regression targets
+        may have any scale, so for them the limit is `far` times the loss of predictions that are
+        wrong by the size of the targets.
     """
 
     order = 3
     severity = "warning"
     remedy = "make the last layer's weights smaller, and check that inputs do not hold the targets"
 
-    above: float = threshold(5.0, "Times the chance level that is too much.", above=1)
+    above: float = threshold(5.0, "Limit for the loss, as a multiple of the chance level.", above=1)
     tied: float = threshold(40.0, "The same if the last layer is also an embedding.", above=1)
     far: float = threshold(1e3, "The same for regression.", above=1)
-    below: float = threshold(0.05, "Share of the chance level that is too little.", least=0)
+    below: float = threshold(
+        0.05, "Lower limit for the loss, as a share of the chance level.", least=0
+    )
 
     def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass
         loss, is_distance = first.loss.item(), first.origin.loss in DISTANCES
         known = levels(setup, setup.batch, first.output)
         if not isfinite(loss) or known.best >= known.chance:
-            raise Inapplicable("the loss is not finite, or chance is already the best")
+            raise Inapplicable("the loss is not finite, or no prediction beats chance")
         ratio = (loss - known.best) / (known.chance - known.best)
         numbers: dict[str, Any] = {"loss": loss, "chance": known.chance}
         message = f"the loss is {loss:.3g}, the chance level {known.chance:.3g}"

@@ -36,14 +36,14 @@ class NormalisationNormalises(Statement):
     How it is tested:
         Settings of torch's norms must be sane, and more than one value must be normalised together.
         Other layers are fed random values and larger ones. If the outputs show that a layer is a
-        norm, they must not depend on that scale, be finite for zeros and have a size around 1 that
-        does not grow with the mean of the inputs.
+        norm, they must not depend on that scale. They must be finite for zeros, and their size must
+        be around 1 and not grow with the mean of the inputs.
     """
 
     order = 1
     severity = "warning"
     remedy = "divide by sqrt(var + eps) over the features; keep eps small and 0 < momentum < 1"
-    eps: float = threshold(0.1, "What an eps should stay below.", above=0)
+    eps: float = threshold(0.1, "Upper limit for an eps.", above=0)
 
     def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
@@ -97,7 +97,7 @@ class NormalisationNormalises(Statement):
             if layer.momentum is not None and not 0 < layer.momentum < 1:
                 return f"has a momentum of {layer.momentum:g}: it must be above 0 and below 1"
             if not layer.training and _is_untouched(layer):
-                return "stays in evaluation, with statistics of no data"
+                return "stays in evaluation, but has not seen any data"
         together = 0
         if isinstance(layer, nn.LayerNorm):
             together = prod(layer.normalized_shape)

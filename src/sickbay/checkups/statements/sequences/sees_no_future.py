@@ -57,7 +57,7 @@ class SeesNoFuture(Statement):
         some = bool(0 < earlier.float().mean() <= self.most and later.all())
         leaks = some and setup.once(observed_attention).seen
         if not predicts and not leaks and (earlier.any() or not later.any()):
-            raise Inapplicable("the model looks both ways, or its outputs are no predictions")
+            raise Inapplicable("the model looks both ways, or its outputs are not predictions")
         if not earlier.any():
             return self.holds(f"later positions changed none of {cut} earlier outputs")
         count = int(earlier.sum())

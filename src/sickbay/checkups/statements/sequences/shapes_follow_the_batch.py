@@ -24,10 +24,11 @@ class ShapesFollowTheBatch(Statement):
     """The model runs with other batch sizes and sequence lengths, and its output fits them.
 
     Why it matters:
-        The last batch of an epoch is smaller, and in production there is one sample of any length.
+        The last batch of an epoch is smaller, and in production a single sample may have any
+        length.
 
     How it is tested:
-        Batches of 1, 2 and 3 samples must run in evaluation mode. If half the length of a sequence
+        Batches of 1, 2 and 3 samples must run in evaluation mode. If a sequence of half the length
         runs, a single position must run too, and so must as many positions as the position
         embedding has.
     """

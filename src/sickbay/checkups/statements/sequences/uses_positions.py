@@ -69,7 +69,7 @@ class UsesPositions(Statement):
             if one is not None and other is not None:
                 before, after, what = one[:, order], other, "the same outputs in that order"
         if changed(before, after).any():
-            return self.holds("reordered inputs gave other outputs")
+            return self.holds("reordered inputs gave different outputs")
         return self.fails(f"reordered inputs gave {what}")
 
 
