@@ -25,7 +25,7 @@ from benchmarks.tuning.claims import (
 from benchmarks.tuning.hit_ratio_causes import APART, LARGE, causes
 from benchmarks.tuning.pool import Pool, load, read_pool
 from benchmarks.tuning.published_numbers import TASKS
-from benchmarks.tuning.published_text import DIFFERS, HITS, NMG
+from benchmarks.tuning.published_text import DIFFERS, FIGURES, HITS, NMG
 from sickbay.safe_files import parse_json
 
 QUESTION = "How BTTackler's rules do here, beside what its paper reports."
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
         sheet.show(out)
     if options.docs:
         numbers = named(figures) | claimed(told, fifth) | compared(why)
-        parts = [*map(Sheet.markdown, first), *map(Sheet.markdown, fifth)]
+        parts = [*map(Sheet.markdown, first), FIGURES, *map(Sheet.markdown, fifth)]
         parts += [NMG.format(**numbers), *map(Sheet.markdown, more), why.markdown()]
         parts += [HITS.format(**numbers), DIFFERS.format(**recording(pools["ex96_trans"]))]
         options.docs.parent.mkdir(parents=True, exist_ok=True)
