@@ -44,6 +44,7 @@ class History:
         self.setup = setup or Setup()
         self.step = -1
         self.epoch = 0
+        self.measured: Mapping[str, float] = {}  # the metrics given at the newest end of an epoch
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
         self.totals = Totals()
@@ -106,6 +107,7 @@ class History:
         """End the epoch: keep the means of scalars and tables over it, and these metrics."""
         self.totals.end_epoch(metrics)
         self._means.end_epoch()
+        self.measured = metrics
         self.epoch += 1
 
     def recent(self, name: str, count: int) -> list[float]:
@@ -137,6 +139,15 @@ class History:
     def epochs(self, name: str) -> list[float]:
         """Return the value of a scalar for every epoch, oldest first."""
         return list(self.totals.epochs.get(name, ()))
+
+    def mean_so_far(self, name: str) -> float:
+        """Return the mean of a scalar over the steps of the current epoch, NaN if it has none.
+
+        >>> History(accuracy=[0.5, 0.75]).mean_so_far("accuracy")
+        0.625
+        """
+        total, count = self.totals.sums.get(name, (nan, 1.0))
+        return total / count
 
     def epoch_names(self) -> list[str]:
         """Return the names of the scalars that any epoch has."""
@@ -179,6 +190,10 @@ class History:
         """
         return self._rows("kernels", table, partial(self._is_kernel, table))
 
+    def embeddings(self, table: Table) -> list[int]:
+        """Return the rows of a table of parameters that belong to embeddings."""
+        return self._rows("embeddings", table, lambda name: self._is_embedding(table, name))
+
     def of_kinds(self, table: Table, kinds: tuple[str, ...]) -> list[int]:
         """Return the rows of an activation table whose layers are of these classes."""
         layers = self.setup.layers
@@ -202,7 +217,10 @@ class History:
 
     def _is_kernel(self, table: Table, name: str) -> bool:
         wide = len(self.setup.shapes.get(name, (0, 0))) > 1
-        return wide and self.setup.layers.get(table.layer(name), "") not in EMBEDDINGS
+        return wide and not self._is_embedding(table, name)
+
+    def _is_embedding(self, table: Table, name: str) -> bool:
+        return self.setup.layers.get(table.layer(name), "") in EMBEDDINGS
 
 
 def _newest(items: Reversible[Item], count: int) -> list[Item]:

@@ -37,8 +37,8 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
     ),
     "autotrainer": (
         autotrainer.AbnormalData(),
+        autotrainer.ImproperLoss(),  # first, because which output fits depends on it
         autotrainer.ImproperOutput(),
-        autotrainer.ImproperLoss(),
         autotrainer.VanishingGradient(),
         autotrainer.ExplodingGradient(),
         autotrainer.DyingRelu(),
@@ -66,6 +66,9 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         training_doctor.Overfitting(),
     ),
 }
+
+# Validations from one report of the run's health to the next, as published.
+REPORTS: Mapping[str, int] = {"training_doctor": 3}
 
 
 def profiles_of(name: str) -> list[str]:

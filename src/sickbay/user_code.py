@@ -19,7 +19,7 @@ from sickbay.printable import error_summary
 MISSING = object()
 # Paths of code that is not the user's.
 FOREIGN = (
-    str(Path(__file__).parents[1]),  # sickbay itself
+    str(Path(__file__).parent),  # sickbay itself
     *(sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")),
     "<",  # frozen or generated code
 )
