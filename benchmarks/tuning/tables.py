@@ -25,6 +25,9 @@ when trained to the end. There are {seeds} searches of each kind. The result of 
 of its epochs. The searcher learns the last value of a trial that was ended and the best value of
 any other.
 
+The pools were recorded before sickbay measured which units stay dead (`lasting_dead`). Played on
+them, `dead_units` finds only layers whose units are all dead.
+
 Rules:
 
 - **plain** ends nothing.

@@ -124,7 +124,8 @@ class Setup:
     """What does not change during a run. Unknown values are "", () or 0.
 
     Attributes:
-        layers: Class name of every module that computes something, by its name, in forward order.
+        layers: Class of every module that computes something, by its name, in forward order; of a
+            user's class, the nearest class in `torch.nn` that it inherits from.
         shapes: Shape of every trainable parameter, by its name, in forward order.
         optimizer: Class name of the watched optimizer.
         epochs: Planned epochs, if known.

@@ -36,6 +36,30 @@ def test_layers_are_in_the_order_of_the_forward_pass() -> None:
         doctor.close()
 
 
+class EmbeddingHead(nn.Linear):
+    """A user's class with the name of another kind of layer."""
+
+
+class Words(nn.Embedding):
+    """A user's class whose name does not say what it is."""
+
+
+class Gate(nn.ReLU):
+    """A user's activation."""
+
+
+def test_a_layer_is_what_it_inherits_from_whatever_its_name() -> None:
+    model = nn.Sequential(Words(9, 4), nn.Flatten(), Gate(), EmbeddingHead(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+    doctor.step(learn(model, optimizer, torch.randint(9, (6, 2))))
+    history, gradients = doctor.history, table(doctor, "gradient")
+    kinds = [history.setup.layers[name] for name in "0123"]
+    assert kinds == ["Embedding", "Flatten", "ReLU", "Linear"]
+    assert [gradients.names[row] for row in history.kernels(gradients)] == ["3.weight"]
+    doctor.close()
+
+
 def test_activations_are_those_of_the_layers() -> None:
     model = cnn()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

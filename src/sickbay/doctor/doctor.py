@@ -61,7 +61,7 @@ class Doctor:
         self._jumps = Jumps()
         self._next_look = 0
         self._eval_steps = 0  # consecutive steps in evaluation mode
-        self._untold: list[Finding] = []  # found while waiting; returned by the next call
+        self._unreturned: list[Finding] = []  # found while waiting; returned by the next call
         self._closed = self._retired = False
         try:
             self._plan()
@@ -178,7 +178,7 @@ class Doctor:
             numbers = as_numbers(named(loss, metrics), self._log.notice)
         probe = self._probe
         rose = self._jumps.rises(numbers.get("loss", 0.0))
-        if self._intake.calls or rose or probe.in_eval or not probe.glance():
+        if self._intake.calls or rose or probe.in_eval or not probe.was_uneventful():
             return False
         self._jumps.forget()
         step = self._history.step + len(self._passed) + 1
@@ -227,35 +227,33 @@ class Doctor:
 
     def _receive(self, wait: bool = False) -> list[Finding]:
         """Take every complete step; with `wait`, also those whose values are still on a GPU."""
-        new, self._untold = self._untold, []
-        for collected in self._intake.complete(wait):
-            new += self._take(collected)
+        new, self._unreturned = self._unreturned, []
+        for vitals, collected in self._intake.complete(wait):
+            new += self._take(vitals, collected)
         return new
 
     def _wait(self) -> None:
         """Wait for all values. The next step or epoch returns what is found."""
-        self._untold = self._receive(wait=True)
+        self._unreturned = self._receive(wait=True)
 
-    def _take(self, collected: Collected) -> list[Finding]:
+    def _take(self, vitals: Vitals, collected: Collected) -> list[Finding]:
         """Add a step to the history; judge if there is a reason to."""
-        step, epoch = collected.step, self._history.epoch
-        vitals = self._guard.run("probe", self._probe.vitals, collected, epoch)
-        vitals = vitals or Vitals(step, epoch, time(), collected.numbers)
+        step = vitals.step
         self._history.append(vitals)
         self._judge.add(vitals)
         self._log.vitals(vitals)
         if collected.skipped:
             self._log.event("skipped_step", "a gradient scaler dropped the step")
-        if collected.unheard:
+        if collected.no_activations:
             self._log.notice(UNHEARD)
-        if step >= self._next_look or collected.news:
+        if step >= self._next_look or collected.learnt:
             self._next_look = step + REFRESH
-            self._guard.run("probe", self._look_again, collected.news)
+            self._guard.run("probe", self._look_again, collected.learnt)
         self._eval_steps = self._eval_steps + 1 if vitals.scalars.get("in_eval") else 0
-        strange = self._jumps.are_in(vitals.scalars) or collected.strange
-        if strange:
+        unusual = self._jumps.are_in(vitals.scalars) or collected.unusual
+        if unusual:
             self._governor.look_closer(self._intake.step + 1)
-        eventful = strange or collected.alarm or 0 < self._eval_steps < EVAL_STEPS
+        eventful = unusual or collected.alarm or 0 < self._eval_steps < EVAL_STEPS
         return self._ask_judge() if eventful or self._governor.judging_due(step) else []
 
     def _add_passed(self) -> int:
@@ -273,9 +271,9 @@ class Doctor:
             self._log.verdict(verdict, self._judge.standing)
         return verdict.new
 
-    def _look_again(self, news: bool = False) -> None:
+    def _look_again(self, learnt: bool = False) -> None:
         """Check whether the model has changed, and update the history's setup."""
-        if self._probe.refresh() or news or not self._history.setup.layers:
+        if self._probe.refresh() or learnt or not self._history.setup.layers:
             self._history.setup = self._probe.setup(self._history.setup.epochs)
             self._log.setup(self._history.setup)
 

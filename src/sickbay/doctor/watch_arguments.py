@@ -11,14 +11,14 @@ from torch import distributed, nn
 from torch.optim import Optimizer
 
 from sickbay.arguments import bad_argument, check_bool, check_int, short_repr
-from sickbay.doctor.governor import Every, Governor
+from sickbay.doctor.governor import KINDS_READ, Every, Governor
 from sickbay.doctor.run_log import OnFinding, RunLog
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.problems import Problem
-from sickbay.vitals import Kind, Setup
+from sickbay.vitals import Setup
 
 if TYPE_CHECKING:
     from sickbay.remedies import Remedy
@@ -59,7 +59,7 @@ def prepare_watched(
     check_on_finding(on_finding, optimizers, model)
     if epochs is not None:
         epochs = check_int("epochs", epochs, least=1)
-    kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
+    kinds = list(KINDS_READ)
     if not check_bool("activations", activations):
         kinds.remove("activation")
     governor = Governor(every, budget, kinds, eager)

@@ -1,4 +1,4 @@
-"""Measure what layers put out, by forward hooks that exist only while a reading is due."""
+"""Measure the outputs of layers, by forward hooks that exist only while a reading is due."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor, is_transformed
 from sickbay.probe.layer_order import Layers, computes, has_parameters
-from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
+from sickbay.probe.statistics import merge
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
 SMALL = 65_536  # outputs up to this size are copied and measured together, which is cheaper

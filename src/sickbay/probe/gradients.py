@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
-from sickbay.probe.held_parameters import HeldParameters
 from sickbay.probe.hooks import Handles, weakly
-from sickbay.probe.layer_order import Layers
+from sickbay.probe.layer_order import HeldParameters, Layers
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
@@ -164,7 +163,7 @@ class Gradients:
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
             self._queued = True
-            ended = self._guard.shell("gradient", self._backward_ended)
+            ended = self._guard.wrap("gradient", self._backward_ended)
             torch.autograd.Variable._execution_engine.queue_callback(ended)
 
     def _backward_ended(self) -> None:

@@ -28,7 +28,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         ours.SaturatedActivation(),
         ours.VanishingGradient(),
         ours.UnchangedWeights(),
-        ours.DyingRelu(share=0.9),
+        ours.DyingRelu(),
         ours.LearningRateTooLow(),
         ours.LossSpike(),
         ours.GradientSpike(),

@@ -28,7 +28,7 @@ DRAWN = tuple(
 UNEVEN = (
     ADAM, MOMENTUM, USUAL, SLOWER, MUCH_SLOWER, NADAM, HE, LECUN, GLOROT, *DRAWN, r.EnlargeBatch(),
 )  # fmt: skip
-SLUGGISH = (
+SLOW = (
     ADAM, NADAM, ADAMAX, RMSPROP, SGD, MOMENTUM, USUAL, FASTER, MUCH_FASTER, HE, LECUN, GLOROT,
     *DRAWN,
 )  # fmt: skip
@@ -50,8 +50,8 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "dead_units": SILENT,
     "oscillating_accuracy": UNEVEN,
     "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp()),
-    "slow_convergence": SLUGGISH,
-    "learning_rate_too_low": SLUGGISH,
+    "slow_convergence": SLOW,
+    "learning_rate_too_low": SLOW,
     "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
     "improper_loss": (r.ChangeLoss(), r.ChangeOutput()),

@@ -14,11 +14,12 @@ from sickbay.arguments import bad_argument
 from sickbay.errors import UsageError
 from sickbay.isolated_random import evaluating
 from sickbay.printable import raising
+from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
 from sickbay.repairs.metrics import Metric
-from sickbay.repairs.scoring import evaluate, loss_name
+from sickbay.repairs.scoring import evaluate
 
 FEW = 7  # samples to try
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf, isnan, nan, sqrt
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.isolated_random import evaluating
-from sickbay.probe.loss_modules import NAMES
+from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
 from sickbay.repairs.batch_sources import Rows
@@ -28,23 +27,6 @@ from sickbay.repairs.metrics import (
 
 IGNORED = -100  # the label that torch's losses ignore
 ORDER = ((SCORE, 1), ("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # first is best
-FUNCTIONS = {
-    "cross_entropy": "cross_entropy",
-    "nll_loss": "nll",
-    "binary_cross_entropy": "bce",
-    "binary_cross_entropy_with_logits": "bce_logits",
-    "mse_loss": "mse",
-}
-
-
-def loss_name(loss: object) -> str:
-    """Return the short name of a loss, "" if it is unknown.
-
-    >>> loss_name(nn.CrossEntropyLoss()), loss_name(nn.functional.nll_loss), loss_name(print)
-    ('cross_entropy', 'nll', '')
-    """
-    name = getattr(loss.func if isinstance(loss, partial) else loss, "__name__", "")
-    return NAMES.get(type(loss)) or FUNCTIONS.get(name, "")
 
 
 def key(scores: Mapping[str, float]) -> float:

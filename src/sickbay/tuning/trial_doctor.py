@@ -94,7 +94,7 @@ class TrialDoctor(Doctor):
         """Tell the doctor that a step was made, as in `Doctor.step`; the trial may end here."""
         ended: list[Finding] = []
         if self._background.end is not None and self._end is None:
-            ended = self._shelled(self._accept)
+            ended = self._guarded(self._accept)
         if ended and self._done:
             self.ended_in_epoch()
         return ended + super().step(loss, outputs=outputs, targets=targets, **metrics)
@@ -106,7 +106,7 @@ class TrialDoctor(Doctor):
         """
         self._given = self._guard.run("numbers", as_numbers, metrics, self._log.notice) or {}
         self._guard.run("best value", self._note_value, self._given)
-        return self._shelled(self._end_trial_epoch, self._given)
+        return self._guarded(self._end_trial_epoch, self._given)
 
     def close(self) -> None:
         """Remove every hook and finish the chart. The findings stay."""
@@ -149,7 +149,7 @@ class TrialDoctor(Doctor):
             self.close()
         return found
 
-    def _shelled(self, act: Callable[..., list[Finding]], *args: Any) -> list[Finding]:
+    def _guarded(self, act: Callable[..., list[Finding]], *args: Any) -> list[Finding]:
         """Return what `act` returns. Of its exceptions, only those that end the trial go on."""
         if "trial" in self._guard.off:
             return []

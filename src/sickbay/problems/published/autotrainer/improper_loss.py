@@ -1,13 +1,14 @@
 from sickbay.problems import improper_loss as ours
 from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, dataclass
+from sickbay.tasks import DISTANCES
 
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
     "multiclass": ("cross_entropy",),
     "next_token": ("cross_entropy",),
     "multilabel": ("bce", "bce_logits"),
-    "regression": ours.DISTANCES,
+    "regression": DISTANCES,
 }
 
 
