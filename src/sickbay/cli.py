@@ -168,8 +168,9 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
 
 def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.description = (
-        "Train a model, and repair what goes wrong. Options go before the settings in --config, "
-        "and these before what the function returns. The exit code is 1 if nothing helped."
+        "Train a model, and repair what goes wrong. An option overrides the same setting in "
+        "--config, and that overrides what the function returns. The exit code is 1 if nothing "
+        "helped."
     )
     fit.add_argument(
         "factory",
