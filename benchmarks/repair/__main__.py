@@ -29,7 +29,7 @@ from benchmarks.repair.repair_cases import RepairCase, repair_cases
 from benchmarks.repair.repair_run import Record, run_case
 from benchmarks.report_page import Sheet
 from benchmarks.worker_pool import Failure, work
-from sickbay.repairs.fit import STRATEGIES, Strategy
+from sickbay.repairs.strategy import STRATEGIES, StrategyName
 
 SHIPPED = Path("src/sickbay/remedies/odds.json")
 
@@ -100,7 +100,7 @@ def main(args: Sequence[str] | None = None) -> int:
     given = arguments(args)
     out, aside = output_console(), Console(stderr=True)
     chosen = select(given)
-    strategies: tuple[Strategy, ...] = ("race", "autotrainer")
+    strategies: tuple[StrategyName, ...] = ("race", "autotrainer")
     if given.strategy != "both":
         strategies = (given.strategy,)
     job = count_odds.try_each_remedy if given.odds else partial(run_case, strategies=strategies)
@@ -133,7 +133,11 @@ def main(args: Sequence[str] | None = None) -> int:
         shown = (
             []
             if given.only
-            else [autotrainer_demos.run(name, "race") for name in autotrainer_demos.DEMOS]
+            else [
+                autotrainer_demos.run(name, strategy)
+                for strategy in strategies
+                for name in autotrainer_demos.DEMOS
+            ]
         )
         sheets += [autotrainer_demos.sheet(shown)] if shown else []
     for sheet in sheets:

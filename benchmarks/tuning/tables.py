@@ -35,7 +35,8 @@ Rules:
 - **extrapolation** extrapolates the curve after a quarter, half and three quarters of the epochs,
   as Domhan et al. (2015) do. It ends a trial whose probability of beating the best so far is
   below 5 %.
-- **bttackler** and **tuning** are profiles of sickbay.
+- **bttackler** (the rules of the code published with BTTackler), **bttackler_paper** (those of its
+  paper) and **tuning** are profiles of sickbay.
 
 Searchers:
 

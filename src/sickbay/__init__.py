@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from sickbay.problems import Problem
     from sickbay.recipe import Recipe
     from sickbay.remedies import Remedy
+    from sickbay.repairs.autotrainer import AutoTrainer
     from sickbay.repairs.fit import fit, repair
     from sickbay.repairs.outcome import Outcome
 
 __all__ = [
-    "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "History", "Outcome",
-    "Problem", "Recipe", "Remedy", "Report", "SickbayError", "UsageError", "checkup", "fit",
-    "repair", "watch",
+    "AutoTrainer", "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "History",
+    "Outcome", "Problem", "Recipe", "Remedy", "Report", "SickbayError", "UsageError", "checkup",
+    "fit", "repair", "watch",
 ]  # fmt: skip
 
 # Found when first used, so that `import sickbay` costs next to nothing.
 _LATER = {
+    "AutoTrainer": "sickbay.repairs.autotrainer",
     "Chart": "sickbay.chart",
     "Doctor": "sickbay.doctor",
     "History": "sickbay.history",

@@ -69,6 +69,7 @@ class Recipe:
         example: The inputs of a few samples, to call the model with.
         inputs: Mean and standard deviation of each input feature, if they are numbers.
         targets: Targets of many samples.
+        bad_samples: Whether some samples are not finite, or absurdly large.
         setup: What is known about model and task.
 
     >>> from torch import optim
@@ -101,6 +102,7 @@ class Recipe:
     example: tuple[Tensor, ...] = field(default=(), repr=False)
     inputs: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     targets: Tensor | None = field(default=None, repr=False)
+    bad_samples: bool = False
     setup: Setup = field(default_factory=Setup, repr=False)
 
     def __post_init__(self) -> None:
@@ -197,7 +199,7 @@ def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
             yield name, check_float(name, limit, above=0, infinite=True)
     for name in ("warmup", "patience", "cooldown", "rollbacks"):
         yield name, check_int(name, getattr(recipe, name), least=0)
-    for name in ("skip_bad_batches", "train_mode", "clean_data"):
+    for name in ("skip_bad_batches", "train_mode", "clean_data", "bad_samples"):
         yield name, check_bool(name, getattr(recipe, name))
     if recipe.scheduler is not None and not callable(recipe.scheduler):
         raise bad_argument("scheduler", RULE, recipe.scheduler)

@@ -29,7 +29,10 @@ STATISTICS = {
     "kurtosis": "fourth standardised moment, minus 3",
     "zeros": "share of exact zeros",
     "nonfinite": "count of NaN and Inf; the other statistics leave them out",
-    "dead_units": "activations: share of units that were zero for the whole batch",
+    "dead_units": (
+        "activations: share of units that were zero for the whole batch; gradients: share of units "
+        "whose gradient is zero"
+    ),
     "update_ratio": "weights: norm of the last update over the norm of the weight",
     "mean_abs": "mean absolute value",
     "lasting_dead": "activations: share of units that were zero in the last 3 readings",

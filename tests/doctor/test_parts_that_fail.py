@@ -35,9 +35,13 @@ ALLOWED = {
     # ours is around it.
     *(
         f"doctor.doctor:Doctor.{name}"
+        for name in ("step", "epoch", "close", "__enter__", "__exit__")
+    ),
+    *(
+        f"doctor.view:DoctorView.{name}"
         for name in (
-            "step", "epoch", "close", "findings", "events", "history", "overhead", "treatments",
-            "example", "chart", "__repr__", "__enter__", "__exit__",
+            "findings", "events", "history", "overhead", "treatments", "example", "chart", "health",
+            "reports", "__repr__",
         )
     ),
     *(f"tuning.trial_doctor:TrialDoctor.{name}" for name in ("step", "epoch", "close")),

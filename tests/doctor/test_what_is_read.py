@@ -75,6 +75,28 @@ def test_activations_are_those_of_the_layers() -> None:
     assert row["minimum"] == pytest.approx(float(expected.min()))
 
 
+@pytest.mark.parametrize("clip", [False, True], ids=["as-backward-left-them", "clipped"])
+def test_units_without_a_gradient_are_counted_by_row(clip: bool) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.ReLU(), nn.Linear(2, 1))
+    with torch.no_grad():
+        model[0].bias.copy_(torch.tensor([-1e3, -1e3, -1e3, 1e3]))
+        model[2].bias.fill_(1e3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+    loss = model(torch.randn(8, 3)).mean()
+    backward(loss)
+    if clip:
+        nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+    optimizer.step()
+    doctor.step(loss)
+    gradient = table(doctor, "gradient")
+    dead = {name: gradient.row(name)["dead_units"] for name in gradient.names}
+    assert dead["0.weight"] == 0.75
+    assert dead["2.weight"] == 0.0  # three of four entries of each row are zero
+    assert gradient.row("2.weight")["zeros"] == 0.75
+    assert dead["0.bias"] != dead["0.bias"]  # only kernels have rows
+
+
 def test_dead_units_are_counted_by_channel_and_by_feature() -> None:
     class Half(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,7 +14,6 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from sickbay.arguments import (
     bad_argument,
-    check_choice,
     check_float,
     check_int,
     check_seed,
@@ -22,12 +21,10 @@ from sickbay.arguments import (
 from sickbay.console import Console
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_device, check_model, check_optimizer
-from sickbay.problems.profiles import PROFILES
-from sickbay.problems.profiles import choose as choose_problems
+from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe, SchedulerStep
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
-from sickbay.repairs.autotrainer import autotrainer
 from sickbay.repairs.callbacks import Callback, check_callbacks
 from sickbay.repairs.choose_executor import Workers, choose_executor
 from sickbay.repairs.data import Data
@@ -36,15 +33,11 @@ from sickbay.repairs.journal import Journal, check_output
 from sickbay.repairs.metrics import Metric, check_metric
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
-from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
+from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
 from sickbay.repairs.training_loop import RunSettings
 from sickbay.repairs.user_loop import Train, check_train
 from sickbay.schedules import MakeScheduler, check_scheduler
-
-Strategy = Literal["race", "autotrainer"]
-STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
-BUDGET = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, unless one is given
 
 
 def fit(
@@ -64,7 +57,8 @@ def fit(
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
     profile: str | None = None,
-    strategy: Strategy = "race",
+    problems: Sequence[str | Problem] | None = None,
+    strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
     callbacks: Sequence[Callback] | None = None,
     chart: str | os.PathLike[str] | None = None,
@@ -95,12 +89,14 @@ def fit(
             is better the higher it is. Defaults to accuracy for classes, the share of explained
             variance for numbers, else minus the loss.
         device: Where to train. Defaults to the model's device.
-        remedies: Remedies to choose from, as names or objects. Defaults to all. "autotrainer"
-            tries them in this order, "race" by their odds.
-        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs.
+        remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
+            "autotrainer" tries them in this order, "race" by their odds.
+        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 50
+            with "autotrainer".
         profile: The problems to look for: "default", or that of the strategy.
-        strategy: "race" (remedies compete in short runs, and the best goes on) or "autotrainer"
-            (as in the AutoTrainer paper).
+        problems: The problems to look for instead: names, or objects with your own thresholds.
+        strategy: "race" (remedies compete in short runs, and the best goes on), "autotrainer" (as
+            in the AutoTrainer paper), or `sickbay.AutoTrainer(...)` with settings of your own.
         workers: The number of processes to train in, or "ray".
         callbacks: Functions to call with an `EpochEnd` after each epoch. True stops that attempt.
         chart: A folder to record every attempt in.
@@ -136,6 +132,7 @@ def fit(
         remedies=remedies,
         budget=budget,
         profile=profile,
+        problems=problems,
         strategy=strategy,
         workers=workers,
         callbacks=callbacks,
@@ -159,7 +156,8 @@ def repair(
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
     profile: str | None = None,
-    strategy: Strategy = "race",
+    problems: Sequence[str | Problem] | None = None,
+    strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
     callbacks: Sequence[Callback] | None = None,
     chart: str | os.PathLike[str] | None = None,
@@ -180,14 +178,16 @@ def repair(
     scheduler, with `recipe.scheduler(recipe.optimizer)`.
     `learn` adds the remedies that worked to your odds. `fit` explains the other arguments.
     """
-    workers = _check_call(recipe, strategy, train, data, validation, workers)
+    chosen = check_strategy(strategy)
+    workers = _check_call(recipe, train, data, validation, workers)
     path = check_output(chart, resume, progress, console, learn)
     recipe = replace(recipe, epochs=50 if recipe.epochs is None else recipe.epochs)
-    choices = choose_remedies(remedies)
-    settings = _settings(recipe, choices, strategy, profile, target, device, seed)
+    choices = choose_remedies(remedies, chosen.remedies())
+    looked_for = problems_for(chosen, profile, problems)
+    settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
+    limit = chosen.budget * settings.epochs
     settings = replace(settings, metric=check_metric(metric, own_loop=train is not None))
     called = check_callbacks(callbacks)
-    limit = BUDGET[strategy] * settings.epochs
     if budget is not None:
         limit = check_float("budget", budget, above=0)
     samples = None
@@ -205,7 +205,7 @@ def repair(
     recipe = recipe.on(settings.device)
     executor = choose_executor(recipe, samples, settings, train, workers)
     keys = {problem: [each.key for each in some] for problem, some in choices.items()}
-    more = {"strategy": strategy, "budget": limit, "remedies": keys, "train": train}
+    more = {"strategy": chosen, "budget": limit, "remedies": keys, "train": train}
     mark = partial(fingerprint, recipe, samples, settings, **more)
     journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
@@ -214,7 +214,7 @@ def repair(
     fixed = counted or (samples is not None and samples.fixed_batches)
     search = Search(recipe, settings, executor, journal, choices, limit, fixed, called)
     with journal, search:
-        outcome = STRATEGIES[strategy](search)
+        outcome = chosen.run(search)
     if learn:
         search.save_counts()
     journal.close(outcome)
@@ -222,12 +222,11 @@ def repair(
 
 
 def _check_call(
-    recipe: Recipe, strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
+    recipe: Recipe, train: Train | None, data: Any, validation: Any, workers: Workers
 ) -> Workers:
     """Check arguments that exclude each other. Return `workers`, None for this process."""
     if not isinstance(recipe, Recipe):
         raise bad_argument("recipe", "a sickbay.Recipe", recipe)
-    check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     if workers is not None and not (isinstance(workers, str) and workers == "ray"):
@@ -249,34 +248,33 @@ def _settings(
     recipe: Recipe,
     choices: Mapping[str, Sequence[Remedy]],
     strategy: Strategy,
-    profile: str | None,
+    problems: Sequence[Problem],
     target: float | None,
     device: str | torch.device | None,
     seed: int,
 ) -> RunSettings:
-    if profile is None:
-        profile = "autotrainer" if strategy == "autotrainer" else "default"
     if device is None:
         device = next(recipe.model.parameters()).device
     assert recipe.epochs is not None
     return RunSettings(
-        problems=choose_problems(check_choice("profile", profile, PROFILES)),
+        problems=problems,
         treatable={problem for problem, remedies in choices.items() if remedies},
         epochs=recipe.epochs,
         target=None if target is None else check_float("target", target, infinite=True),
         device=str(check_device("device", device)),
         seed=check_seed(seed),
-        check_every=3 if strategy == "autotrainer" else None,
+        check_every=strategy.check_every,
     )
 
 
 def with_data(recipe: Recipe, samples: Data) -> Recipe:
     """Return a recipe that knows its data, and has the batch size of a DataLoader."""
-    size = samples.batch_size or recipe.batch_size
+    size, good = samples.batch_size or recipe.batch_size, samples.without_bad_samples()
     return replace(
         recipe,
         batch_size=size,
         example=samples.example(min(32, size)),
-        inputs=samples.without_bad_samples().statistics(),
+        inputs=good.statistics(),
         targets=samples.targets(),
+        bad_samples=good.size != samples.size,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, TypeAlias
@@ -90,6 +90,7 @@ class Run:
     parent: Run | None = None
     finding: Finding | None = None  # what it should cure
     remedy: Remedy | None = None  # what changed the recipe
+    treatable: Collection[str] = ()  # the problems that stop it
     progress: Progress = field(default_factory=Progress)
     heats: list[Progress] = field(default_factory=list)  # the progress after each heat
     best: Weights = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """The search for a cure: the runs so far, what they cost, and the best of them.
 
-Which run comes next is up to a strategy, see `race` and `autotrainer`.
+Which run comes next is up to a strategy, see `Race` and `AutoTrainer`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,12 @@ class Search:
         weights: Weights | None = None,
     ) -> Run:
         """Start a run, or restore it if an earlier session has finished it."""
-        run = Run(len(self.runs), recipe, parent, finding, remedy)
+        treatable = {
+            problem
+            for problem, some in self._remedies.items()
+            if any(each.applies(recipe) for each in some)
+        }
+        run = Run(len(self.runs), recipe, parent, finding, remedy, treatable)
         if not self.journal.restore(run, self.epochs_of(run)):
             self.executor.start(run, weights, self.journal.chart(run))
         self.runs.append(run)

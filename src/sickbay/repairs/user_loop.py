@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from math import inf, isnan
@@ -22,6 +23,7 @@ from sickbay.repairs.scoring import key
 from sickbay.repairs.training_loop import (
     SETBACK,
     RunSettings,
+    checks_for,
     doctor_for,
     live_copy,
     plateau_scheduler,
@@ -51,7 +53,8 @@ class LoopDoctor:
     ) -> None:
         self._live, self._settings = live, settings
         self._stop_at_findings, self._on_epoch = stop_at_findings, on_epoch
-        self.doctor = doctor_for(live, settings, chart)
+        self._checks = checks_for(settings)
+        self.doctor = doctor_for(live, settings, chart, self._checks)
         self._scheduler = plateau_scheduler(live)
         self.scores: list[dict[str, float]] = []
         self.best_score, self.calls = -inf, 0
@@ -79,7 +82,8 @@ class LoopDoctor:
         epochs = len(self.scores)
         progress = Progress(epochs=epochs, score=self.best_score, scores=list(self.scores))
         self._report(Update(progress, self.best, score=score))
-        self._check(findings, score >= self.best_score - SETBACK)
+        found = findings if self._checks is None else self._checks.found
+        self._check(found, score >= self.best_score - SETBACK)
         self.healthy = weights
         reached = self._settings.reached(self.best_score)
         if self.stopped or reached or epochs >= self._settings.epochs:
@@ -145,8 +149,9 @@ class UserLoopExecutor:
         self, run: Run, stop_at_findings: bool, on_epoch: Callable[[Update], bool | None]
     ) -> Update:
         weights, chart = self._waiting.pop(run)
-        live = live_copy(run.recipe, self._settings, weights)
-        watching = LoopDoctor(live, self._settings, chart, stop_at_findings, on_epoch)
+        settings = replace(self._settings, treatable=run.treatable)
+        live = live_copy(run.recipe, settings, weights)
+        watching = LoopDoctor(live, settings, chart, stop_at_findings, on_epoch)
         doctor, hooks = watching.doctor, RecipeHooks(live)
         failed = ""
         try:

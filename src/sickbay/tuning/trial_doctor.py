@@ -1,6 +1,7 @@
 """The doctor of one trial of a search, whatever framework runs the search."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any, ClassVar
 from weakref import finalize
@@ -166,9 +167,10 @@ class TrialDoctor(Doctor):
         end = self._end = self._background.end
         if end is None:
             return []
-        self._log.finding(end.finding)
+        kept = self._log.finding(end.finding)
+        self._end = replace(end, finding=kept)
         self._try_to_end()
-        return [end.finding]
+        return [kept]
 
     def _try_to_end(self) -> None:
         if self._end is not None and not self._done and self.end_trial(self._end):

@@ -5,8 +5,8 @@ from sickbay.tasks import DISTANCES
 
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
-    "multiclass": ("cross_entropy",),
-    "next_token": ("cross_entropy",),
+    "multiclass": ("cross_entropy", "nll"),
+    "next_token": ("cross_entropy", "nll"),
     "multilabel": ("bce", "bce_logits"),
     "regression": DISTANCES,
 }
@@ -24,7 +24,7 @@ class ImproperLoss(LowAccuracyProblem, like=ours.ImproperLoss):
         >>> from sickbay.vitals import Setup
         >>> setup = Setup(loss="mse", task="multiclass")
         >>> print(ImproperLoss().check(History(setup, accuracy=[0.1])).message)
-        mse for multiclass, where cross_entropy is right
+        mse for multiclass, where cross_entropy or nll is right
     """
 
     def check(self, history: History) -> Finding | None:
