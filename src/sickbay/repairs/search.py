@@ -111,7 +111,7 @@ class Search:
         self._show(run)
         self.journal.keep_unfinished(run)
         scores = run.progress.scores
-        if len(scores) == before:  # it was stopped halfway
+        if len(scores) <= before:  # it was stopped halfway
             return False
         ended = EpochEnd(run.number, len(scores) - 1, dict(scores[-1]), update.score, run.name)
         if stopped := call_all(self._callbacks, ended):
