@@ -29,8 +29,8 @@ def test_what_is_explained_exists() -> None:
 def test_the_autotrainer_profile_is_as_published() -> None:
     assert choose("autotrainer") == (
         autotrainer.AbnormalData(limit=10, measure="largest", checks=1, accuracy=0.7),
-        autotrainer.ImproperOutput(accuracy=0.7),
         autotrainer.ImproperLoss(accuracy=0.7),
+        autotrainer.ImproperOutput(accuracy=0.7),
         autotrainer.VanishingGradient(ratio=1e-3, norm=1e-4, checks=1, accuracy=0.7),
         autotrainer.ExplodingGradient(ratio=70, checks=1, accuracy=0.7),
         autotrainer.DyingRelu(share=0.7, of="neurons", checks=1, accuracy=0.7),

@@ -11,11 +11,11 @@ from sickbay.findings import Finding
 from sickbay.history import History
 from sickbay.problems.published.autotrainer import ImproperLoss, ImproperOutput
 from sickbay.recipe import Recipe
-from sickbay.remedies import ChangeLoss, FitOutputToTask, NormaliseData
+from sickbay.remedies import ChangeLoss, FitOutputToTask, Fitted, NormaliseData
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 from sickbay.surgery import output_activation
 from sickbay.vitals import Setup
-from tests.repairs.test_training_loop import patient
+from tests.repairs.test_training_loop import training_loop
 
 OUTPUTS = {
     "linear": nn.Identity(), "sigmoid": nn.Sigmoid(), "softmax": nn.Softmax(-1), "relu": nn.ReLU(),
@@ -129,7 +129,8 @@ def test_neither_is_an_improper_loss(task: str) -> None:
     )  # fmt: skip
     changed = ChangeLoss().prescribe(Finding(problem="improper_loss", step=0), recipe)
     assert changed is not None
-    kind = type(changed.loss.loss).__name__  # type: ignore[union-attr]
+    assert isinstance(changed.loss, Fitted)
+    kind = type(changed.loss.loss).__name__
     names = {"CrossEntropyLoss": "cross_entropy", "BCEWithLogitsLoss": "bce_logits"}
     after = Setup(task=task, loss=names.get(kind, "mse"), output="linear")
     for problem in (ImproperLoss(), ImproperOutput()):
@@ -150,7 +151,7 @@ def test_neither_is_an_improper_loss(task: str) -> None:
 def test_only_abnormal_data_is_processed(
     mean: float, std: float, bad: bool, clean: bool, expected: bool
 ) -> None:
-    given = patient().recipe
+    given = training_loop().recipe
     recipe = given.but(
         inputs=(torch.full((2,), mean), torch.full((2,), std)), bad_samples=bad, clean_data=clean
     )
@@ -166,7 +167,7 @@ def test_a_problem_without_a_remedy_that_applies_stops_no_run() -> None:
 
 
 def test_a_run_that_must_not_stop_goes_on() -> None:
-    given = patient(epochs=3)
+    given = training_loop(epochs=3)
     settings = RunSettings(
         problems=[ImproperLoss(accuracy=1.0)], treatable=["improper_loss"], epochs=3, check_every=1
     )

@@ -37,8 +37,8 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
     ),
     "autotrainer": (
         autotrainer.AbnormalData(),
+        autotrainer.ImproperLoss(),  # first, because which output fits depends on it
         autotrainer.ImproperOutput(),
-        autotrainer.ImproperLoss(),
         autotrainer.VanishingGradient(),
         autotrainer.ExplodingGradient(),
         autotrainer.DyingRelu(),

@@ -79,7 +79,7 @@ def history(inputs: Mapping[str, Any], rule: str) -> History:
         "output": inputs.get("output_activation", ""),
         "loss": LOSSES.get(loss, loss),
     }
-    tables, shapes = [], dict[str, tuple[int, ...]]()
+    tables, shapes = list[Table](), dict[str, tuple[int, ...]]()
     earlier = [inputs.get(f"earlier_{name}", []) for name in ("layers", "neurons", "activations")]
     for layers in [*earlier[0], *([inputs["layers"]] if "layers" in inputs else [])]:
         rows = {f"{index}.weight": row(values) for index, values in enumerate(layers)}
