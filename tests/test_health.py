@@ -76,7 +76,7 @@ def test_suggestions_are_by_priority_and_listed_once() -> None:
 
 def test_losses_are_the_newest_and_the_best() -> None:
     made = History(loss=[0.4, 0.3])
-    for loss in (0.9, nan, 1.2):
+    for loss in (nan, 0.9, 1.2):
         made.end_epoch(val_loss=loss)
     health = assess(made, [])
     assert (health.loss, health.val_loss, health.best_val_loss) == (0.3, 1.2, 0.9)

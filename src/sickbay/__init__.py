@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sickbay.errors import Declined, Diagnosed, SickbayError, UsageError
-from sickbay.findings import Event, Finding
+from sickbay.findings import Event, Finding, Suggestion
 from sickbay.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sickbay.chart import Chart
     from sickbay.checkups import Report, checkup
     from sickbay.doctor import Doctor, watch
+    from sickbay.health import Health
     from sickbay.history import History
     from sickbay.problems import Problem
     from sickbay.recipe import Recipe
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from sickbay.repairs.outcome import Outcome
 
 __all__ = [
-    "AutoTrainer", "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "History",
-    "Outcome", "Problem", "Recipe", "Remedy", "Report", "SickbayError", "UsageError", "checkup",
-    "fit", "repair", "watch",
+    "AutoTrainer", "Chart", "Declined", "Diagnosed", "Doctor", "Event", "Finding", "Health",
+    "History", "Outcome", "Problem", "Recipe", "Remedy", "Report", "SickbayError", "Suggestion",
+    "UsageError", "checkup", "fit", "repair", "watch",
 ]  # fmt: skip
 
 # Found when first used, so that `import sickbay` costs next to nothing.
@@ -35,6 +36,7 @@ _LATER = {
     "AutoTrainer": "sickbay.repairs.autotrainer",
     "Chart": "sickbay.chart",
     "Doctor": "sickbay.doctor",
+    "Health": "sickbay.health",
     "History": "sickbay.history",
     "Outcome": "sickbay.repairs.outcome",
     "Problem": "sickbay.problems",

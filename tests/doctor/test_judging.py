@@ -104,3 +104,12 @@ def test_problems_further_apart_than_a_window_are_not() -> None:
     gap = "." * 50
     doctor = trained(Flu("x" + gap), Cut("." + gap[1:] + "x"), steps=51)
     assert [event.kind for event in doctor.events] == ["finding", "gone", "finding"]
+
+
+def test_a_problem_that_lasts_is_still_there_after_the_window() -> None:
+    doctor = trained(Flu("x" * 60), Cut("." * 59 + "x"), steps=60)
+    assert [(event.kind, event.step) for event in doctor.events] == [
+        ("finding", 0),
+        ("finding", 59),
+        ("combined", 59),
+    ]

@@ -28,24 +28,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SICKBAY_HOME", str(tmp_path / "home"))
 
 
-def explode(**options: Any) -> sickbay.Doctor:
-    """Train for three steps, the last of them with a large gradient."""
+def explode(**options: Any) -> tuple[sickbay.Doctor, list[Finding]]:
+    """Train for three steps, the last with a large gradient; return what was found there too."""
     torch.manual_seed(0)
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
     doctor = watch(model, optimizer, profile="training_doctor", **options)
+    returned = []
     for factor in (1.0, 1.0, 1e6):
         optimizer.zero_grad()
         loss = factor * model(features()).square().mean()
         loss.backward()
         optimizer.step()
-        doctor.step(loss / factor)
-    return doctor
+        returned += doctor.step(loss / factor)
+    return doctor, returned
 
 
 def test_published_suggestions_are_code_with_stated_and_measured_confidence() -> None:
     note("large_gradient", EVERY["clip_norm limit=1.0"], worked=True)
-    (finding,) = explode().findings
+    (finding,) = explode()[0].findings
     assert finding.problem == "large_gradient"
     slower, clip = finding.suggestions
     assert (slower.code, slower.confidence) == ("learning_rate *= 0.5", 0.9)
@@ -56,7 +57,8 @@ def test_published_suggestions_are_code_with_stated_and_measured_confidence() ->
 
 def test_what_step_returns_has_the_suggestions_too() -> None:
     seen: list[Finding] = []
-    explode(on_finding=seen.append)
+    doctor, returned = explode(on_finding=seen.append)
+    assert returned == seen == doctor.findings
     assert [each.code for each in seen[0].suggestions] == [
         "learning_rate *= 0.5",
         "grad_clip = 1.0",
@@ -64,7 +66,7 @@ def test_what_step_returns_has_the_suggestions_too() -> None:
 
 
 def test_the_chart_and_json_keep_them(tmp_path: Path) -> None:
-    doctor = explode(chart=tmp_path / "run")
+    doctor, _ = explode(chart=tmp_path / "run")
     doctor.close()
     assert sickbay.Chart.open(tmp_path / "run").findings() == doctor.findings
     written = json.loads(json.dumps(asdict(doctor.findings[0])))
@@ -81,7 +83,7 @@ def test_they_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_own_remedies_replace_the_published_suggestions() -> None:
-    (finding,) = explode(remedies=[ClipNorm(limit=3.0)]).findings
+    (finding,) = explode(remedies=[ClipNorm(limit=3.0)])[1]
     assert [each.remedy for each in finding.suggestions] == ["clip_norm limit=3.0"]
 
 

@@ -82,7 +82,7 @@ def all_jobs(quick: bool, has_data: bool) -> list[Job]:
         *random_jobs(QUICK_RUNS if quick else RUNS, has_data),
         *cost_jobs(cases),
         *(
-            Job("again", case, str(100 + n))
+            Job("again", case, str(200 + n))
             for n in range(1 if quick else AGAIN)
             for case in faulty
         ),

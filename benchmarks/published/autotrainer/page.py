@@ -39,6 +39,9 @@ DIFFERENCES = """\
   verified by hand what each model has; here, its fault says so.
 - **Accuracy** is measured on held-out samples that neither training nor repair has seen. The paper
   compares with the same samples that training validates on.
+- **Chosen faults.** The faults were made stronger until the models showed them, with other seeds
+  than those reported here. That favours detection, most of all of OL, whose models were chosen by
+  how far their accuracy swings.
 - **Repetitions.** Each model is trained once. The paper takes the mean of 3 to 5 trainings.
 - **PyTorch.** `CrossEntropyLoss` and `BCEWithLogitsLoss` apply the output activation themselves, so
   an improper output is one that comes on top of it.

@@ -1,7 +1,7 @@
 from dataclasses import dataclass, replace
 
 from sickbay.problems import overfitting as ours
-from sickbay.problems.published.training_doctor.suggestions import SuggestingProblem
+from sickbay.problems.published.training_doctor.suggesting_base import SuggestingProblem
 from sickbay.problems.shared.base import Finding, History, threshold
 
 

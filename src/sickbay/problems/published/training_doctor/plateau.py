@@ -1,6 +1,6 @@
 import numpy as np
 
-from sickbay.problems.published.training_doctor.suggestions import SuggestingProblem
+from sickbay.problems.published.training_doctor.suggesting_base import SuggestingProblem
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sickbay.findings import Suggestion, SuggestionKind, by_priority
-from sickbay.problems.shared.base import Problem
 
 STEPS_UP = 3  # from the third time on, suggestions stay as they are
 
@@ -114,10 +113,3 @@ def suggestions(problem: str, times: int) -> tuple[Suggestion, ...]:
     time = min(max(times, 1), STEPS_UP)
     known = INTERVENTIONS.get(problem, ())
     return by_priority(each.at(time) for each in known if time >= each.since)
-
-
-class SuggestingProblem(Problem):
-    """A problem for which the paper suggests something."""
-
-    def suggest(self, times: int) -> tuple[Suggestion, ...]:
-        return suggestions(self.name(), times)

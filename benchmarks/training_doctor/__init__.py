@@ -1,0 +1,1 @@
+"""Repeats the experiments of the Training Doctor paper: `python -m benchmarks.training_doctor`."""
