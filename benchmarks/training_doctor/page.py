@@ -45,7 +45,7 @@ def write_page(run: Report, components: Report, injection: Report, double: Repor
     head = page_head(
         "Training Doctor", question, source, summary(run, components, injection, double)
     )
-    return "\n".join([head, differences(run), *(each.markdown() for each in sheets)])
+    return "\n".join([head, differences(run, double), *(each.markdown() for each in sheets)])
 
 
 def summary(run: Report, components: Report, injection: Report, double: Report) -> list[str]:
@@ -72,7 +72,7 @@ def summary(run: Report, components: Report, injection: Report, double: Report) 
     ]
 
 
-def differences(run: Report) -> str:
+def differences(run: Report, double: Report) -> str:
     """Return what differs from the paper's setting."""
     about, plan = run["about"], run["plan"]
     lines = [
@@ -89,7 +89,7 @@ def differences(run: Report) -> str:
         "- **Time:** plain and watched runs take turns in blocks of steps; the paper's ran one "
         "after the other.",
         "- **Double faults:** the paper describes neither its pairs nor what counts as resolved. "
-        "Ours are listed.",
+        f"Ours are listed, from `python -m benchmarks.injection --double`{how(double)}.",
     ]
     return "\n".join(["## What differs", "", *lines, ""])
 
@@ -225,15 +225,23 @@ def injected(report: Report) -> Sheet:
             )
     note = (
         "Faults injected into a char-GPT of four layers and a small CNN, as in "
-        "[Injecting faults](../guide/inject.md). `training_doctor` gets the loss and the gradient "
-        "norm of every step, `default` what its budget allows. A dash means that the paper has no "
-        "such fault or no rule for it."
+        f"[Injecting faults](../guide/inject.md){how(report)}. `training_doctor` gets the loss and "
+        "the gradient norm of every step, `default` what its budget allows. A dash means that the "
+        "paper has no such fault or no rule for it."
     )
     columns = (
         "run, profile", "paper: found", "paper: delay", "found", "highest delay",
         "false alarms in warm-up", "later",
     )  # fmt: skip
     return Sheet("Injected faults", note, columns, rows)
+
+
+def how(report: Report) -> str:
+    """Return the options of `python -m benchmarks.injection` that matter, "" for none."""
+    about = report["about"]
+    options = ["`--quick`"] if about["quick"] else []
+    options += [f"`--every {about['every']}`"] if about["every"] != "auto" else []
+    return f", with {' and '.join(options)}" if options else ""
 
 
 def component_tests(results: Report) -> Sheet:

@@ -145,13 +145,16 @@ def test_the_page(tiny: dict[str, Any]) -> None:
     }  # fmt: skip
     profiles = {"default": judged, "training_doctor": judged}
     each = {"fault": "f", "profiles": profiles}
+    full, quick = {"quick": False, "every": "auto"}, {"quick": True, "every": 1}
     pairs = {"one": pair_run({"default": [True, True], "training_doctor": [True, False]}, True)}
     page = write_page(
         {"about": about, "plan": plan, "texts": {"text8": tiny}},
         {name: {"outcome": "passed"} for names in COMPONENTS.values() for name in names},
-        {"runs": {"gradients_up": each, "gradients_down": each}},
-        {"pairs": pairs, "summary": double_faults.summary(pairs)},
+        {"about": full, "runs": {"gradients_up": each, "gradients_down": each}},
+        {"about": quick, "pairs": pairs, "summary": double_faults.summary(pairs)},
     )
+    assert "[Injecting faults](../guide/inject.md). " in page
+    assert "`python -m benchmarks.injection --double`, with `--quick` and `--every 1`." in page
     assert "`default` found 4 of 4, at most 1 steps later (published: all, 1 to 3 steps)" in page
     assert "both found in 0 of 1 pairs by `training_doctor`, in 1 by `default`" in page
     assert "8 of 8 passed (published: 95 %)" in page
