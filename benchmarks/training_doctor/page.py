@@ -12,18 +12,12 @@ from benchmarks.training_doctor.component_tests import COMPONENTS
 from benchmarks.training_doctor.published import TABLE_1
 from sickbay.problems.profiles import PROFILES
 from sickbay.remedies.odds import shipped
+from sickbay.remedies.suggest import ALIKE
 
 Report = dict[str, Any]
 WATCHED = ("training_doctor", "default")
 GOOD = ("improving", "stable")
 GRADIENTS = ("gradients_up", "gradients_down")
-# The problems of ours that a rule of the paper resembles most, whose odds are shipped.
-KIN = {
-    "large_gradient": ("exploding_gradient", "learning_rate_too_high"),
-    "small_gradient": ("vanishing_gradient", "learning_rate_too_low"),
-    "unstable_gradient": ("exploding_gradient", "learning_rate_too_high"),
-    "overfitting": ("overfitting",),
-}
 
 
 def write_page(run: Report, components: Report, injection: Report, double: Report) -> str:
@@ -287,7 +281,7 @@ def measured(problem: str, key: str) -> str:
     counts = shipped().get("counts", {})
     known = [
         (name, *counts[name][key])
-        for name in (problem, *KIN.get(problem, ()))
+        for name in (problem, *ALIKE.get(problem, ()))
         if key in counts.get(name, {})
     ]
     return ", ".join(f"{worked} of {tried} ({name})" for name, worked, tried in known) or "-"
