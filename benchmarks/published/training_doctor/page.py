@@ -6,10 +6,10 @@ from statistics import median
 from typing import Any
 
 from benchmarks.injection.double_faults import sheet as double_sheet
+from benchmarks.published.training_doctor import published
+from benchmarks.published.training_doctor.component_tests import COMPONENTS
+from benchmarks.published.training_doctor.published import TABLE_1
 from benchmarks.report_page import Sheet, number, page_head, percent
-from benchmarks.training_doctor import published
-from benchmarks.training_doctor.component_tests import COMPONENTS
-from benchmarks.training_doctor.published import TABLE_1
 from sickbay.problems.profiles import PROFILES
 from sickbay.remedies.odds import shipped
 from sickbay.remedies.suggest import ALIKE
@@ -25,7 +25,7 @@ def write_page(run: Report, components: Report, injection: Report, double: Repor
     source = (
         f"`{run['about']['command']}`, the command `components` of the same benchmark, "
         "`python -m benchmarks.injection --data DIR` with and without `--double`, and then "
-        "`python -m benchmarks.training_doctor page`"
+        "`python -m benchmarks.published.training_doctor page`"
     )
     question = (
         "The Training Doctor paper trains a char-GPT on four texts, injects faults, and tests "
