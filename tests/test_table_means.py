@@ -8,8 +8,8 @@ from sickbay.table_means import MOST, TableMeans
 from sickbay.vitals import Kind, Table, Vitals
 
 
-def table(step: int, kind: Kind = "gradient", /, **norms: float) -> Table:
-    return Table.of(kind, step, {name: {"norm": norm} for name, norm in norms.items()})
+def table(step: int, kind: Kind = "gradient", /, **shares: float) -> Table:
+    return Table.of(kind, step, {name: {"zeros": share} for name, share in shares.items()})
 
 
 def mean(*tables: Table) -> dict[str, float]:
@@ -19,7 +19,7 @@ def mean(*tables: Table) -> dict[str, float]:
     means.end_epoch()
     made = means.newest("gradient")
     assert made is not None
-    return dict(zip(made.names, made.column("norm").tolist(), strict=True))
+    return dict(zip(made.names, made.column("zeros").tolist(), strict=True))
 
 
 @pytest.mark.parametrize("count", [1, MOST - 1, MOST, MOST + 1, 3 * MOST + 5])
@@ -54,12 +54,23 @@ def test_each_epoch_starts_anew_and_a_silent_one_keeps_the_last_mean() -> None:
     history.end_epoch()
     newest = history.epoch_mean("gradient")
     assert newest is not None
-    assert (newest.column("norm").tolist(), newest.step) == ([2.0], 1)
+    assert (newest.column("zeros").tolist(), newest.step) == ([2.0], 1)
     history.append(Vitals(2, tables=[table(2, a=9.0)]))
     history.end_epoch()
     newest = history.epoch_mean("gradient")
     assert newest is not None
-    assert newest.column("norm").tolist() == [9.0]
+    assert newest.column("zeros").tolist() == [9.0]
+
+
+def test_what_no_problem_asks_for_is_not_averaged() -> None:
+    means = TableMeans()
+    rows = {"a": {"norm": 1.0, "absmax": 1.0, "mean_abs": 1.0, "zeros": 1.0, "nonfinite": 1.0}}
+    means.add(Table.of("gradient", 0, rows))
+    means.end_epoch()
+    made = means.newest("gradient")
+    assert made is not None
+    known = {name for name, value in made.row("a").items() if value == 1}
+    assert known == {"absmax", "mean_abs", "zeros", "nonfinite"}
 
 
 def test_only_gradients_and_layer_outputs_are_averaged() -> None:

@@ -55,6 +55,7 @@ FIT_OPTIONS = {
     "--epochs": ("1", "0", "-1", "x", "1.5"), "--batch-size": ("4", "0", "9" * 30),
     "--target": ("0.5", "nan", "inf", "90", "x"), "--metric": ("f1", "loss", "r2", "", "x"),
     "--strategy": ("race", "autotrainer", "x"), "--profile": (*PROFILES, "x", ""),
+    "--problems": ("non_finite", "dying_relu,x", "", ","),
     "--remedies": ("warm_up", "clip_norm,warm_up", ",", "", "x", "[/red]"),
     "--budget": ("1", "0", "nan", "-inf", "x"), "--workers": ("1", "0", "-2", "x", "ray x"),
     "--device": ("cpu", "cuda:99", "x", ""), "--seed": ("1", "-1", "9" * 30),
@@ -67,6 +68,7 @@ CONFIGS = (
     '{"model": 1}', '{"remedies": "warm_up"}', '{"remedies": [7]}', '{"remedies": [{}]}',
     '{"remedies": [{"name": "clip_norm", "limit": null}]}', '{"target": 1e400}', '{"seed": true}',
     '{"resume": 1}', '{"chart": 7}', '{"workers": []}', '{"metric": {}}', "[" * 100_000, "\0",
+    '{"strategy": {"name": []}}', '{"strategy": {}}', '{"problems": [{"name": 7}]}',
     '{"remedies": [{"name": [], "x": 1}]}', '{"\\u001b[31m": 1}', '{"profile": ["default"]}',
 )  # fmt: skip
 SETTINGS = (

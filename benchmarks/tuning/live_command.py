@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> None:
         sheet.show(out)
     command = "python -m benchmarks.tuning live --data DIR" + " --quick" * options.quick
     command += "" if timed else f" --trials {options.trials}"
-    about = {"command": command, "long": how_long(options), "how": how(options.quick), **machine()}
+    command += "" if rules[1:] == PROFILED else f" --rules {' '.join(rules[1:])}"
+    about = {"command": command, "long": how_long(options), "how": how(options), **machine()}
     if options.docs:
         source = f"`{command}` (torch {about['torch']}) on a machine with two processors"
         head = page_head("Tuning results, live", QUESTION, source, summary(results, made[1]))
@@ -84,11 +85,12 @@ def how_long(options: argparse.Namespace) -> str:
     return f"for {minutes_of(options):g} minutes"
 
 
-def how(quick: bool) -> str:
-    if not quick:
+def how(options: argparse.Namespace) -> str:
+    if not options.quick:
         return ""
-    samples = ", ".join(f"{task} {each.samples} and {each.held}" for task, each in QUICK.items())
-    divided = ", ".join(f"{n} by {by}" for each in QUICK.values() for n, by in each.divided.items())
+    used = {task: QUICK[task] for task in options.tasks}
+    samples = ", ".join(f"{task} {each.samples} and {each.held}" for task, each in used.items())
+    divided = ", ".join(f"{n} by {by}" for each in used.values() for n, by in each.divided.items())
     return LESS.format(epochs=EPOCHS, samples=samples, divided=f"Sizes are divided: {divided}")
 
 

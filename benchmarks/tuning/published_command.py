@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from math import nan
 from statistics import median
 from typing import Any
 
@@ -24,7 +25,7 @@ from benchmarks.tuning.claims import (
 from benchmarks.tuning.hit_ratio_causes import APART, LARGE, causes
 from benchmarks.tuning.pool import Pool, load, read_pool
 from benchmarks.tuning.published_numbers import TASKS
-from benchmarks.tuning.published_text import DIFFERS, HITS, NMG
+from benchmarks.tuning.published_text import DIFFERS, FIGURES, HITS, NMG
 from sickbay.safe_files import parse_json
 
 QUESTION = "How BTTackler's rules do here, beside what its paper reports."
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
         sheet.show(out)
     if options.docs:
         numbers = named(figures) | claimed(told, fifth) | compared(why)
-        parts = [*map(Sheet.markdown, first), *map(Sheet.markdown, fifth)]
+        parts = [*map(Sheet.markdown, first), FIGURES, *map(Sheet.markdown, fifth)]
         parts += [NMG.format(**numbers), *map(Sheet.markdown, more), why.markdown()]
         parts += [HITS.format(**numbers), DIFFERS.format(**recording(pools["ex96_trans"]))]
         options.docs.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ def claimed(told: Mapping[str, Claims], sheets: Sequence[Sheet]) -> dict[str, An
         "erg_cnn": share["Cifar10CNN", "ERG"],
         "erg_lstm": share["Cifar10LSTM", "ERG"],
         "trials": len(told["cifar10_cnn"].search.trials),
-        "nmg_epoch": median(ends),
+        "nmg_epoch": median(ends or [nan]),
         "nmg_code": counts["the code's rule"],
         "nmg_paper": first.partition(" ")[0],
         "share": share_of(first),
@@ -150,11 +151,5 @@ def mean_over(figures: tables.Figures, searchers: Sequence[str]) -> float:
 def recording(pool: Pool) -> dict[str, Any]:
     """Return what it took to record a pool."""
     hours, workers = sum(each.seconds for each in pool.trials) / 3600, pool.about["workers"]
-    device, count = pool.about["device"], len(pool.trials)
-    return {
-        "count": count,
-        "hours": hours,
-        "workers": workers,
-        "wall": hours / workers,
-        "device": device,
-    }
+    taken = {"hours": hours, "workers": workers, "wall": hours / workers}
+    return {"count": len(pool.trials), "device": pool.about["device"], **taken}

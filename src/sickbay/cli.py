@@ -168,8 +168,9 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
 
 def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.description = (
-        "Train a model, and repair what goes wrong. Options go before the settings in --config, "
-        "and these before what the function returns. The exit code is 1 if nothing helped."
+        "Train a model, and repair what goes wrong. An option overrides the same setting in "
+        "--config, and that overrides what the function returns. The exit code is 1 if nothing "
+        "helped."
     )
     fit.add_argument(
         "factory",
@@ -185,6 +186,7 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     add("--metric", metavar="NAME", help="the score: accuracy, precision, recall, f1, r2 or loss")
     add("--strategy", metavar="NAME", help="race or autotrainer (default: race)")
     add("--profile", metavar="NAME", help=f"the problems to look for: {', '.join(PROFILES)}")
+    add("--problems", type=_names, metavar="NAMES", help="these problems instead, by commas")
     add("--remedies", type=_names, metavar="NAMES", help="remedies to try, separated by commas")
     add("--budget", type=float, metavar="EPOCHS", help="epochs that all attempts may take")
     add("--workers", type=_workers, metavar="N", help="processes to train in, or ray")

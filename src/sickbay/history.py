@@ -165,8 +165,8 @@ class History:
     def epoch_mean(self, kind: Kind) -> Table | None:
         """Return the mean of all tables of a kind in the newest epoch that is over and has some.
 
-        Gradients and layer outputs only. Each statistic of each row is averaged over the readings
-        that have it.
+        It has `absmax`, `mean_abs`, `zeros` and `nonfinite` of gradients, and `zeros` and
+        `dead_units` of layer outputs, each averaged over the readings that have it.
 
         >>> history = History()
         >>> for step, share in enumerate([0.0, 0.5, 1.0]):

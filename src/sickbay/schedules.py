@@ -110,7 +110,6 @@ class Schedule:
                     own[name] = [_scaled(*each) for each in zip(own[name], rates, strict=True)]
         if own.get("cycle_momentum"):
             own["use_beta1"] = "betas" in defaults
-            own["cycle_momentum"] = "betas" in defaults or "momentum" in defaults
 
 
 class _Tracker(LRScheduler):

@@ -1,14 +1,20 @@
 """What a history keeps of the tables of an epoch: their mean."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from sickbay.vitals import STATISTICS, Kind, Numbers, Table
+from sickbay.vitals import COLUMN, STATISTICS, Kind, Numbers, Table
 
-AVERAGED: tuple[Kind, ...] = ("gradient", "activation")  # the kinds that any problem asks for
+# The statistics that problems ask for. All of them would cost every loop several times as much.
+AVERAGED: Mapping[Kind, tuple[str, ...]] = {
+    "gradient": ("absmax", "mean_abs", "zeros", "nonfinite"),
+    "activation": ("zeros", "dead_units"),
+}
+COLUMNS = {kind: [COLUMN[name] for name in names] for kind, names in AVERAGED.items()}
 MOST = 32  # tables that wait until they are added together, which is faster than one by one
 
 
@@ -23,16 +29,16 @@ class _Sum:
 
 
 class TableMeans:
-    """The mean of all tables of an epoch, for each kind, row and statistic.
+    """The mean of all tables of an epoch, for each kind, row and some statistics.
 
     What a table did not measure does not count. Memory does not grow with the epoch.
 
     >>> means = TableMeans()
-    >>> for step, norm in enumerate([1.0, 2.0, 6.0]):
-    ...     means.add(Table.of("gradient", step, {"a.weight": {"norm": norm}}))
+    >>> for step, share in enumerate([0.0, 0.2, 0.7]):
+    ...     means.add(Table.of("gradient", step, {"a.weight": {"zeros": share}}))
     >>> means.end_epoch()
-    >>> means.newest("gradient").column("norm").tolist()
-    [3.0]
+    >>> means.newest("gradient").column("zeros").tolist()
+    [0.3]
     """
 
     def __init__(self) -> None:
@@ -53,10 +59,10 @@ class TableMeans:
         for kind in list(self._waiting):
             self._add_waiting(kind)
         for kind, total in self._sums.items():
+            values = np.full((len(total.names), len(STATISTICS)), np.nan)
             with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: not measured
-                self._newest[kind] = Table(
-                    kind, total.step, total.names, total.values / total.counts
-                )
+                values[:, COLUMNS[kind]] = total.values / total.counts
+            self._newest[kind] = Table(kind, total.step, total.names, values)
         self._sums.clear()
 
     def newest(self, kind: Kind) -> Table | None:
@@ -75,14 +81,26 @@ class TableMeans:
         names = max(every, key=len)  # in forward order, which the others may be parts of
         if any(each != names for each in every):
             names = tuple(dict.fromkeys(chain(names, *every)))
-        stack = np.stack([_aligned(each.values, each.names, names, np.nan) for each in tables])
-        there = ~np.isnan(stack)
-        with np.errstate(all="ignore"):  # of extreme values
-            values, counts = np.where(there, stack, 0.0).sum(0), there.sum(0).astype(float)
+        columns = COLUMNS[kind]
+        stack = np.stack(
+            [_aligned(each.values[:, columns], each.names, names, np.nan) for each in tables]
+        )
+        values, counts = _added(stack)
         for total in known:
-            values += _aligned(total.values, total.names, names, 0.0)
-            counts += _aligned(total.counts, total.names, names, 0.0)
+            values = values + _aligned(total.values, total.names, names, 0.0)
+            counts = counts + _aligned(total.counts, total.names, names, 0.0)
         self._sums[kind] = _Sum(tables[-1].step, names, values, counts)
+
+
+def _added(stack: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the sum of some tables without what is NaN, and how many have each value."""
+    with np.errstate(all="ignore"):  # of extreme values
+        values: Numbers = stack.sum(0)
+    if not np.isnan(values).any():
+        return values, np.full(values.shape, float(len(stack)))
+    there = ~np.isnan(stack)
+    with np.errstate(all="ignore"):
+        return np.where(there, stack, 0.0).sum(0), there.sum(0).astype(float)
 
 
 def _aligned(
@@ -91,6 +109,6 @@ def _aligned(
     """Return values with one row for each of `names`."""
     if rows == names:
         return values
-    made = np.full((len(names), len(STATISTICS)), missing)
+    made = np.full((len(names), values.shape[1]), missing)
     made[[names.index(name) for name in rows]] = values
     return made

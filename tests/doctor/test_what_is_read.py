@@ -79,8 +79,8 @@ def test_activations_are_those_of_the_layers() -> None:
 def test_units_without_a_gradient_are_counted_by_row(clip: bool) -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.ReLU(), nn.Linear(2, 1))
     with torch.no_grad():
-        model[0].bias.copy_(torch.tensor([-1e3, -1e3, -1e3, 1e3]))
-        model[2].bias.fill_(1e3)
+        model.get_parameter("0.bias").copy_(torch.tensor([-1e3, -1e3, -1e3, 1e3]))
+        model.get_parameter("2.bias").fill_(1e3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     doctor = watch(model, optimizer)
     loss = model(torch.randn(8, 3)).mean()

@@ -1,11 +1,16 @@
 """Configs and options of `sickbay fit`: what cannot be used gets one sentence."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from sickbay.cli import main
-from sickbay.repairs.config import SETTINGS
+from sickbay.problems import DyingRelu
+from sickbay.problems.published import autotrainer
+from sickbay.repairs import AutoTrainer
+from sickbay.repairs.config import SETTINGS, from_names, read_config
 
 pytestmark = pytest.mark.usefixtures("own_module")
 
@@ -25,6 +30,24 @@ CONFIGS = {
     "a-value-of-a-remedy": (
         '{"remedies": [{"name": "clip_norm", "limit": -2}]}',
         "limit must be ",
+    ),
+    "no-strategy": ('{"strategy": {"name": "x"}}', "There is no strategy 'x'."),
+    "a-setting-of-a-strategy": (
+        '{"strategy": {"name": "autotrainer", "check": 2}}',
+        "There is no setting of autotrainer 'check'; did you mean 'check_every'?",
+    ),
+    "a-strategy-without-settings": (
+        '{"strategy": {"name": "race", "check_every": 2}}',
+        "There is no setting of race 'check_every'. Possible: .",
+    ),
+    "a-value-of-a-strategy": (
+        '{"strategy": {"name": "autotrainer", "check_every": 0}}',
+        "check_every must be a whole number of at least 1, got 0.",
+    ),
+    "no-problem": ('{"problems": [{"name": "x"}]}', "There is no problem 'x'"),
+    "a-threshold": (
+        '{"problems": [{"name": "dying_relu", "shares": 1}]}',
+        "There is no setting of dying_relu 'shares'; did you mean 'share'?",
     ),
     "resume-alone": ('{"resume": true}', "--resume needs the folder of the repair to continue"),
     "resume-is-a-number": ('{"resume": 1}', "resume must be True or False, got 1."),
@@ -98,3 +121,34 @@ def test_every_option_is_a_setting_or_about_the_command(
     named = {word.strip(",") for word in help_.split() if word.startswith("--")}
     known = {f"--{name.replace('_', '-')}" for name in SETTINGS}
     assert named - known == {"--help", "--config", "--save", "--json", "--quiet"}
+
+
+def test_a_strategy_and_problems_have_their_settings() -> None:
+    strategy = {"name": "autotrainer", "check_every": 2, "accuracy": 0.6}
+    problems = ["non_finite", {"name": "dying_relu", "share": 0.8}, {"name": "slow_convergence"}]
+    made = from_names({"strategy": strategy, "problems": problems})
+    assert made["strategy"] == AutoTrainer(check_every=2, accuracy=0.6)
+    name, dying, slow = made["problems"]
+    assert name == "non_finite"
+    assert (type(dying), dying.share) == (autotrainer.DyingRelu, 0.8)
+    assert (type(slow), slow.accuracy) == (autotrainer.SlowConvergence, 0.6)
+    [other] = from_names({"problems": problems[1:2]})["problems"]
+    assert type(other) is DyingRelu  # the rule of the strategy's own profile
+
+
+def test_problems_are_those_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    few = "mine:sick", "--epochs", "2", "--json", "--quiet"
+    main(["fit", *few, "--problems", "non_finite,bad_targets"])
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+    main(["fit", *few, "--problems", "vanishing_gradient"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert {each["problem"] for each in found} == {"vanishing_gradient"}
+
+
+def test_the_config_of_the_guide_can_be_used(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "repair.md").read_text()
+    [text] = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    (tmp_path / "fit.json").write_text(text)
+    made = from_names(read_config(tmp_path / "fit.json"))
+    assert made["strategy"].check_every == 2
+    assert made["remedies"][1].limit == 2.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -52,17 +53,35 @@ def test_a_rate_of_nothing_becomes_the_new_one() -> None:
     assert rates_of(given.with_lr(0.1), 3) == pytest.approx([0.1, 0.05, 0.025])
 
 
+def test_a_rate_that_was_set_later_becomes_the_new_one() -> None:
+    model = healthy()
+    optimizer = SGD(model.parameters(), lr=0.0)
+    scheduler = lrs.ExponentialLR(optimizer, 0.5)
+    optimizer.param_groups[0]["lr"] = 0.3
+    given = Recipe(model, nn.BCEWithLogitsLoss(), optimizer, scheduler=scheduler)
+    assert rates_of(given.with_lr(0.1), 2) == pytest.approx([0.1, 0.05])
+
+
 def test_the_rate_of_an_earlier_schedule_is_forgotten() -> None:
     model = healthy()
     optimizer = SGD(model.parameters(), lr=0.1)
     lrs.ExponentialLR(optimizer, 0.5)  # writes its initial rate into the groups
-    given = Recipe(
-        model,
-        nn.BCEWithLogitsLoss(),
-        optimizer,
-        scheduler=lambda made: lrs.ExponentialLR(made, 0.5),
-    )
+    make = partial(lrs.LambdaLR, lr_lambda=lambda epoch: 0.5**epoch)
+    given = Recipe(model, nn.BCEWithLogitsLoss(), optimizer, scheduler=make)
     assert rates_of(given.with_lr(0.2), 2) == pytest.approx([0.2, 0.1])
+
+
+def test_momentum_is_cycled_as_the_optimizer_has_it() -> None:
+    given = recipe(one_cycle, "batch").with_optimizer(Adam, lr=0.02)
+    assert callable(given.scheduler)
+    live = given.copy()
+    scheduler = given.scheduler(live.optimizer)
+    before = live.optimizer.param_groups[0]["betas"]
+    live.optimizer.step()
+    scheduler.step()
+    after = live.optimizer.param_groups[0]["betas"]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
 
 
 def test_the_scheduler_stops_where_the_cooldown_begins() -> None:

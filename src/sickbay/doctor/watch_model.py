@@ -45,7 +45,7 @@ def watch(
             read), or a function that takes the number of a step and returns whether to read it.
         budget: With "auto", the fraction of the loop's time that watching may take.
         profile: The problems to look for: "default", or a published list: "autotrainer",
-            "bttackler", "training_doctor".
+            "bttackler", "bttackler_paper", "training_doctor".
         problems: The problems to look for instead: names, objects with your own thresholds, or
             names of profiles, as in `["default", MyProblem()]`.
         remedies: The remedies to advise, and to use with `on_finding="treat"`, instead of those

@@ -1,7 +1,7 @@
-"""The settings of `fit` as JSON has them, with problems and remedies by name."""
+"""The settings of `fit` as JSON has them: strategies, problems and remedies by name."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -9,15 +9,14 @@ from typing import Any, TypeVar
 
 from sickbay import safe_files
 from sickbay.arguments import bad_argument, check_choice
-from sickbay.errors import UsageError, unknown_name
+from sickbay.errors import UsageError
 from sickbay.problems import Problem
-from sickbay.problems.profiles import choose
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import installed
 from sickbay.repairs.fit import fit
-from sickbay.thresholds import Tunable, settings
+from sickbay.repairs.strategy import STRATEGIES, Strategy, check_strategy, problems_for
 
-Named = TypeVar("Named", bound=Tunable)
+Named = TypeVar("Named")
 MAX_BYTES = 1 << 20  # of a config
 NEEDED = "model, data, loss and optimizer, and any other argument of sickbay.fit"
 OBJECTS = (
@@ -44,34 +43,40 @@ def from_names(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> from_names({"remedies": ["warm_up", {"name": "clip_norm", "limit": 2}]})["remedies"]
     ['warm_up', ClipNorm(limit=2.0)]
+    >>> from_names({"strategy": {"name": "autotrainer", "check_every": 2}})["strategy"].check_every
+    2
     """
     made = dict(arguments)
-    convert: dict[str, Callable[[Any], Any]] = {
-        "remedies": _remedy,
-        "problems": partial(_problem, made.get("profile") or "default"),
-    }
-    for name, make in convert.items():
+    if isinstance(made.get("strategy"), dict):
+        made["strategy"] = _strategy(made["strategy"])
+    for name, make in (("remedies", _remedy), ("problems", partial(_problem, made))):
         if isinstance(made.get(name), list | tuple):
             made[name] = [make(each) if isinstance(each, dict) else each for each in made[name]]
     return made
 
 
+def _strategy(values: Mapping[str, Any]) -> Strategy:
+    name = check_choice("strategy", values.get("name"), STRATEGIES)
+    return _with_settings(name, STRATEGIES[name], values)
+
+
 def _remedy(values: Mapping[str, Any]) -> Remedy:
     known = installed()
     name = check_choice("remedy", values.get("name"), known)
-    return _with_settings(known[name](), values)
+    return _with_settings(name, known[name](), values)
 
 
-def _problem(profile: str, values: Mapping[str, Any]) -> Problem:
-    [usual] = choose(profile, [values.get("name")])  # type: ignore[list-item]
-    return _with_settings(usual, values)
+def _problem(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> Problem:
+    strategy = check_strategy(arguments.get("strategy", "race"))
+    name: Any = values.get("name")
+    [usual] = problems_for(strategy, arguments.get("profile"), [name])
+    return _with_settings(usual.name(), usual, values)
 
 
-def _with_settings(made: Named, values: Mapping[str, Any]) -> Named:
-    """Return a problem or a remedy with other settings."""
-    known = {each.name for each in settings(type(made))}
-    changed = {name: value for name, value in values.items() if name != "name"}
-    for name in changed:
-        if name not in known:
-            raise unknown_name(f"setting of {made.name()}", name, known)
+def _with_settings(name: str, made: Named, values: Mapping[str, Any]) -> Named:
+    """Return a strategy, a problem or a remedy with other settings."""
+    known = {each.name for each in fields(made)} if is_dataclass(made) else set()
+    changed = {setting: value for setting, value in values.items() if setting != "name"}
+    for setting in changed:
+        check_choice(f"setting of {name}", setting, known)
     return replace(made, **changed) if changed else made  # type: ignore[type-var]
