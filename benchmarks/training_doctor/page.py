@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from statistics import median
 from typing import Any
 
@@ -53,8 +54,9 @@ def summary(run: Report, components: Report, injection: Report, double: Report) 
         "Training time: "
         + "; ".join(f"{percent(median(each))} with `{name}`" for name, each in costs.items())
         + " (median of the four texts; published: -0.1 to 10.9 %).",
-        f"Inference speed: {percent(median(slower))} while the model is watched, "
-        f"{percent(median(closed))} after `doctor.close()` (medians; published: -1.3 to -9.3 %).",
+        f"Inference speed: {percent(median(slower))} while the compiled model is watched"
+        + (f", {percent(median(closed))} after `doctor.close()`" if isfinite(sum(closed)) else "")
+        + " (median; published: -1.3 to -9.3 %).",
         f"Gradients multiplied by 20 and by 1e-8: `training_doctor` found {found}, at most "
         f"{max(delays, default=0)} steps later; `default` found {ours}, at most "
         f"{max(our_delays, default=0)} steps later (published: all, {published.DELAY} steps).",
