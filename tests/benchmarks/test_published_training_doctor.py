@@ -47,6 +47,7 @@ def test_runs_report_what_the_page_needs(tiny: dict[str, Any]) -> None:
         made = tiny[name]
         assert len(made["states"]) == len(made["trends"]) == 1  # one validation
         assert made["characters_per_second"] > 0
+        assert made["characters_per_second_closed"] > 0
         assert made["extra_memory_mb"] is None
 
 

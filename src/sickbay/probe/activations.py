@@ -219,8 +219,14 @@ class _LayerHook(Hook):
         for tensor in (self.buffer, self.filled):  # lets CUDA graphs write to them
             tensor._dynamo_static_input_type = "guarded"  # type: ignore[attr-defined]
 
+    def __call__(self, *args: Any) -> None:
+        # Hooks in compiled graphs stay in place: where they have nothing to do, such as in
+        # evaluation, they must cost next to nothing.
+        if self.owner.due or torch.compiler.is_compiling():
+            super().__call__(*args)
+
     def _on_output(self, module: nn.Module, _inputs: Any, output: Any) -> None:
-        if not is_transformed():
+        if self.owner.layers.model.training and not is_transformed():
             self.owner.add(self.layer, module, output)
 
     def compiled(self, _module: nn.Module, _inputs: Any, output: Any) -> None:
