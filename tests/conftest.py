@@ -16,11 +16,11 @@ torch.set_num_threads(1)  # the models are tiny; more threads only wait for each
 
 
 @pytest.fixture(autouse=True)
-def discharge() -> Iterator[None]:
+def close_doctors() -> Iterator[None]:
     """Close the doctors a test leaves behind, so that none watches the next test."""
     yield
     for listener in list(grad_scaler._patch.listeners):
         assert isinstance(listener, Probe)
         listener.close()
-    for ear in list(loss_modules._patch.listeners):  # of a probe that was made to fail as it closed
-        loss_modules.forget(ear)
+    for each in list(loss_modules._patch.listeners):  # of a probe that failed as it closed
+        loss_modules.forget(each)

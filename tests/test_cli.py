@@ -72,8 +72,8 @@ def test_explain_says_all_about_a_problem(name: str, capsys: pytest.CaptureFixtu
         ("non_finite", "How it is judged"),  # has no thresholds
         ("dying_relu", "\n        default 0.9\n"),
         ("dying_relu", "The rule of the profile autotrainer:"),
-        ("oscillating_accuracy", "\n        autotrainer True\n"),
-        ("abnormal_data", "\n        autotrainer mean\n"),
+        ("slow_convergence", "\n        autotrainer False\n"),
+        ("abnormal_data", "\n        autotrainer largest\n"),
         (
             "scale_learning_rate",
             "Settings:\n    factor  Factor to multiply the",

@@ -194,7 +194,6 @@ def test_lists_handed_out_are_copies() -> None:
         pytest.param((4, 3, 2, 2), "Conv2d", True, id="convolution"),
         pytest.param((4, 3), "Embedding", False, id="embedding"),
         pytest.param((4, 3), "EmbeddingBag", False, id="bag"),
-        pytest.param((4, 3), "EmbeddingWithNorm", False, id="own embedding"),
     ],
 )
 def test_kernels(shape: tuple[int, ...], layer: str, expected: bool) -> None:

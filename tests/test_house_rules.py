@@ -3,15 +3,16 @@
 import ast
 import io
 import tokenize
+from importlib import import_module
 from inspect import getsourcefile
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
 from sickbay import problems, remedies
 from sickbay.checkups import statements
 from sickbay.checkups.base import Statement
-from sickbay.plugins import classes_in
 from sickbay.problems import Problem
 from sickbay.remedies import Remedy
 from sickbay.thresholds import Tunable
@@ -27,8 +28,18 @@ FILES = [
     for folder in ("src", "tests", "benchmarks", "examples", "tools")
     for path in ROOT.glob(f"{folder}/**/*.py")
 ]
+PUBLISHED = "sickbay.problems.published"
 KINDS = ((problems, Problem), (remedies, Remedy), (statements, Statement))
-PARTS = [kind for package, base in KINDS for kind in classes_in(package, base).values()]
+PARTS = sorted(
+    (
+        part
+        for package, base in KINDS
+        for info in walk_packages(package.__path__, f"{package.__name__}.")
+        for part in vars(import_module(info.name)).values()
+        if isinstance(part, type) and issubclass(part, base) and part.__module__ == info.name
+    ),
+    key=lambda part: part.__module__,
+)
 
 
 def docstring_lines(tree: ast.AST) -> set[int]:
@@ -64,7 +75,12 @@ def test_files_are_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= MOST_LINES
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name())
+def test_rules_that_share_a_name_are_all_looked_at() -> None:
+    rules = [part.__module__ for part in PARTS if part.__name__ == "DyingRelu"]
+    assert rules == ["sickbay.problems.dying_relu", f"{PUBLISHED}.autotrainer.dying_relu"]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: f"{part.__module__}.{part.__name__}")
 def test_problems_remedies_and_statements_are_short(part: type[Tunable]) -> None:
     source = Path(getsourcefile(part) or "").read_text()
     tree = ast.parse(source)

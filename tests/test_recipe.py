@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.recipe import Recipe, optimizer_code, optimizer_for
+from sickbay.optimizers import optimizer_code, optimizer_for
+from sickbay.recipe import Recipe
 
 
 def recipe(**more: float) -> Recipe:

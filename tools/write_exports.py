@@ -2,8 +2,8 @@
 
 The imports let type checkers and editors know `sickbay.problems.VanishingGradient` and its
 thresholds. They follow from the files: the class in `vanishing_gradient.py` is `VanishingGradient`.
-Of two files with the same name, the one nearer to the top counts. A test fails if the imports are
-out of date.
+Of two files with the same name, the one nearer to the top counts, then the first by the alphabet. A
+test fails if the imports are out of date.
 """
 
 import re
@@ -20,6 +20,7 @@ PACKAGES = (
 # Names beside the problems and remedies themselves, with their files.
 MORE: Mapping[str, Mapping[str, str]] = {
     "sickbay/problems": {"Problem": "shared/base.py"},
+    "sickbay/problems/published/bttackler": {"problems": "rules.py"},
     "sickbay/remedies": {"Fitted": "fit_loss_to_task.py", "Remedy": "base.py"},
 }
 START = "# Written by `make exports`.\n"
@@ -32,7 +33,9 @@ def exports(package: str) -> str:
     head, _, rest = (folder / "__init__.py").read_text(encoding="utf-8").partition(START)
     _, end, tail = rest.partition(END)
     files = {name: folder / path for name, path in MORE.get(package, {}).items()}
-    for path in sorted(folder.rglob("*.py"), key=lambda path: -len(path.parts)):
+    for path in sorted(
+        folder.rglob("*.py"), key=lambda path: (len(path.parts), path), reverse=True
+    ):
         name = path.stem.title().replace("_", "")
         if re.search(rf"^class {name}\(", path.read_text(encoding="utf-8"), re.MULTILINE):
             files[name] = path

@@ -46,14 +46,16 @@ ACCEPTED: Mapping[str, frozenset[str]] = {
     }.items()
 }
 # The names that papers use. AutoTrainer's names are the labels themselves.
+BTTACKLER = {
+    "vanishing_gradient": "reduced_gradient",
+    "exploding_gradient": "amplified_gradient abnormal_gradient",
+    "dying_relu": "low_activation",
+    "slow_convergence": "passive_loss no_more_gain",
+    "oscillating_accuracy": "unexpected_loss",
+}
 PAPERS: Mapping[str, Mapping[str, str]] = {
-    "bttackler": {
-        "vanishing_gradient": "reduced_gradient",
-        "exploding_gradient": "amplified_gradient abnormal_gradient",
-        "dying_relu": "low_activation",
-        "slow_convergence": "passive_loss no_more_gain",
-        "oscillating_accuracy": "unexpected_loss",
-    },
+    "bttackler": BTTACKLER,
+    "bttackler_paper": BTTACKLER,
     "training_doctor": {
         "vanishing_gradient": "small_gradient",
         "gradient_collapse": "small_gradient",

@@ -104,7 +104,11 @@ class Plan:
 
 def prepare(plan: Plan, half: int, folder: Path | None, test: int = TEST) -> Data:
     """Return the data of a plan, with its changes."""
-    data = load(plan.data, half, folder, test)
+    return changed(load(plan.data, half, folder, test), plan)
+
+
+def changed(data: Data, plan: Plan) -> Data:
+    """Return data with the changes of a plan."""
     x, y, x_test, y_test = data.x, data.y, data.x_test, data.y_test
     task, size = data.task, data.size
     if plan.part:

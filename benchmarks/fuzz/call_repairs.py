@@ -22,12 +22,14 @@ def common(case: FuzzInput) -> dict[str, Any]:
     return {
         "validation": None,
         "target": None,
+        "metric": None,
         "device": None,
         "remedies": None,
         "budget": None,
         "profile": None,
         "strategy": "race",
         "workers": None,
+        "callbacks": None,
         "chart": case.random.choice((None, str(case.home / "r"))),
         "resume": False,
         "seed": 0,
@@ -45,6 +47,8 @@ def fit(case: FuzzInput) -> Call:
         "optimizer": odd_models.optimizer_of(model),
         "batch_size": 6,
         "epochs": 1,
+        "scheduler": None,
+        "scheduler_step": "epoch",
         **common(case),
     }
     kept = ("epochs",) if case.random.random() < 0.7 else ()
@@ -112,6 +116,8 @@ def odd_recipe(case: FuzzInput) -> Call:
         "warmup": 0,
         "patience": 0,
         "cooldown": 0,
+        "scheduler": None,
+        "scheduler_step": "epoch",
         "skip_bad_batches": False,
         "rollbacks": 0,
         "clean_data": False,

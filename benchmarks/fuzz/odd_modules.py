@@ -13,6 +13,13 @@ def model(): return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
 def whole(): return {"model": model(), "batch": (torch.ones(4, 3), torch.zeros(4).long()),
                      "loss": nn.CrossEntropyLoss()}
 def inputs(): return torch.ones(4, 3)
+def trained(**more): return {"data": (torch.rand(8, 3), torch.arange(8) % 2), "epochs": 1, **more,
+                             "loss": nn.CrossEntropyLoss(), "model": (made := model()),
+                             "optimizer": torch.optim.SGD(made.parameters(), lr=0.1)}
+def odd_metric(): return trained(metric=lambda *_: "x")
+def odd_callback(): return trained(callbacks=[7])
+def odd_scheduler(): return trained(scheduler=lambda _: 7)
+def odd_data(): return {**trained(), "data": "x"}
 def nothing(): return None
 def number(): return 7
 def empty(): return {}

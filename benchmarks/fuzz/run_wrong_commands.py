@@ -50,6 +50,27 @@ FAULTS = (
     "raise_learning_rate*1e400@1", "raise_learning_rate*-1@1", "nan_batch@1+9999999999999999999999",
     "nan_gradient@1,1,1", "nan_gradient@99999999999999999999999999", "scale_inputs*0@1",
 )  # fmt: skip
+PARTS = ("trained", "odd_metric", "odd_callback", "odd_scheduler", "odd_data", *FACTORIES)
+FIT_OPTIONS = {
+    "--epochs": ("1", "0", "-1", "x", "1.5"), "--batch-size": ("4", "0", "9" * 30),
+    "--target": ("0.5", "nan", "inf", "90", "x"), "--metric": ("f1", "loss", "r2", "", "x"),
+    "--strategy": ("race", "autotrainer", "x"), "--profile": (*PROFILES, "x", ""),
+    "--problems": ("non_finite", "dying_relu,x", "", ","),
+    "--remedies": ("warm_up", "clip_norm,warm_up", ",", "", "x", "[/red]"),
+    "--budget": ("1", "0", "nan", "-inf", "x"), "--workers": ("1", "0", "-2", "x", "ray x"),
+    "--device": ("cpu", "cuda:99", "x", ""), "--seed": ("1", "-1", "9" * 30),
+    "--chart": ("c", "", "a\0b", "x" * 300, "zero", "zero/x"),
+    "--save": ("w", "", ".", "zero", "zero/x", "a\0b", "no/such/w"),
+    "--config": ("config.json", "zero", ".", "", "none.json"),
+}  # fmt: skip
+CONFIGS = (
+    "{}", "", "[]", "{", "7", '{"epochs": 1}', '{"epochs": "1"}', '{"epochs": null}', '{"x": 1}',
+    '{"model": 1}', '{"remedies": "warm_up"}', '{"remedies": [7]}', '{"remedies": [{}]}',
+    '{"remedies": [{"name": "clip_norm", "limit": null}]}', '{"target": 1e400}', '{"seed": true}',
+    '{"resume": 1}', '{"chart": 7}', '{"workers": []}', '{"metric": {}}', "[" * 100_000, "\0",
+    '{"strategy": {"name": []}}', '{"strategy": {}}', '{"problems": [{"name": 7}]}',
+    '{"remedies": [{"name": [], "x": 1}]}', '{"\\u001b[31m": 1}', '{"profile": ["default"]}',
+)  # fmt: skip
 SETTINGS = (
     "passive_loss.spread=0.001", "no_more_gain=off", "passive_loss.spread=x", "passive_loss.x=1",
     "x.y=1", "passive_loss", "=", "passive_loss.spread=", "passive_loss.spread=nan", ".=.",
@@ -62,7 +83,7 @@ def command(arguments: Sequence[str]) -> None:
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
         code = main(list(arguments))
-    own = [0, 1, 2] if arguments[:1] == ["checkup"] else [0, 2]
+    own = [0, 1, 2] if arguments[:1] in (["checkup"], ["fit"]) else [0, 2]
     if code not in own:
         raise WrongExit(f"exit code {code}")
     found = UNCLEAN.search(said.getvalue())
@@ -137,6 +158,21 @@ def checkup(case: FuzzInput) -> None:
     run(case, arguments)
 
 
+def fit(case: FuzzInput) -> None:
+    random = case.random
+    parts = random.choice(("trained", random.choice(PARTS)))
+    config = case.home / "config.json"
+    config.write_text(random.choice(CONFIGS))
+    arguments = ["fit", f"fuzz_sound:{parts}", "--quiet"]
+    for option in random.sample(list(FIT_OPTIONS), random.choice((0, 1, 1, 2, 3))):
+        word = random.choice(FIT_OPTIONS[option])
+        inside = option in ("--chart", "--save", "--config") and word not in ("", ".")
+        arguments += [option, f"{case.home}/{word}" if inside else word]
+    if random.random() < 0.3:
+        arguments += [random.choice(("--json", "--resume"))]
+    run(case, arguments)
+
+
 def listing(case: FuzzInput) -> None:
     known = case.random.choice((*EVERY, "modes_differ", "x", *WORDS))
     run(case, case.random.choice((["problems"], ["explain", known], ["explain", known], [known])))
@@ -168,8 +204,20 @@ def replay(case: FuzzInput) -> None:
 
 def nonsense(case: FuzzInput) -> None:
     random = case.random
-    known = ("demo", "checkup", "problems", "explain", "replay", "--batch", "--tests", "--set")
+    known = (
+        "demo",
+        "checkup",
+        "fit",
+        "problems",
+        "explain",
+        "replay",
+        "--batch",
+        "--tests",
+        "--set",
+    )
     run(case, [random.choice((*known, *WORDS)) for _ in range(random.randrange(5))])
 
 
-KINDS: dict[Run, float] = {demo: 15, checkup: 40, listing: 10, replay: 25, nonsense: 10}
+KINDS: dict[Run, float] = {
+    demo: 15, checkup: 40, fit: 20, listing: 10, replay: 25, nonsense: 10,
+}  # fmt: skip

@@ -90,11 +90,28 @@ def brief(failure: Mapping[str, Any]) -> str:
     return text.encode("ascii", "backslashreplace").decode()
 
 
+def outcomes(sheet: Sheet) -> list[str]:
+    """Return a line for each kind of input.
+
+    >>> outcomes(Sheet("", "", ("input", "returned", "exit"), [["files", "1,200", "0"]]))
+    ['Files: 1,200 returned.']
+    """
+    lines = []
+    for kind, *numbers in sheet.rows:
+        some = [
+            f"{number} {name}"
+            for name, number in zip(sheet.columns[1:], numbers, strict=True)
+            if number != "0"
+        ]
+        lines.append(f"{kind.capitalize()}: {', '.join(some)}.")
+    return lines
+
+
 def page(sheets: Sequence[Sheet], about: Mapping[str, Any]) -> str:
     """Return the tables as a page."""
     made = ", ".join(f"{name} {version}" for name, version in about["made"].items())
     minutes = max(1, about["seconds"] / 60)
     result = f"{about['inputs']:,} inputs of seed {about['seed']} in {minutes:.0f} minutes"
-    summary = [f"{result}: {about['failures']:,} failures."]
+    summary = [f"{result}: {about['failures']:,} failures.", *outcomes(sheets[0])]
     head = page_head("Invalid input", QUESTION, f"`{about['command']}` ({made})", summary)
     return "\n".join([head, PAGE, *(sheet.markdown() for sheet in sheets)])

@@ -14,6 +14,10 @@ How to read the table:
     other findings: findings of other problems, with their steps. In a clean run, and before the
         fault, they are false alarms.
 
+With --double, two faults come at once. A pair counts as found if both faults are. `resolved` tells
+whether the final loss is within a tenth of that of a run without faults: without help, with live
+treatment, and with Training Doctor's first suggestion.
+
 `training_doctor` is the profile of that paper. It gets the loss and the gradient norm of every
 step. Its right names are those of its matching rules, and "-" marks faults without one.
 """
@@ -41,6 +45,7 @@ from benchmarks.command_line import (
     progress_bar,
     write_at_once,
 )
+from benchmarks.injection import double_faults
 from benchmarks.injection.faulty_runs import CASES, QUICK, TEXT, ReportedFinding, Run, Size, train
 from benchmarks.overhead.workloads import SEED
 from sickbay.problems.profiles import PROFILES
@@ -227,11 +232,23 @@ def measure(given: argparse.Namespace, report: Report) -> None:
             report["summary"] = summary(report["runs"])
 
 
+def double(given: argparse.Namespace, report: Report, console: Console) -> int:
+    """Run the pairs of faults."""
+    size = QUICK if given.quick else Size()
+    with progress((3 * len(double_faults.PAIRS) + 1) * size.steps) as begin:
+        report |= double_faults.measure(size, given.text, given.every or "auto", begin)
+    double_faults.sheet(report).show(console)
+    if given.json is not None:
+        write_at_once(given.json, json.dumps(report, indent=2) + "\n")
+    return 0
+
+
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = new_parser("injection", __doc__)
     parser.add_argument("--data", metavar="DIR", type=Path, help="folder with tinyshakespeare.txt")
     parser.add_argument("--quick", action="store_true", help="fewer steps and a smaller model")
     parser.add_argument("--only", metavar="NAME", choices=CASES, help=", ".join(CASES))
+    parser.add_argument("--double", action="store_true", help="two faults at once instead of one")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the results to FILE")
     parser.add_argument(
         "--every", metavar="N", type=int, help="read every N steps (default: as the budget allows)"
@@ -255,6 +272,8 @@ def main(args: Sequence[str] | None = None) -> int:
     text = "tinyshakespeare" if given.data else "examples/text.txt"
     about.update(quick=given.quick, text=text, every=given.every or "auto")
     report: Report = {"about": about, "runs": {}, "summary": {}}
+    if given.double:
+        return double(given, {"about": about}, console)
     code = 0
     try:
         measure(given, report)

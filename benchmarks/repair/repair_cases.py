@@ -32,6 +32,7 @@ HELD_OUT = 2000  # samples if possible, enough to tell a gain of 2 points from n
 VALIDATION = 4  # training validates on a fourth of the held-out samples, the rest is for scores
 # The loss does not depend on the real targets, so nothing can be learnt.
 UNLEARNABLE = ("nll_values",)
+Guess = Callable[[Tensor, int], Tensor]
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,13 @@ def prepare_run(plan: Plan, seed: int, folder: Path | None) -> PreparedRun:
 
 def score(model: nn.Module, recipe: Recipe, data: ZooData, objective: Objective) -> float:
     """Score a model on samples that training has not used, as the detection benchmark does."""
-    guess = objective.guess
-    if isinstance(recipe.loss, Fitted) and data.task == "classes":
-        guess = best if recipe.loss.meaning == "classes" else above_zero
     held = slice(len(data.x_test) // VALIDATION, None)
     unseen = replace(data, x_test=data.x_test[held], y_test=data.y_test[held])
-    return zoo_train.score(model, unseen, guess)
+    return zoo_train.score(model, unseen, guess_of(recipe, data, objective))
+
+
+def guess_of(recipe: Recipe, data: ZooData, objective: Objective) -> Guess:
+    """Return what turns outputs into labels: that of the plan, or of the loss a repair has set."""
+    if isinstance(recipe.loss, Fitted) and data.task == "classes":
+        return best if recipe.loss.meaning == "classes" else above_zero
+    return objective.guess

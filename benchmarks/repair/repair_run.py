@@ -9,14 +9,15 @@ from typing import Any
 from benchmarks.detection.judge_runs import ACCEPTED
 from benchmarks.repair.repair_cases import PreparedRun, RepairCase, prepare_run
 from sickbay.repairs.data import Data
-from sickbay.repairs.fit import Strategy, repair
+from sickbay.repairs.fit import repair
+from sickbay.repairs.strategy import StrategyName
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 
 NEAR = 0.02  # of the healthy twin's score
 Record = dict[str, Any]
 
 
-def run_case(case: RepairCase, strategies: tuple[Strategy, ...]) -> Record:
+def run_case(case: RepairCase, strategies: tuple[StrategyName, ...]) -> Record:
     """Return the results of a run: unchanged, of its twin, and repaired by each strategy."""
     made = prepare_run(case.plan, case.seed, case.folder)
     plain = train_unrepaired(made, case)
@@ -51,7 +52,9 @@ def train_unrepaired(made: PreparedRun, case: RepairCase) -> Record:
     }
 
 
-def repair_by(strategy: Strategy, made: PreparedRun, case: RepairCase, record: Record) -> Record:
+def repair_by(
+    strategy: StrategyName, made: PreparedRun, case: RepairCase, record: Record
+) -> Record:
     """Repair a run with one strategy and return the results."""
     start = perf_counter()
     outcome = repair(
@@ -71,6 +74,7 @@ def repair_by(strategy: Strategy, made: PreparedRun, case: RepairCase, record: R
     return {
         "found": names[:1],
         "all_found": names,
+        "stopped": "" if first == "healthy" else first,
         "detected": first in right,
         "solved": outcome.solved,
         "score": after,

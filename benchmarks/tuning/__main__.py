@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.tuning.command_options import POOLS, add_live, add_run
+from benchmarks.tuning.command_options import POOLS, add_live, add_published, add_run
 from benchmarks.tuning.pool import Pool, load, read_pool, save
 from benchmarks.tuning.record_pool import Plan, record
 from benchmarks.tuning.tasks import TASKS
@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     recording.set_defaults(command=_record)
     add_run(commands)
     add_live(commands)
+    add_published(commands)
     replaying = commands.add_parser("replay", help="run `sickbay replay` on pools")
     add_replay_options(replaying)
     replaying.set_defaults(command=_replay)

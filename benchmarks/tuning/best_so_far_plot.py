@@ -18,6 +18,7 @@ COLOURS = {
     "median": "#e69f00",
     "extrapolation": "#56b4e9",
     "bttackler": "#cc79a7",
+    "bttackler_paper": "#0072b2",
     "tuning": "#009e73",
 }
 MOMENTS = np.linspace(0.05, 1, 96)  # fractions of the budget

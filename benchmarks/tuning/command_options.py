@@ -1,4 +1,4 @@
-"""The options of `run` and `live`, whose modules are imported only when they are called."""
+"""The options of `run`, `live` and `published`, whose modules are imported when they are called."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tuning.tasks import TASKS
+from benchmarks.tuning.tasks import RECORDED, TASKS
 
+PROFILED = ("bttackler", "bttackler_paper", "tuning")
 POOLS = Path(__file__).with_name("pools")
 NAMES = ("random", "TPE", "GP", "SMAC")
-RULES = ("plain", "median", "extrapolation", "bttackler", "tuning")
+RULES = ("plain", "median", "extrapolation", *PROFILED)
 
 
 def add_run(commands: Any) -> None:
@@ -40,9 +41,14 @@ def add_run(commands: Any) -> None:
 
 def add_live(commands: Any) -> None:
     """Add `live` to the commands."""
-    parser = commands.add_parser("live", help="run real searches, plain beside tuning")
+    parser = commands.add_parser(
+        "live", help="run real searches, plain beside profiles that end trials"
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder of the datasets")
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(RECORDED))
+    parser.add_argument(
+        "--rules", nargs="+", choices=PROFILED, default=PROFILED, help="profiles (default: all)"
+    )
     parser.add_argument(
         "--quick", action="store_true", help="use few samples and epochs, and small models"
     )
@@ -51,9 +57,28 @@ def add_live(commands: Any) -> None:
         type=float,
         help="time of each search (default: 60, with --quick 3); two run at a time",
     )
+    parser.add_argument("--trials", type=int, help="trials of each search, whatever time they take")
     parser.add_argument("--json", type=Path, help="write everything, trial by trial")
     parser.add_argument("--docs", type=Path, help="write the tables as a page")
     parser.set_defaults(command=_live)
+
+
+def add_published(commands: Any) -> None:
+    """Add `published` to the commands."""
+    parser = commands.add_parser("published", help="compare with the tables of BTTackler's paper")
+    parser.add_argument("--run", type=Path, required=True, help="JSON that `run` has written")
+    parser.add_argument("--live", type=Path, help="JSON that `live` has written")
+    parser.add_argument("--pools", type=Path, default=POOLS, help="folder of the pools")
+    parser.add_argument("--seeds", type=int, default=20, help="random searches of each kind (20)")
+    parser.add_argument("--json", type=Path, help="write the tables")
+    parser.add_argument("--docs", type=Path, help="write the tables as a page")
+    parser.set_defaults(command=_published)
+
+
+def _published(options: argparse.Namespace) -> None:
+    from benchmarks.tuning.published_command import run
+
+    run(options)
 
 
 def _live(options: argparse.Namespace) -> None:

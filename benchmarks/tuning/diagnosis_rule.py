@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from sickbay.history import History
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
-from sickbay.tuning.judge import find_end, own_curve
+from sickbay.tuning.judge import Protection, find_end, own_curve
 
 
 class Histories:
@@ -34,10 +34,16 @@ class Histories:
 class Diagnosis:
     """Ends the trials in which the problems of a profile are found."""
 
-    def __init__(self, part: Part, problems: Sequence[Problem], histories: Histories) -> None:
+    def __init__(
+        self,
+        part: Part,
+        problems: Sequence[Problem],
+        histories: Callable[[int, int], History],
+    ) -> None:
         self._part, self._histories = part, histories
         self._problems, self._guard = problems, Guard(failed)
         self._courses: list[LearningCurve] = []
+        self._protection = Protection(problems)  # of the current trial
 
     def ends(self, trial: int, done: int, past: Sequence[SimulatedTrial]) -> Ending | None:
         for each in past[len(self._courses) :]:
@@ -45,7 +51,11 @@ class Diagnosis:
         history, part = self._histories(trial, done), self._part
         own = own_curve(history, part.metric)
         beside = Comparison(own, self._courses, part.sign > 0)
-        end = find_end(self._problems, history, beside, self._guard)
+        if done == 1:
+            self._protection = Protection(self._problems)
+        self._protection.end_epoch(beside)
+        protected = self._protection.was_among_best
+        end = find_end(self._problems, history, beside, self._guard, protected)
         return Ending(end.finding.problem, end.benign) if end else None
 
     def _course(self, played: SimulatedTrial) -> LearningCurve:

@@ -1,7 +1,7 @@
-"""Real searches: plain beside `tuning`, in equal time.
+"""Real searches: plain beside profiles that end trials, in equal time or with as many trials.
 
-Both try the same configurations in the same order with the same seeds, so a trial is the same in
-both until it is ended. Judging the recorded plain trials afterwards shows whether simulated
+All try the same configurations in the same order with the same seeds, so a trial is the same in
+all until it is ended. Judging the recorded plain trials afterwards shows whether simulated
 searches are like real ones.
 """
 
@@ -49,6 +49,7 @@ QUICK = {
     "cifar10_cnn": Less(1500, 500, {f"conv{place}": 4 for place in (1, 2, 3, 4)}),
     "cifar10_lstm": Less(3000, 500, {"hidden": 4}),
     "ex96_trans": Less(96, 60, {"model_width": 8, "inner_width": 8, "heads": 4}),
+    "ex96_paper": Less(96, 60, {"model_width": 8, "inner_width": 8, "heads": 4}),
 }
 
 
@@ -58,7 +59,8 @@ class LiveSearch(NamedTuple):
     plan: Plan
     quick: bool
     seconds: float
-    tuned: bool
+    rule: str  # "plain", or the profile that ends trials
+    trials: int | None = None  # try so many, instead of as many as the time allows
 
 
 class LiveTrial(NamedTuple):
@@ -122,21 +124,22 @@ def search(order: LiveSearch) -> list[LiveTrial]:
     )
     begin = perf_counter()
     lived = []
-    for seed in count():
+    train = plain if order.rule == "plain" else ended
+    for seed in count() if order.trials is None else range(order.trials):
         if perf_counter() - begin >= order.seconds:
             break
-        lived.append((tuned if order.tuned else plain)(order, data, seed, begin, study))
+        lived.append(train(order, data, seed, begin, study))
     return lived
 
 
-def tuned(order: LiveSearch, data: Data, seed: int, begin: float, study: optuna.Study) -> LiveTrial:
+def ended(order: LiveSearch, data: Data, seed: int, begin: float, study: optuna.Study) -> LiveTrial:
     """Train a trial that may be ended."""
     space = {name: distribution(each) for name, each in SPACES[order.plan.task].items()}
     metric = TASKS[order.plan.task].metric
     study.enqueue_trial(draw(SPACES[order.plan.task], seed))
     trial = study.ask(space)
     start = perf_counter()
-    admit = partial(watch, trial, epochs=order.plan.epochs, metric=metric)
+    admit = partial(watch, trial, epochs=order.plan.epochs, metric=metric, profile=order.rule)
     loop = looped(order, data, trial.params, seed, admit)
     doctor = loop.doctor
     assert isinstance(doctor, OptunaDoctor)
@@ -157,7 +160,7 @@ def tuned(order: LiveSearch, data: Data, seed: int, begin: float, study: optuna.
     doctor.close()
     seconds = perf_counter() - start
     watching = loop.watching(seconds)
-    benign = {each.name() for each in PROFILES["tuning"] if each.benign}
+    benign = {each.name() for each in PROFILES[order.rule] if each.benign}
     if doctor.diagnosis is not None:
         why = doctor.diagnosis.problem
     return LiveTrial(seed, values, ends, seconds, watching, why, why in benign)
@@ -234,12 +237,14 @@ class InOrder:
         pass
 
 
-def foretold(task: str, lived: Sequence[LiveTrial], epochs: int) -> dict[int, SimulatedTrial]:
-    """Simulate `tuning` on the recorded plain trials; return the trials by seed."""
+def foretold(
+    task: str, lived: Sequence[LiveTrial], epochs: int, rule: str
+) -> dict[int, SimulatedTrial]:
+    """Simulate a profile on the recorded plain trials; return the trials by seed."""
     whole = [each.recorded for each in lived if len(each.values) == epochs]
     part = Part(task, tuple(each for each in whole if each is not None))
-    rule = Diagnosis(part, PROFILES["tuning"], Histories(part))
+    ending = Diagnosis(part, PROFILES[rule], Histories(part))
     if not part.trials:
         return {}
-    past = simulate(part, InOrder(), rule, part.budget(len(part.trials)) + 1)
+    past = simulate(part, InOrder(), ending, part.budget(len(part.trials)) + 1)
     return {part.trials[each.trial].about["seed"]: each for each in past}

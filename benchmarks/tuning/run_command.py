@@ -20,7 +20,7 @@ from benchmarks.tuning.figures import figures
 from benchmarks.tuning.pool_part import Part
 from benchmarks.tuning.run_searches import Plan, Search, available, part_of, searches
 from benchmarks.tuning.searchers import SEARCHERS
-from benchmarks.tuning.tasks import TASKS
+from benchmarks.tuning.tasks import RECORDED, TASKS
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,7 +53,7 @@ def planned(options: argparse.Namespace, folder: Path) -> Plan:
     there = [task for task in TASKS if (options.pools / f"{task}.zip").is_file()]
     missing = [task for task in options.tasks or () if task not in there]
     if missing or not there:
-        names = ", ".join(missing or TASKS)
+        names = ", ".join(missing or RECORDED)
         raise SystemExit(f"{options.pools} has no pool of {names}: record it first.")
     return Plan(
         pools=options.pools,

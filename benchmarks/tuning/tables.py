@@ -25,6 +25,9 @@ when trained to the end. There are {seeds} searches of each kind. The result of 
 of its epochs. The searcher learns the last value of a trial that was ended and the best value of
 any other.
 
+The pools were recorded before sickbay measured which units stay dead (`lasting_dead`). Played on
+them, `dead_units` finds only layers whose units are all dead.
+
 Rules:
 
 - **plain** ends nothing.
@@ -32,7 +35,8 @@ Rules:
 - **extrapolation** extrapolates the curve after a quarter, half and three quarters of the epochs,
   as Domhan et al. (2015) do. It ends a trial whose probability of beating the best so far is
   below 5 %.
-- **bttackler** and **tuning** are profiles of sickbay.
+- **bttackler** (the rules of the code published with BTTackler), **bttackler_paper** (those of its
+  paper) and **tuning** are profiles of sickbay.
 
 Searchers:
 

@@ -1,4 +1,4 @@
-"""The three tasks: their data, and the model, loss and optimizer of a configuration."""
+"""The tasks: their data, and the model, loss and optimizer of a configuration."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from benchmarks.tuning.search_spaces import Config
+from benchmarks.tuning.uneven_attention import DecoderLayer, EncoderLayer
 
+Layer: TypeAlias = Callable[[Config], nn.Module]
 PAST, KNOWN, AHEAD = 96, 48, 96  # days seen, those repeated for the decoder, and days to predict
 APART = 10  # days between two windows
 
@@ -92,19 +94,12 @@ class Lstm(nn.Module):
 class Forecaster(nn.Module):
     """A transformer that predicts the days ahead from the days before."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, encoder: Layer, decoder: Layer) -> None:
         super().__init__()
-        width, inner, drop = config["model_width"], config["inner_width"], config["dropout"]
-        kind: dict[str, Any] = {"activation": "gelu", "batch_first": True}
+        width = config["model_width"]
         self.embed_past, self.embed_ahead = nn.Linear(8, width), nn.Linear(8, width)
-        self.encoder = nn.ModuleList(
-            nn.TransformerEncoderLayer(width, config["heads"], inner, drop, **kind)
-            for _ in range(config["encoder_layers"])
-        )
-        self.decoder = nn.ModuleList(
-            nn.TransformerDecoderLayer(width, config["heads"], inner, drop, **kind)
-            for _ in range(config["decoder_layers"])
-        )
+        self.encoder = nn.ModuleList(encoder(config) for _ in range(config["encoder_layers"]))
+        self.decoder = nn.ModuleList(decoder(config) for _ in range(config["decoder_layers"]))
         self.head = nn.Linear(width, 8)
         self.times: Tensor
         self.register_buffer("times", times(max(PAST, KNOWN + AHEAD), width), persistent=False)
@@ -119,6 +114,12 @@ class Forecaster(nn.Module):
             x = layer(x, memory)
         ahead: Tensor = self.head(x[:, -AHEAD:])
         return ahead
+
+
+def of_torch(kind: Callable[..., nn.Module], config: Config) -> nn.Module:
+    """Return a transformer layer of torch."""
+    sizes = (config[name] for name in ("model_width", "heads", "inner_width", "dropout"))
+    return kind(*sizes, activation="gelu", batch_first=True)
 
 
 def times(length: int, width: int) -> Tensor:
@@ -168,8 +169,19 @@ def optimizer_of(config: Config, model: nn.Module) -> torch.optim.Optimizer:
 
 cross_entropy = nn.functional.cross_entropy
 _classify = partial(Task, load=pictures, loss=cross_entropy, metric="val_accuracy", maximize=True)
+_forecast = partial(
+    Task, load=rates, loss=nn.functional.mse_loss, metric="val_loss", maximize=False
+)
 TASKS: Mapping[str, Task] = {
     "cifar10_cnn": _classify(build=Cnn),
     "cifar10_lstm": _classify(build=Lstm),
-    "ex96_trans": Task(rates, Forecaster, nn.functional.mse_loss, "val_loss", maximize=False),
+    "ex96_trans": _forecast(
+        build=partial(
+            Forecaster,
+            encoder=partial(of_torch, nn.TransformerEncoderLayer),
+            decoder=partial(of_torch, nn.TransformerDecoderLayer),
+        )
+    ),
+    "ex96_paper": _forecast(build=partial(Forecaster, encoder=EncoderLayer, decoder=DecoderLayer)),
 }
+RECORDED = ("cifar10_cnn", "cifar10_lstm", "ex96_trans")  # the tasks that have a pool

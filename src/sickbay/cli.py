@@ -1,30 +1,27 @@
-"""The command line: `sickbay demo`, `checkup`, `problems`, `explain NAME` and `replay STUDY`.
+"""The command line: `sickbay demo`, `checkup`, `fit`, `problems`, `explain NAME`, `replay STUDY`.
 
 Commands that need torch are imported only when they run, so that the others start fast.
 """
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from errno import ENOSPC, EPIPE
-from inspect import getdoc
+from functools import partial
 from io import TextIOWrapper
-from pathlib import Path
 from typing import NoReturn
 
 from sickbay import __version__
 from sickbay.arguments import check_choice, check_int
 from sickbay.errors import SickbayError
+from sickbay.explain import explain, list_problems
 from sickbay.printable import one_line
-from sickbay.problems.by_name import EVERY, RENAMED, find, installed
-from sickbay.problems.profiles import PROFILES, profiles_of
-from sickbay.thresholds import Tunable, is_number, settings
+from sickbay.problems.by_name import EVERY, RENAMED
+from sickbay.problems.profiles import PROFILES
 
 BROKEN_PIPE = 141  # the exit code of a program that SIGPIPE ends
 MOST_EPOCHS = 1_000_000  # of a demo
-ODDS = Path(__file__).with_name("remedies") / "odds.json"
 DEMOS = (  # the names of `demo.flawed_models`, which needs torch; a test compares them
     "vanishing_gradient", "exploding_gradient", "dying_relu", "oscillating_accuracy",
     "slow_convergence", "improper_output", "improper_loss", "abnormal_data",
@@ -34,8 +31,8 @@ DEMOS = (  # the names of `demo.flawed_models`, which needs torch; a test compar
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    The exit code is 0 on success, 1 if a checkup fails, 2 for wrong arguments, 130 after an
-    interrupt, and 141 if the reader of the output has gone away.
+    The exit code is 0 on success, 1 if a checkup fails or a repair does not succeed, 2 for wrong
+    arguments, 130 after an interrupt, and 141 if the reader of the output has gone away.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # the terminal may lack some characters
@@ -90,15 +87,18 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_demo(commands.add_parser("demo", help="diagnose and repair a sick network"))
     _add_checkup(commands.add_parser("checkup", help="examine a model before training"))
+    _add_fit(commands.add_parser("fit", help="train a model, and repair what goes wrong"))
     problems = commands.add_parser("problems", help="list all problems that sickbay can find")
-    problems.set_defaults(command=_problems)
-    explain = commands.add_parser("explain", help="explain a problem, a remedy or a checkup test")
-    explain.add_argument(
+    problems.set_defaults(command=lambda _: list_problems())
+    explaining = commands.add_parser(
+        "explain", help="explain a problem, a remedy or a checkup test"
+    )
+    explaining.add_argument(
         "name",
         metavar="NAME",
         help=f"one of: {', '.join(sorted(EVERY))}; or a remedy, or a test from `checkup --list`",
     )
-    explain.set_defaults(command=_explain)
+    explaining.set_defaults(command=lambda options: explain(options.name))
     add_replay_options(
         commands.add_parser(
             "replay", help="show which trials of a finished search would have ended"
@@ -166,6 +166,48 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.set_defaults(command=_checkup)
 
 
+def _add_fit(fit: argparse.ArgumentParser) -> None:
+    fit.description = (
+        "Train a model, and repair what goes wrong. An option overrides the same setting in "
+        "--config, and that overrides what the function returns. The exit code is 1 if nothing "
+        "helped."
+    )
+    fit.add_argument(
+        "factory",
+        metavar="PACKAGE.MODULE:FUNCTION",
+        help="a function that returns a dict with model, data, loss and optimizer, and any other "
+        "argument of sickbay.fit",
+    )
+    fit.add_argument("--config", metavar="FILE", help="settings of sickbay.fit, as JSON")
+    add = partial(fit.add_argument, default=argparse.SUPPRESS)  # not given, so not a setting
+    add("--epochs", type=int, metavar="N", help="epochs of one training run (default: 50)")
+    add("--batch-size", type=int, metavar="N", help="samples in a batch (default: 32)")
+    add("--target", type=float, metavar="SCORE", help="the score at which training is done")
+    add("--metric", metavar="NAME", help="the score: accuracy, precision, recall, f1, r2 or loss")
+    add("--strategy", metavar="NAME", help="race or autotrainer (default: race)")
+    add("--profile", metavar="NAME", help=f"the problems to look for: {', '.join(PROFILES)}")
+    add("--problems", type=_names, metavar="NAMES", help="these instead, separated by commas")
+    add("--remedies", type=_names, metavar="NAMES", help="remedies to try, separated by commas")
+    add("--budget", type=float, metavar="EPOCHS", help="epochs that all attempts may take")
+    add("--workers", type=_workers, metavar="N", help="processes to train in, or ray")
+    add("--device", metavar="DEVICE", help="where to train, for example cuda")
+    add("--seed", type=int, metavar="N", help="for the order of the data and for dropout")
+    add("--chart", metavar="DIR", help="record every attempt in a folder of its own, in here")
+    add("--resume", action="store_true", help="continue the repair in --chart")
+    fit.add_argument("--save", metavar="FILE", help="write the weights of the best model here")
+    fit.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    fit.add_argument("--quiet", action="store_true", help="hide the progress bar and messages")
+    fit.set_defaults(command=_fit)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _workers(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
 def add_replay_options(replay: argparse.ArgumentParser) -> None:
     """Add the arguments of `sickbay replay` to a parser."""
     replay.description = "Show which trials of a recorded search a profile would have ended."
@@ -218,79 +260,13 @@ def _checkup(options: argparse.Namespace) -> int:
     return command.run(options)
 
 
+def _fit(options: argparse.Namespace) -> int:
+    from sickbay.repairs import command
+
+    return command.run(options)
+
+
 def _replay(options: argparse.Namespace) -> None:
     from sickbay.tuning import replay_command
 
     replay_command.run(options)
-
-
-def _problems(_options: argparse.Namespace) -> None:
-    from sickbay.console import Console, Table
-
-    table = Table("problem", "what it is", "profiles", box=None, pad_edge=False)
-    for name, kind in sorted(installed().items()):
-        summary = (getdoc(kind) or "").partition("\n")[0]
-        table.add_row(name, summary, ", ".join(profiles_of(name)))
-    Console().print(table)
-
-
-def _explain(options: argparse.Namespace) -> None:
-    if options.name not in {*EVERY, *RENAMED} and options.name not in installed():
-        _explain_other(options.name)
-        return
-    kind = find(options.name)
-    name = kind.name()
-    print(f"{name} ({kind.severity})\n\n{getdoc(kind)}")
-    if kind.advice:
-        print(f"\nWhat to try:\n    {kind.advice}")
-    _print_remedies(name)
-    by_profile = {
-        profile: problem
-        for profile, problems in PROFILES.items()
-        for problem in problems
-        if problem.name() == name
-    }
-    own = {profile: each for profile, each in by_profile.items() if type(each) is kind}
-    _print_settings("Thresholds", own or {"": kind()})
-    for profile, problem in by_profile.items():
-        if profile not in own:
-            print(f"\nThe rule of the profile {profile}:\n\n{getdoc(problem)}")
-            _print_settings("Thresholds", {profile: problem})
-
-
-def _explain_other(name: str) -> None:
-    """Print the documentation of a remedy or a checkup test."""
-    from sickbay.checkups import command
-    from sickbay.remedies import by_problem
-
-    kind = by_problem.installed().get(name)
-    if kind is None:
-        print(command.explained(name))
-        return
-    problems = ", ".join(by_problem.treats(kind()))
-    print(f"{name} ({kind.safety})\n\n{getdoc(kind)}\n\nTreats:\n    {problems}")
-    _print_settings("Settings", {"": kind()})
-
-
-def _print_remedies(problem: str) -> None:
-    """Print how often each remedy has cured a problem. This needs no torch."""
-    counts = json.loads(ODDS.read_text())["counts"].get(problem, {})
-    if counts:
-        print("\nRemedies, with the number of cases that each has cured:")
-    for remedy, (cured, tried) in sorted(counts.items(), key=lambda item: -item[1][0]):
-        print(f"    {cured:3} of {tried:3}  {remedy}")
-
-
-def _print_settings(title: str, by_profile: Mapping[str, Tunable]) -> None:
-    """Print the settings of a problem or a remedy, and their values in each profile."""
-    declared = settings(type(next(iter(by_profile.values()))))
-    if declared:
-        print(f"\n{title}:")
-    for setting in declared:
-        form = "g" if is_number(setting) else ""
-        values = [
-            f"{profile} {getattr(problem, setting.name):{form}}".strip()
-            for profile, problem in by_profile.items()
-        ]
-        print(f"    {setting.name}  {setting.metadata.get('doc', '')}".rstrip())
-        print(f"        {', '.join(values)}")

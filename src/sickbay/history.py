@@ -9,8 +9,10 @@ from statistics import median
 from typing import TypeAlias, TypeVar
 
 from sickbay.scalar_totals import FIRST, Totals
+from sickbay.table_means import TableMeans
 from sickbay.vitals import Kind, Setup, Table, Vitals
 
+EMBEDDINGS = ("Embedding", "EmbeddingBag")
 Series: TypeAlias = "deque[tuple[int, float]]"
 Item = TypeVar("Item")
 
@@ -18,8 +20,9 @@ Item = TypeVar("Item")
 class History:
     """The setup and the readings so far, by step and by epoch, both counted from 0.
 
-    It keeps scalars of the newest `window` readings, the newest `tables`, and the scalars of all
-    epochs. Adding a reading takes the same time however long the run is.
+    It keeps scalars of the newest `window` readings, the newest `tables`, the mean of the tables of
+    the newest epoch, and the scalars of all epochs. Adding a reading takes the same time however
+    long the run is.
 
     >>> history = History(loss=[2.3, 2.1])
     >>> history.append(Vitals(step=2, scalars={"loss": 1.9}))
@@ -41,9 +44,11 @@ class History:
         self.setup = setup or Setup()
         self.step = -1
         self.epoch = 0
+        self.measured: Mapping[str, float] = {}  # the metrics given at the newest end of an epoch
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))
         self.totals = Totals()
+        self._means = TableMeans()
         self._known_rows: dict[object, tuple[Setup | None, tuple[str, ...], list[int]]] = {}
         for name, values in scalars.items():
             for step, value in enumerate(values):
@@ -63,7 +68,7 @@ class History:
             self._steps[name].append((step, value))
             self.totals.add(name, value)
         for table in vitals.tables:
-            self._tables[table.kind].append(table)
+            self._add_table(table)
 
     def add_table(self, kind: Kind, rows: Mapping[str, Mapping[str, float]], step: int = 0) -> None:
         """Add a reading of one table, given as plain numbers by row and statistic."""
@@ -90,16 +95,19 @@ class History:
             self._steps[name].extend(zip(steps, values, strict=True))
             self.totals.extend(name, values)
         for table in tables:
-            self._tables[table.kind].append(table)
+            self._add_table(table)
 
     def skip(self, step: int, epoch: int, new: Totals) -> None:
         """Skip readings that are older than every window; `new` holds their totals."""
         self.step, self.epoch = max(self.step, step), epoch
         self.totals.skip(new)
+        self._means.forget()
 
     def end_epoch(self, /, **metrics: float) -> None:
-        """End the epoch: keep the mean of every scalar over its steps, and these metrics."""
+        """End the epoch: keep the means of scalars and tables over it, and these metrics."""
         self.totals.end_epoch(metrics)
+        self._means.end_epoch()
+        self.measured = metrics
         self.epoch += 1
 
     def recent(self, name: str, count: int) -> list[float]:
@@ -132,6 +140,15 @@ class History:
         """Return the value of a scalar for every epoch, oldest first."""
         return list(self.totals.epochs.get(name, ()))
 
+    def mean_so_far(self, name: str) -> float:
+        """Return the mean of a scalar over the steps of the current epoch, NaN if it has none.
+
+        >>> History(accuracy=[0.5, 0.75]).mean_so_far("accuracy")
+        0.625
+        """
+        total, count = self.totals.sums.get(name, (nan, 1.0))
+        return total / count
+
     def epoch_names(self) -> list[str]:
         """Return the names of the scalars that any epoch has."""
         return list(self.totals.epochs)
@@ -144,6 +161,21 @@ class History:
     def tables(self, kind: Kind, count: int) -> list[Table]:
         """Return up to `count` of the newest tables of a kind, oldest first."""
         return _newest(self._tables.get(kind, ()), count)
+
+    def epoch_mean(self, kind: Kind) -> Table | None:
+        """Return the mean of all tables of a kind in the newest epoch that is over and has some.
+
+        It has `absmax`, `mean_abs`, `zeros` and `nonfinite` of gradients, and `zeros` and
+        `dead_units` of layer outputs, each averaged over the readings that have it.
+
+        >>> history = History()
+        >>> for step, share in enumerate([0.0, 0.5, 1.0]):
+        ...     history.add_table("gradient", {"a.weight": {"zeros": share}}, step)
+        >>> history.end_epoch()
+        >>> history.epoch_mean("gradient").row("a.weight")["zeros"]
+        0.5
+        """
+        return self._means.newest(kind)
 
     def batch(self, name: str) -> dict[str, float]:
         """Return the statistics of the newest `input`, `output` or `target`, or {} if unknown."""
@@ -158,6 +190,10 @@ class History:
         """
         return self._rows("kernels", table, partial(self._is_kernel, table))
 
+    def embeddings(self, table: Table) -> list[int]:
+        """Return the rows of a table of parameters that belong to embeddings."""
+        return self._rows("embeddings", table, lambda name: self._is_embedding(table, name))
+
     def of_kinds(self, table: Table, kinds: tuple[str, ...]) -> list[int]:
         """Return the rows of an activation table whose layers are of these classes."""
         layers = self.setup.layers
@@ -166,6 +202,10 @@ class History:
     def scalars(self) -> Mapping[str, float]:
         """Return the newest value of every scalar by step."""
         return {name: pairs[-1][1] for name, pairs in self._steps.items()}
+
+    def _add_table(self, table: Table) -> None:
+        self._tables[table.kind].append(table)
+        self._means.add(table)
 
     def _rows(self, what: object, table: Table, wanted: Callable[[str], bool]) -> list[int]:
         """Return the rows whose names are wanted; cached, since names rarely change."""
@@ -176,8 +216,11 @@ class History:
         return rows
 
     def _is_kernel(self, table: Table, name: str) -> bool:
-        kind = self.setup.layers.get(table.layer(name), "")
-        return len(self.setup.shapes.get(name, (0, 0))) > 1 and not kind.startswith("Embedding")
+        wide = len(self.setup.shapes.get(name, (0, 0))) > 1
+        return wide and not self._is_embedding(table, name)
+
+    def _is_embedding(self, table: Table, name: str) -> bool:
+        return self.setup.layers.get(table.layer(name), "") in EMBEDDINGS
 
 
 def _newest(items: Reversible[Item], count: int) -> list[Item]:

@@ -14,8 +14,7 @@ from sickbay.errors import Declined, UsageError
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import check_module
 from sickbay.printable import raising
-
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+from sickbay.probe.hooks import HOOKS
 
 
 def copy_of(model: nn.Module) -> nn.Module:
@@ -26,7 +25,7 @@ def copy_of(model: nn.Module) -> nn.Module:
         if hasattr(module, "_orig_mod"):
             raise Declined(f"{where} is compiled; give the module that was compiled.")
         if isinstance(module, torch.jit.ScriptModule):
-            raise Declined(f"{where} is scripted; its code cannot be looked into.")
+            raise Declined(f"{where} is scripted; its code cannot be read.")
         if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():  # type: ignore[misc]
             raise Declined(f"{where} is lazy and has no weights yet; run the model once.")
         if isinstance(module, nn.TransformerDecoderLayer) and "activation" in module._modules:
@@ -95,7 +94,7 @@ def checked(
         after = run(changed, example, training=False)
     if not (alike or (lambda a, b: shape_of(a) == shape_of(b)))(before, after):
         raise Declined(
-            f"The changed model puts out {shape_of(after)} in place of {shape_of(before)}."
+            f"The changed model outputs {shape_of(after)} instead of {shape_of(before)}."
         )
     # A model with batch norm cannot be trained on a single sample anyway.
     training = attempt(model, example, training=True) is not None

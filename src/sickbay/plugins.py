@@ -17,11 +17,12 @@ Kind = TypeVar("Kind", bound=Tunable)
 def classes_in(package: ModuleType, kind: type[Kind]) -> dict[str, type[Kind]]:
     """Return every concrete class of a kind defined in a package, by its name in snake case.
 
-    Of two classes with the same name, the one nearer to the top of the package counts.
+    Of two classes with the same name, the one nearer to the top of the package counts, then the
+    first by the alphabet.
     """
     found: dict[str, type[Kind]] = {}
     modules = [info.name for info in walk_packages(package.__path__, f"{package.__name__}.")]
-    for name in sorted(modules, key=lambda name: -name.count(".")):
+    for name in sorted(modules, key=lambda name: (name.count("."), name), reverse=True):
         found |= {
             each.name(): each
             for each in vars(import_module(name)).values()

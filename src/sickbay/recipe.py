@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from sickbay.arguments import (
     bad_argument,
@@ -17,14 +18,16 @@ from sickbay.arguments import (
     check_choice,
     check_float,
     check_int,
-    short_repr,
 )
 from sickbay.errors import Declined, UsageError
 from sickbay.model_arguments import check_device, check_module, check_optimizer
+from sickbay.optimizers import make_again, optimizer_code, optimizer_for
 from sickbay.printable import raising
+from sickbay.schedules import RULE, MakeScheduler, Schedule, schedule_code
 from sickbay.vitals import Setup
 
 Loss: TypeAlias = Callable[..., Tensor]
+SchedulerStep: TypeAlias = Literal["epoch", "batch"]
 HOW = {  # how to carry out settings that have no argument in torch
     "clip_norm": "clip_grad_norm_(model.parameters(), clip_norm) after backward()",
     "clip_value": "clip_grad_value_(model.parameters(), clip_value) after backward()",
@@ -34,9 +37,8 @@ HOW = {  # how to carry out settings that have no argument in torch
     "skip_bad_batches": "skip the step if a gradient is not finite",
     "train_mode": "model.train() before each epoch",
     "rollbacks": "times to go back to the last healthy weights",
+    "scheduler_step": "how often scheduler.step() is called",
 }
-# Settings of an optimizer that say how torch computes, not what. They are not shown.
-HIDDEN = ("params", "foreach", "fused", "capturable", "differentiable", "maximize", "initial_lr")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Recipe:
         optimizer: The model's optimizer. Only its settings matter.
         batch_size: Samples in a batch.
         epochs: Planned epochs, if known.
+        scheduler: A function that makes a scheduler of the learning rate from an optimizer, if any.
+            A torch scheduler of the optimizer becomes such a function.
+        scheduler_step: When the scheduler steps: after each "epoch" or each "batch".
         clip_norm: The norm to clip the gradients to, if any.
         clip_value: The size to clip each gradient value to, if any.
         warmup: Steps over which the learning rate rises from 0.
@@ -64,6 +69,7 @@ class Recipe:
         example: The inputs of a few samples, to call the model with.
         inputs: Mean and standard deviation of each input feature, if they are numbers.
         targets: Targets of many samples.
+        bad_samples: Whether some samples are not finite, or absurdly large.
         setup: What is known about model and task.
 
     >>> from torch import optim
@@ -81,6 +87,8 @@ class Recipe:
     _: KW_ONLY
     batch_size: int = 32
     epochs: int | None = None
+    scheduler: LRScheduler | MakeScheduler | None = None
+    scheduler_step: SchedulerStep = "epoch"
     clip_norm: float | None = None
     clip_value: float | None = None
     warmup: int = 0
@@ -94,6 +102,7 @@ class Recipe:
     example: tuple[Tensor, ...] = field(default=(), repr=False)
     inputs: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     targets: Tensor | None = field(default=None, repr=False)
+    bad_samples: bool = False
     setup: Setup = field(default_factory=Setup, repr=False)
 
     def __post_init__(self) -> None:
@@ -104,6 +113,10 @@ class Recipe:
         if not any(group["params"] for group in self.optimizer.param_groups):
             given = f"{type(self.optimizer).__name__} with none"
             raise UsageError(f"optimizer must hold parameters, got {given}.")
+        if isinstance(self.scheduler, LRScheduler):
+            schedule = Schedule.of(self.scheduler, self.optimizer)
+            object.__setattr__(self, "scheduler", schedule)
+            object.__setattr__(self, "optimizer", schedule.unscheduled(self.optimizer))
         for name, value in _checked(self):
             object.__setattr__(self, name, value)  # frozen, but still being made
 
@@ -154,53 +167,26 @@ class Recipe:
             {**group, "lr": lr / self.lr * float(group["lr"]) if self.lr else lr}
             for group in self.optimizer.param_groups
         ]
-        return self.but(*code, optimizer=_make(type(self.optimizer), groups))
+        for group in groups:
+            group.pop("initial_lr", None)  # of an earlier schedule, which a new one would take up
+        return self.but(*code, optimizer=make_again(type(self.optimizer), groups))
 
     def with_settings(self, *code: str, **settings: Any) -> Recipe:
         """Return the recipe with other settings in all groups of the optimizer."""
         groups = [{**group, **settings} for group in self.optimizer.param_groups]
-        return self.but(*code, optimizer=_make(type(self.optimizer), groups))
+        return self.but(*code, optimizer=make_again(type(self.optimizer), groups))
 
     def with_optimizer(self, kind: Callable[..., Optimizer], *code: str, **settings: Any) -> Recipe:
         """Return the recipe with another optimizer over the same parameters."""
         check_callable("kind", kind)
         held = [each for group in self.optimizer.param_groups for each in group["params"]]
-        return self.but(*code, optimizer=_make(kind, held, **settings))
+        return self.but(*code, optimizer=make_again(kind, held, **settings))
 
     def diff(self, other: Recipe) -> str:
         """Return the change from this recipe to another, as code."""
         if not isinstance(other, Recipe):
             raise bad_argument("other", "a sickbay.Recipe", other)
         return "\n".join(_differences(self, other)) or "no change"
-
-
-def optimizer_for(
-    new: nn.Module, old: nn.Module, optimizer: Optimizer, *, all_: bool = False
-) -> Optimizer:
-    """Return the same kind of optimizer for a changed model, group by group.
-
-    Parameters that it did not hold stay out, unless `all_`. New ones join the first group.
-    """
-    names = {id(each): name for name, each in old.named_parameters()}
-    place = {
-        names[id(each)]: index
-        for index, group in enumerate(optimizer.param_groups)
-        for each in group["params"]
-        if id(each) in names
-    }
-    left_out = set() if all_ else names.values() - place.keys()
-    groups: list[dict[str, Any]] = [{**g, "params": []} for g in optimizer.param_groups]
-    for name, parameter in new.named_parameters():
-        before = name if name in place or name in left_out else name.removeprefix("model.")
-        if before not in left_out and parameter.requires_grad:
-            groups[place.get(before, 0)]["params"].append(parameter)
-    return _make(type(optimizer), [group for group in groups if group["params"]])
-
-
-def _make(kind: Callable[..., Optimizer], held: Any, **settings: Any) -> Optimizer:
-    name = getattr(kind, "__name__", "that was given")  # perhaps a class of the user's
-    with raising(Declined, f"The optimizer {name} cannot be recreated"):
-        return kind(held, **settings)
 
 
 def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
@@ -213,8 +199,11 @@ def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
             yield name, check_float(name, limit, above=0, infinite=True)
     for name in ("warmup", "patience", "cooldown", "rollbacks"):
         yield name, check_int(name, getattr(recipe, name), least=0)
-    for name in ("skip_bad_batches", "train_mode", "clean_data"):
+    for name in ("skip_bad_batches", "train_mode", "clean_data", "bad_samples"):
         yield name, check_bool(name, getattr(recipe, name))
+    if recipe.scheduler is not None and not callable(recipe.scheduler):
+        raise bad_argument("scheduler", RULE, recipe.scheduler)
+    check_choice("scheduler_step", recipe.scheduler_step, get_args(SchedulerStep))
     code, inputs, targets = recipe.code, recipe.inputs, recipe.targets
     if not (isinstance(code, tuple) and all(isinstance(line, str) for line in code)):
         raise bad_argument("code", "a tuple of lines", code)
@@ -229,27 +218,6 @@ def _checked(recipe: Recipe) -> Iterator[tuple[str, Any]]:
         raise bad_argument("setup", "a sickbay.vitals.Setup", recipe.setup)
 
 
-def optimizer_code(optimizer: Optimizer) -> str:
-    """Return an optimizer as code, with the settings that are not its defaults.
-
-    >>> from torch import optim
-    >>> optimizer_code(optim.Adam(nn.Linear(2, 1).parameters(), lr=0.01, betas=(0.9, 0.99)))
-    'torch.optim.Adam(model.parameters(), lr=0.01, betas=(0.9, 0.99))'
-    """
-    kind: Any = type(optimizer)
-    try:
-        usual = kind([nn.Parameter(Tensor(1))]).defaults
-    except TypeError:  # it has settings without defaults, so show all
-        usual = dict.fromkeys(optimizer.defaults)
-    settings = [
-        f"{name}={f'{value:g}' if isinstance(value, float) else short_repr(value)}"
-        for name, value in optimizer.param_groups[0].items()
-        if name == "lr" or (name not in HIDDEN and name in usual and value != usual[name])
-    ]
-    where = "torch.optim." if kind.__module__.startswith("torch.optim") else ""
-    return f"{where}{kind.__name__}({', '.join(['model.parameters()', *settings])})"
-
-
 def _settings(recipe: Recipe) -> Mapping[str, str]:
     """Return the settings that fit on a line each."""
     loss = recipe.loss
@@ -259,10 +227,15 @@ def _settings(recipe: Recipe) -> Mapping[str, str]:
     total = sum(each.requires_grad for each in recipe.model.parameters())
     if held < total:
         optimizer = optimizer.replace("model.parameters()", f"{held} of {total} parameters")
-    named = {"loss": getattr(loss, "__name__", kind), "optimizer": optimizer}
+    scheduler = schedule_code(recipe.scheduler, recipe.optimizer)
+    named = {
+        "loss": getattr(loss, "__name__", kind),
+        "optimizer": optimizer,
+        "scheduler": scheduler,
+    }
     plain = (
-        "batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs", "cooldown",
-        "skip_bad_batches", "train_mode", "rollbacks",
+        "scheduler_step", "batch_size", "clip_norm", "clip_value", "warmup", "patience", "epochs",
+        "cooldown", "skip_bad_batches", "train_mode", "rollbacks",
     )  # fmt: skip
     return named | {name: repr(getattr(recipe, name)) for name in plain}
 

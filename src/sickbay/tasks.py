@@ -1,4 +1,4 @@
-"""Inferring the task from the targets, the outputs and the loss."""
+"""What is known about each loss, and inferring the task from the targets, outputs and loss."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
@@ -11,6 +11,9 @@ TASKS: tuple[Task, ...] = get_args(Task)
 
 OF_CLASSES = ("cross_entropy", "nll", "multi_margin", "kl_div")  # one of several classes
 OF_ANSWERS = ("bce", "bce_logits", "soft_margin", "multilabel_margin")  # yes-or-no answers
+DISTANCES = ("mse", "l1", "smooth_l1", "huber")  # between numbers
+BROADCAST = (*DISTANCES, "poisson_nll")  # outputs and targets are broadcast to one shape
+APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}  # itself, so it takes logits
 
 
 def infer(

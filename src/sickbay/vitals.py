@@ -29,7 +29,10 @@ STATISTICS = {
     "kurtosis": "fourth standardised moment, minus 3",
     "zeros": "share of exact zeros",
     "nonfinite": "count of NaN and Inf; the other statistics leave them out",
-    "dead_units": "activations: share of units that were zero for the whole batch",
+    "dead_units": (
+        "activations: share of units that were zero for the whole batch; gradients: share of units "
+        "whose gradient is zero"
+    ),
     "update_ratio": "weights: norm of the last update over the norm of the weight",
     "mean_abs": "mean absolute value",
     "lasting_dead": "activations: share of units that were zero in the last 3 readings",
@@ -124,7 +127,8 @@ class Setup:
     """What does not change during a run. Unknown values are "", () or 0.
 
     Attributes:
-        layers: Class name of every module that computes something, by its name, in forward order.
+        layers: Class of every module that computes something, by its name, in forward order; of a
+            user's class, the nearest class in `torch.nn` that it inherits from.
         shapes: Shape of every trainable parameter, by its name, in forward order.
         optimizer: Class name of the watched optimizer.
         epochs: Planned epochs, if known.

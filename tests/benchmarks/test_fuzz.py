@@ -198,6 +198,7 @@ def test_each_failure_is_listed_once_with_its_first_input() -> None:
     made = {"sickbay": "0", "torch": "0", "python": "0"}
     page = tables.page(tables.sheets(done), {**about, "made": made})
     assert "- 3 inputs of seed 0 in 1 minutes: 2 failures." in page
+    assert "\n- Calls: 1 refused.\n- Files: 2 failure.\n" in page
     assert "chart.py:1 read" in page
 
 

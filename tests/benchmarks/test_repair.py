@@ -42,6 +42,28 @@ def test_only_detected_runs_count() -> None:
     assert values["repaired, of those detected"] == 1
 
 
+def test_no_row_is_dropped() -> None:
+    sheet = tables.by_problem([record(), record("exploding_gradient", detected=False)], "race")
+    assert [row[:4] for row in sheet.rows] == [
+        ["exploding_gradient", "1", "0", "-"],
+        ["dying_relu", "1", "1", "1 (100.0%)"],
+        ["all", "2", "1", "1 (100.0%)"],
+    ]
+    assert {len(row) for row in sheet.rows} == {len(sheet.columns)}
+
+
+def test_problems_as_the_paper_defines_them() -> None:
+    stopped = {"stopped": "vanishing_gradient", "repaired": True}
+    others = [{"stopped": "", "repaired": False}, {"stopped": "dying_relu", "repaired": False}]
+    sick = [{"problem": "x", "autotrainer": each} for each in (stopped, *others)]
+    rows = {row[0]: row[1:] for row in tables.of_the_paper(sick).rows}
+    assert rows["vanishing_gradient"] == ["1", "1 (100.0%)"]
+    assert rows["dying_relu"] == ["1", "0 (0.0%)"]
+    assert rows["abnormal_data"] == ["0", "-"]
+    assert rows["all"] == ["2", "1 (50.0%)"]
+    assert rows["at least 90% of all"] == ["", "FAILS"]
+
+
 def test_healthy_runs_must_not_change() -> None:
     values = tables.figures([record("", changed=True), record("", changed=False)], "race")
     assert values == {"healthy runs that were changed": 1}

@@ -181,9 +181,9 @@ def test_from_end_to_end(
     assert main(["run", "--pools", str(tmp_path), *options, *files]) == 0
     assert "Limits" in capsys.readouterr().out
     told = json.loads((tmp_path / "all.json").read_text())
-    assert len(told["searches"]) == 2 * 2 * (5 + 1)
+    assert len(told["searches"]) == 2 * 2 * (6 + 1)
     assert {row["rule"] for row in told["figures"]} == {
-        "plain", "median", "extrapolation", "bttackler", "tuning"
+        "plain", "median", "extrapolation", "bttackler", "bttackler_paper", "tuning"
     }  # fmt: skip
     seeds = {each["seed"] for each in told["searches"]}
     assert seeds == {0, 1, OTHER, OTHER + 1}

@@ -117,7 +117,7 @@ class Loop:
     def ask(self) -> None:
         """Read everything that a doctor shows."""
         shown = ("findings", "events", "history", "overhead", "treatments", "example", "chart")
-        for what in (*shown, "__repr__"):
+        for what in (*shown, "health", "reports", "__repr__"):
             try:
                 value = getattr(self.doctor, what, None)
                 if what == "__repr__":
@@ -210,5 +210,6 @@ LOOPS: dict[str, tuple[type[Loop], dict[str, Any]]] = {
     "scaler": (Scaled, {"every": 1, "on_finding": "silent", "problems": SOME}),
     "LBFGS": (Closed, {"every": 1, "on_finding": "silent", "problems": SOME}),
     "trial": (Searched, {"every": 1}),
+    "published": (Loop, {"every": 1, "profile": "training_doctor", "report_every": 1}),
     "treated": (Loop, {"every": 1, "on_finding": "treat", "problems": SOME}),
 }

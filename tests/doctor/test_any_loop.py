@@ -169,7 +169,7 @@ PARTS: dict[str, str] = {
     "collecting": "sickbay.probe.probe.Probe.collect",
     "making vitals": "sickbay.probe.probe.Probe.vitals",
     "arming": "sickbay.probe.probe.Probe.arm",
-    "rates": "sickbay.probe.held_parameters.HeldParameters.learning_rates",
+    "rates": "sickbay.probe.layer_order.HeldParameters.learning_rates",
     "looking again": "sickbay.probe.probe.Probe.refresh",
     "closing": "sickbay.probe.probe.Probe.close",
     "history": "sickbay.history.History.append",

@@ -29,7 +29,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         {"profile": "defualt"},
         "There is no profile 'defualt'; did you mean 'default'? "
-        "Possible: 'autotrainer', 'bttackler', 'default', 'training_doctor', 'tuning'.",
+        "Possible: 'autotrainer', 'bttackler', 'bttackler_paper', 'default', 'training_doctor', "
+        "'tuning'.",
     ),
     (
         {"problems": ["exploding"]},

@@ -188,7 +188,7 @@ def test_causes(problems: list[Problem], expected: list[str]) -> None:
 def test_a_cause_explains_only_so_long_after_it_is_gone(
     pause: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(under_test, "AFTERMATH", 8)
+    monkeypatch.setattr(under_test, "EXPLAINS_FOR", 8)
     reported = account(Flu(".x" + "." * pause), Fever("." * pause + ".x"), times=pause + 2)
     assert (reported[1], reported[6], reported[-1]) == ("flu", "-flu", expected)
 

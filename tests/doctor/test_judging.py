@@ -86,3 +86,30 @@ def test_through_a_doctor_one_cause_is_no_combination() -> None:
     assert [(event.kind, event.text) for event in doctor.events] == [
         ("finding", "step 0  flu  seen  (explains fever)")
     ]
+
+
+def test_problems_found_in_one_window_are_one_event_even_if_one_is_gone() -> None:
+    gap = "." * 30
+    doctor = trained(Flu("x" + gap), Cut(gap + "x"), steps=31)
+    assert [(event.kind, event.step) for event in doctor.events] == [
+        ("finding", 0),
+        ("gone", 5),
+        ("finding", 30),
+        ("combined", 30),
+    ]
+    assert doctor.events[-1].text == "2 at once: flu, cut"
+
+
+def test_problems_further_apart_than_a_window_are_not() -> None:
+    gap = "." * 50
+    doctor = trained(Flu("x" + gap), Cut("." + gap[1:] + "x"), steps=51)
+    assert [event.kind for event in doctor.events] == ["finding", "gone", "finding"]
+
+
+def test_a_problem_that_lasts_is_still_there_after_the_window() -> None:
+    doctor = trained(Flu("x" * 60), Cut("." * 59 + "x"), steps=60)
+    assert [(event.kind, event.step) for event in doctor.events] == [
+        ("finding", 0),
+        ("finding", 59),
+        ("combined", 59),
+    ]

@@ -22,22 +22,26 @@ ALLOWED = {
     "probe.guard:Guard.run",
     "probe.guard:Guard.fail",
     # The shell itself: all that torch calls, and what stands in the place of its methods.
-    "probe.guard:Guard.shell.<locals>.shelled",
+    "probe.guard:Guard.wrap.<locals>.wrapped",
     "probe.hooks:Hook.__call__",
     "probe.hooks:weakly.<locals>.call",
     "probe.loss_modules:_call",
     "probe.grad_scaler:_step",
     "doctor.optimizer_step:OptimizerStep._wrapped.<locals>.step",
-    "tuning.trial_doctor:TrialDoctor._shelled",
+    "tuning.trial_doctor:TrialDoctor._guarded",
     "probe.method_patch:Patch.call",
     "probe.method_patch:Patch._bound",
     # What the loop itself calls: made to raise, it is the call that is replaced, and nothing of
     # ours is around it.
     *(
         f"doctor.doctor:Doctor.{name}"
+        for name in ("step", "epoch", "close", "__enter__", "__exit__")
+    ),
+    *(
+        f"doctor.view:DoctorView.{name}"
         for name in (
-            "step", "epoch", "close", "findings", "events", "history", "overhead", "treatments",
-            "example", "chart", "__repr__", "__enter__", "__exit__",
+            "findings", "events", "history", "overhead", "treatments", "example", "chart", "health",
+            "reports", "__repr__",
         )
     ),
     *(f"tuning.trial_doctor:TrialDoctor.{name}" for name in ("step", "epoch", "close")),

@@ -80,7 +80,7 @@ def test_an_optimizer_may_lose_its_groups() -> None:
 def with_a_bad_batch(watching: bool, everywhere: bool) -> tuple[list[float], Counter[str]]:
     """Train with a NaN in one batch and hooks that keep count; return the losses and the counts.
 
-    The hooks change what layers put out by how often they were called, as sign-flipping ones do.
+    The hooks change the outputs of layers by how often they were called, as sign-flipping ones do.
     """
     torch.manual_seed(0)
     model, seen = mlp(), Counter[str]()

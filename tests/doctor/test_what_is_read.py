@@ -36,6 +36,30 @@ def test_layers_are_in_the_order_of_the_forward_pass() -> None:
         doctor.close()
 
 
+class EmbeddingHead(nn.Linear):
+    """A user's class with the name of another kind of layer."""
+
+
+class Words(nn.Embedding):
+    """A user's class whose name does not say what it is."""
+
+
+class Gate(nn.ReLU):
+    """A user's activation."""
+
+
+def test_a_layer_is_what_it_inherits_from_whatever_its_name() -> None:
+    model = nn.Sequential(Words(9, 4), nn.Flatten(), Gate(), EmbeddingHead(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+    doctor.step(learn(model, optimizer, torch.randint(9, (6, 2))))
+    history, gradients = doctor.history, table(doctor, "gradient")
+    kinds = [history.setup.layers[name] for name in "0123"]
+    assert kinds == ["Embedding", "Flatten", "ReLU", "Linear"]
+    assert [gradients.names[row] for row in history.kernels(gradients)] == ["3.weight"]
+    doctor.close()
+
+
 def test_activations_are_those_of_the_layers() -> None:
     model = cnn()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -49,6 +73,28 @@ def test_activations_are_those_of_the_layers() -> None:
     row = activation.row("0")  # read before the ReLU two layers on works in place
     assert row["norm"] == pytest.approx(float(expected.norm()), rel=1e-5)
     assert row["minimum"] == pytest.approx(float(expected.min()))
+
+
+@pytest.mark.parametrize("clip", [False, True], ids=["as-backward-left-them", "clipped"])
+def test_units_without_a_gradient_are_counted_by_row(clip: bool) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.ReLU(), nn.Linear(2, 1))
+    with torch.no_grad():
+        model.get_parameter("0.bias").copy_(torch.tensor([-1e3, -1e3, -1e3, 1e3]))
+        model.get_parameter("2.bias").fill_(1e3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = watch(model, optimizer)
+    loss = model(torch.randn(8, 3)).mean()
+    backward(loss)
+    if clip:
+        nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+    optimizer.step()
+    doctor.step(loss)
+    gradient = table(doctor, "gradient")
+    dead = {name: gradient.row(name)["dead_units"] for name in gradient.names}
+    assert dead["0.weight"] == 0.75
+    assert dead["2.weight"] == 0.0  # three of four entries of each row are zero
+    assert gradient.row("2.weight")["zeros"] == 0.75
+    assert dead["0.bias"] != dead["0.bias"]  # only kernels have rows
 
 
 def test_dead_units_are_counted_by_channel_and_by_feature() -> None:

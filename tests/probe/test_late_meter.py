@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 import sickbay
-from sickbay.doctor import doctor as clinic
+from sickbay.doctor import doctor as doctor_module
 from sickbay.doctor import intake
 from sickbay.probe.meter import Meter, choose_meter
 from sickbay.vitals import Kind
@@ -95,7 +95,7 @@ def use(monkeypatch: pytest.MonkeyPatch, meter: Meter) -> None:
     def chosen(_parameters: Any) -> Meter:
         return meter
 
-    monkeypatch.setattr(clinic, "choose_meter", chosen)
+    monkeypatch.setattr(doctor_module, "choose_meter", chosen)
 
 
 def test_a_loop_is_read_in_the_same_way(late: Any, monkeypatch: pytest.MonkeyPatch) -> None:

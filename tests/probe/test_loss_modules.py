@@ -3,11 +3,13 @@ import pickle
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.modules.loss import _Loss
 
 from sickbay.probe import loss_modules
@@ -19,7 +21,7 @@ LABELS = torch.arange(6) % 4
 
 
 @dataclass(eq=False)
-class Ear:
+class Listener:
     """Remembers what losses have compared."""
 
     heard_of: list[tuple[str, Tensor, Tensor]] = field(default_factory=list)
@@ -37,8 +39,8 @@ class Ear:
 
 
 @pytest.fixture
-def ear() -> Iterator[Ear]:
-    made = Ear()
+def listener() -> Iterator[Listener]:
+    made = Listener()
     loss_modules.listen(made)
     yield made
     loss_modules.forget(made)
@@ -53,6 +55,16 @@ class Own(nn.Module):
 
 class Focal(nn.CrossEntropyLoss):
     """A loss that is made from one of torch's."""
+
+
+@dataclass
+class Unhashable:
+    """A loss that cannot be looked up."""
+
+    scale: float = 1.0
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return self.scale * (outputs - targets).square().mean()
 
 
 @pytest.mark.parametrize(
@@ -75,17 +87,38 @@ class Focal(nn.CrossEntropyLoss):
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, nn.Module) else "",
 )
-def test_heard_by_name(ear: Ear, loss: nn.Module, targets: Tensor, name: str) -> None:
+def test_heard_by_name(listener: Listener, loss: nn.Module, targets: Tensor, name: str) -> None:
     assert loss(OUT, targets).ndim == 0
-    ((heard, outputs, compared),) = ear.heard_of
+    ((heard, outputs, compared),) = listener.heard_of
     assert heard == name
     assert outputs is OUT
     assert compared is targets
 
 
-def test_binary_cross_entropy_is_heard(ear: Ear) -> None:
+def test_binary_cross_entropy_is_heard(listener: Listener) -> None:
     nn.BCELoss()(OUT.sigmoid(), NUMBERS)
-    assert ear.names == ["bce"]
+    assert listener.names == ["bce"]
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        pytest.param(functional.mse_loss, "mse", id="function"),
+        pytest.param(partial(functional.nll_loss, ignore_index=0), "nll", id="partial"),
+        pytest.param(nn.L1Loss(), "l1", id="module"),
+        pytest.param(Focal(), "", id="subclass"),
+        pytest.param(Unhashable(), "", id="unhashable"),
+    ],
+)
+def test_a_loss_is_named_by_what_it_is(loss: object, name: str) -> None:
+    assert loss_modules.loss_name(loss) == name
+
+
+def test_another_function_of_the_same_name_is_none_of_torchs() -> None:
+    def mse_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        return (outputs - targets).abs().sum()
+
+    assert loss_modules.loss_name(mse_loss) == ""
 
 
 def test_every_name_is_a_loss_of_torch() -> None:
@@ -93,12 +126,12 @@ def test_every_name_is_a_loss_of_torch() -> None:
         assert issubclass(kind, _Loss)
 
 
-def test_the_result_is_that_of_the_loss(ear: Ear) -> None:
+def test_the_result_is_that_of_the_loss(listener: Listener) -> None:
     calls = []
     loss = nn.MSELoss(reduction="none")
     loss.register_forward_hook(lambda *_: calls.append("hook"))
     assert torch.equal(loss(OUT, NUMBERS), torch.ones(6, 4))
-    assert (calls, ear.names) == (["hook"], ["mse"])
+    assert (calls, listener.names) == (["hook"], ["mse"])
 
 
 @pytest.mark.parametrize(
@@ -108,38 +141,38 @@ def test_the_result_is_that_of_the_loss(ear: Ear) -> None:
         pytest.param((), {"input": OUT, "target": NUMBERS}, id="both"),
     ],
 )
-def test_keyword_arguments(ear: Ear, args: Any, kwargs: Any) -> None:
+def test_keyword_arguments(listener: Listener, args: Any, kwargs: Any) -> None:
     assert nn.MSELoss()(*args, **kwargs) == 1
-    ((_, outputs, targets),) = ear.heard_of
+    ((_, outputs, targets),) = listener.heard_of
     assert outputs is OUT
     assert targets is NUMBERS
 
 
-def test_what_is_no_pair_of_tensors_passes_unheard(ear: Ear) -> None:
+def test_what_is_no_pair_of_tensors_passes_unheard(listener: Listener) -> None:
     class Odd(_Loss):
         def forward(self, *args: Any, **kwargs: Any) -> int:
             return len(args) + len(kwargs)
 
     odd = Odd()
     assert (odd(), odd(OUT), odd(OUT, 1), odd(1, OUT)) == (0, 1, 2, 2)
-    assert ear.names == []
+    assert listener.names == []
 
 
-def test_a_wrong_call_fails_as_without_us(ear: Ear) -> None:
+def test_a_wrong_call_fails_as_without_us(listener: Listener) -> None:
     with pytest.raises(TypeError, match="target"):
         nn.MSELoss()(OUT)
     with pytest.raises(TypeError, match="surprise"):
         nn.MSELoss()(OUT, NUMBERS, surprise=1)
-    assert ear.heard_of == []
+    assert listener.heard_of == []
 
 
-def test_what_came_out_is_told(ear: Ear) -> None:
+def test_what_came_out_is_told(listener: Listener) -> None:
     loss = nn.MSELoss()(OUT, NUMBERS)
-    assert ear.values == [loss]
+    assert listener.values == [loss]
 
 
 def test_a_forgotten_listener_is_let_go() -> None:
-    made = Ear()
+    made = Listener()
     loss_modules.listen(made)
     gone = weakref.ref(made)
     del made
@@ -147,22 +180,22 @@ def test_a_forgotten_listener_is_let_go() -> None:
     nn.MSELoss()(OUT, NUMBERS)
 
 
-def test_not_heard_without_a_gradient(ear: Ear) -> None:
+def test_not_heard_without_a_gradient(listener: Listener) -> None:
     with torch.no_grad():
         nn.MSELoss()(OUT, NUMBERS)
-    assert ear.names == []
+    assert listener.names == []
 
 
-def test_other_modules_are_not_touched(ear: Ear) -> None:
+def test_other_modules_are_not_touched(listener: Listener) -> None:
     assert nn.Linear.__call__ is nn.Module.__call__
     Own()(OUT, NUMBERS)
     nn.functional.mse_loss(OUT, NUMBERS)
-    assert ear.names == []
+    assert listener.names == []
 
 
 def test_heard_only_while_somebody_listens() -> None:
     before = _Loss.__call__
-    first, second = Ear(), Ear()
+    first, second = Listener(), Listener()
     nn.MSELoss()(OUT, NUMBERS)
     loss_modules.listen(first)
     assert "__call__" in vars(_Loss)
@@ -177,32 +210,32 @@ def test_heard_only_while_somebody_listens() -> None:
     assert _Loss.__call__ is before is nn.Module.__call__
 
 
-def test_forgetting_a_stranger_changes_nothing(ear: Ear) -> None:
-    loss_modules.forget(Ear())
+def test_forgetting_a_stranger_changes_nothing(listener: Listener) -> None:
+    loss_modules.forget(Listener())
     nn.MSELoss()(OUT, NUMBERS)
-    loss_modules.forget(ear)
-    loss_modules.forget(ear)
+    loss_modules.forget(listener)
+    loss_modules.forget(listener)
     nn.MSELoss()(OUT, NUMBERS)
-    assert ear.names == ["mse"]
+    assert listener.names == ["mse"]
 
 
 @pytest.mark.parametrize(
     "duplicate", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
 )
-def test_a_copy_made_while_we_listen_is_free(ear: Ear, duplicate: Any) -> None:
+def test_a_copy_made_while_we_listen_is_free(listener: Listener, duplicate: Any) -> None:
     loss = nn.CrossEntropyLoss(weight=torch.ones(4))
     twin = duplicate(loss)
     assert vars(twin).keys() == vars(loss).keys()
     twin(OUT, LABELS)
-    assert ear.names == ["cross_entropy"]
-    loss_modules.forget(ear)
+    assert listener.names == ["cross_entropy"]
+    loss_modules.forget(listener)
     assert twin(OUT, LABELS) == loss(OUT, LABELS)
-    assert ear.names == ["cross_entropy"]
+    assert listener.names == ["cross_entropy"]
 
 
-def test_a_pickle_does_not_know_of_us(ear: Ear) -> None:
+def test_a_pickle_does_not_know_of_us(listener: Listener) -> None:
     assert b"sickbay" not in pickle.dumps(nn.MSELoss())
-    assert ear.names == []
+    assert listener.names == []
 
 
 class WithLoss(nn.Module):
@@ -228,28 +261,28 @@ def counted() -> tuple[Any, list[Any]]:
 
 def test_a_compiled_loss_is_not_compiled_anew_when_we_listen() -> None:
     run, graphs = counted()
-    ear, x = Ear(), torch.randn(6, 8)
+    listener, x = Listener(), torch.randn(6, 8)
     expected = run(x, NUMBERS)
-    loss_modules.listen(ear)
+    loss_modules.listen(listener)
     try:
         assert torch.equal(run(x, NUMBERS), expected)
     finally:
-        loss_modules.forget(ear)
+        loss_modules.forget(listener)
     assert torch.equal(run(x, NUMBERS), expected)
-    assert (len(graphs), ear.names) == (1, [])
+    assert (len(graphs), listener.names) == (1, [])
 
 
-def test_a_loss_compiled_while_we_listen_is_not_compiled_anew_without(ear: Ear) -> None:
+def test_a_loss_compiled_while_we_listen_is_not_compiled_anew_without(listener: Listener) -> None:
     run, graphs = counted()
     x = torch.randn(6, 8)
     expected = run(x, NUMBERS)
-    loss_modules.forget(ear)
+    loss_modules.forget(listener)
     assert torch.equal(run(x, NUMBERS), expected)
-    assert (len(graphs), ear.names) == (1, [])
+    assert (len(graphs), listener.names) == (1, [])
 
 
-def test_a_loss_after_a_compiled_model_is_heard(ear: Ear) -> None:
+def test_a_loss_after_a_compiled_model_is_heard(listener: Listener) -> None:
     torch._dynamo.reset()
     run: Any = torch.compile(mlp(), backend="eager")
     nn.MSELoss()(run(torch.randn(6, 8)), NUMBERS)
-    assert ear.names == ["mse"]
+    assert listener.names == ["mse"]

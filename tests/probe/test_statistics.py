@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sickbay.probe import statistics
-from sickbay.probe.cache_blocks import ROWS, WIDTH, Buffers, lay_out
+from sickbay.probe.row_sums import ROWS, WIDTH, Buffers, lay_out
 from sickbay.probe.statistics import measure
 from sickbay.vitals import COLUMN, STATISTICS, Numbers
 

@@ -5,7 +5,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems import BadTargets
-from sickbay.problems.bad_targets import LOOK_BACK
+from sickbay.problems.shared.small_batches import LOOK_BACK
 from sickbay.vitals import Setup, Table, Vitals
 
 problem = BadTargets(batches=3, values=30)

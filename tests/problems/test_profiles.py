@@ -28,14 +28,14 @@ def test_what_is_explained_exists() -> None:
 
 def test_the_autotrainer_profile_is_as_published() -> None:
     assert choose("autotrainer") == (
-        autotrainer.AbnormalData(limit=10, measure="mean", checks=1, accuracy=0.7),
-        autotrainer.ImproperOutput(accuracy=0.7),
+        autotrainer.AbnormalData(limit=10, measure="largest", checks=1, accuracy=0.7),
         autotrainer.ImproperLoss(accuracy=0.7),
-        autotrainer.VanishingGradient(ratio=1e-3, norm=1e-4, accuracy=0.7),
-        autotrainer.ExplodingGradient(ratio=70, accuracy=0.7),
-        autotrainer.DyingRelu(share=0.7, accuracy=0.7),
-        autotrainer.OscillatingAccuracy(size=0.03, share=0.2, after=0.3, validation=True),
-        autotrainer.SlowConvergence(change=0.01, accuracy=0.7, after=0.3),
+        autotrainer.ImproperOutput(accuracy=0.7),
+        autotrainer.VanishingGradient(ratio=1e-3, norm=1e-4, checks=1, accuracy=0.7),
+        autotrainer.ExplodingGradient(ratio=70, checks=1, accuracy=0.7),
+        autotrainer.DyingRelu(share=0.7, of="neurons", checks=1, accuracy=0.7),
+        autotrainer.OscillatingAccuracy(size=0.03, share=0.2, after=0.3),
+        autotrainer.SlowConvergence(change=0.01, accuracy=0.7, after=0.3, validation=False),
     )
 
 

@@ -1,10 +1,14 @@
 """What all tests of repairs need."""
 
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
+
+from tests.repairs.own_module import MODULE
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +24,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a module called `mine` into the current folder."""
+    (tmp_path / "mine.py").write_text(MODULE)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

@@ -43,7 +43,36 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
         ({"progress": "no"}, "progress must be True or False, got 'no'."),
         ({"resume": 1, "chart": "x"}, "resume must be True or False, got 1."),
         ({"profile": ""}, "There is no profile ''."),
-        ({"strategy": torch.ones(2)}, "There is no strategy 'tensor([1., 1.])'"),
+        (
+            {"metric": "f2"},
+            "There is no metric 'f2'. Possible: 'accuracy', 'f1', 'loss'",
+        ),
+        ({"metric": 3}, "metric must be a function of outputs and targets, or one of 'accuracy'"),
+        ({"metric": "r2"}, "metric must be one that fits the task, got 'r2'. Possible: 'accuracy'"),
+        ({"metric": max}, "metric must be a function of outputs and targets, but max raised: "),
+        ({"metric": "f1", "target": 90}, "target must be at most 1, as the metric 'f1' is, got 90"),
+        ({"callbacks": print}, "callbacks must be a list of functions, got <built-in function"),
+        ({"callbacks": [print, 3]}, "callbacks must be a list of functions, got one with 3."),
+        (
+            {"scheduler": 3},
+            "scheduler must be a torch scheduler, or a function that makes one from",
+        ),
+        (
+            {"scheduler": int},
+            "scheduler must make a scheduler from an optimizer, but raised: int()",
+        ),
+        (
+            {"scheduler": type},
+            "scheduler must return a torch.optim.lr_scheduler.LRScheduler, got t",
+        ),
+        (
+            {"scheduler_step": "step"},
+            "There is no scheduler_step 'step'. Possible: 'batch', 'epoch'",
+        ),
+        (
+            {"strategy": sickbay.AutoTrainer},
+            "strategy must be 'race', 'autotrainer' or sickbay.AutoTrainer(...), got <class ",
+        ),
         ({"workers": torch.ones(2)}, "workers must be a number from 1 on, 'ray' or None, got"),
         ({"remedies": [3]}, "remedies must be a list of names or Remedy objects, got 3 in it."),
         (
@@ -78,6 +107,8 @@ def test_fit_and_repair_share_their_options() -> None:
         "optimizer",
         "batch_size",
         "epochs",
+        "scheduler",
+        "scheduler_step",
     }
     for name in of_fit.keys() & of_repair.keys() - {"data"}:
         assert of_fit[name] == of_repair[name]

@@ -52,6 +52,13 @@ def test_four_candidates_race_and_the_better_half_goes_on_for_twice_as_long(raci
     assert done.counts == [("b", True)]
 
 
+def test_of_three_candidates_only_the_best_goes_on(racing: Any) -> None:
+    scores = {"a": 0.3, "b": 0.4, "c": 0.35}
+    scripts, odds = {k: learns(v) for k, v in scores.items()}, dict.fromkeys(scores, 0.5)
+    done = racing(scripts, odds, epochs=40, budget=1000)
+    assert done.heats == [("a b c", 2), ("b", 48)]
+
+
 @pytest.mark.parametrize(
     ("epochs", "heat"), [(1, 1), (10, 1), (29, 1), (31, 2), (49, 2), (51, 3), (100, 5)]
 )

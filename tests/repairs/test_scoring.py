@@ -29,10 +29,12 @@ def zero(outputs: Tensor, _targets: Tensor) -> Tensor:
     return outputs.sum() * 0
 
 
-def scored(outputs: Any, targets: Any, loss: Any = zero, model: Any = None) -> dict[str, float]:
+def scored(
+    outputs: Any, targets: Any, loss: Any = zero, model: Any = None, metric: Any = None
+) -> dict[str, float]:
     """Score a model that gives these outputs."""
-    data = Data.of((torch.as_tensor(outputs), torch.as_tensor(targets)), batch_size=2)
-    return evaluate(model or Gives(), loss, data)
+    given = torch.as_tensor(outputs), torch.as_tensor(targets)
+    return evaluate(model or Gives(), loss, Data.of(given, given, batch_size=2), metric)
 
 
 def test_cross_entropy_by_hand() -> None:

@@ -15,7 +15,7 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.training_loop import COOLDOWN_FACTOR, RunSettings, TrainingLoop
 
 
-def patient(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
+def training_loop(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
     torch.manual_seed(0)
     model = nn.Linear(2, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
@@ -49,13 +49,13 @@ def kept_after(training: TrainingLoop, *accuracies: float) -> float:
 def test_of_epochs_that_cannot_be_told_apart_the_last_is_kept(
     accuracies: tuple[float, ...], kept: float
 ) -> None:
-    training = patient()
+    training = training_loop()
     assert kept_after(training, *accuracies) == pytest.approx(kept)
     assert training.progress().score == kept
 
 
 def test_after_the_planned_epochs_it_cools_down() -> None:
-    training = patient(cooldown=2)
+    training = training_loop(cooldown=2)
     rates = []
     while not training.over:
         training.advance(1)
@@ -133,7 +133,7 @@ def test_the_diff_says_which_parameters_are_held() -> None:
 
 
 def test_a_run_that_is_not_there_yet_is_begun(tmp_path: Path) -> None:
-    training = patient()
+    training = training_loop()
     outcome = sickbay.repair(
         training.recipe, (torch.randn(80, 2), torch.zeros(80).long()), progress=False,
         chart=tmp_path / "new", resume=True,

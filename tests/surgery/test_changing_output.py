@@ -140,7 +140,7 @@ class TestResize:
             4,
         )
         one = nn.Sequential(nn.Linear(6, 1), nn.Flatten(0))
-        with pytest.raises(Declined, match=r"puts out \(20,\) in place of \(5,\)"):
+        with pytest.raises(Declined, match=r"outputs \(20,\) instead of \(5,\)"):
             surgery.resize_output(one, vectors(), 4, seed=0)
 
     def test_a_squeezed_output_gets_its_dimension_back(self) -> None:

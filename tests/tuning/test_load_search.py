@@ -261,7 +261,7 @@ def test_what_cannot_be_read(folder: Path) -> None:
     cases: dict[str | Path, str] = {
         folder / "nowhere": "STUDY must be a folder of charts, the address",
         folder / "notes": "There are no charts in",
-        folder / "notes" / "x.zip": "STUDY must be a folder of charts, the address",
+        folder / "notes" / "x.zip": "which `python -m benchmarks.tuning replay` in",
         f"sqlite:///{folder}/none.db": "There is no storage",
         "nonsense://x": "cannot be read",
     }

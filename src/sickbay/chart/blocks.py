@@ -1,7 +1,7 @@
-"""Blocks of rows: a binary record whose head is a digest and whose body holds columns.
+"""Blocks of rows: a binary record whose head is a summary and whose body holds columns.
 
-A column is the array of one scalar. Columns are small and quick to read. The digest is enough to go
-past a block, so reading the newest steps unpacks only the last blocks.
+A column is the array of one scalar. Columns are small and quick to read. The summary is enough to
+go past a block, so reading the newest steps unpacks only the last blocks.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Columns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Digest:
+class BlockSummary:
     """What there is to know of a block without unpacking its columns."""
 
     row: int  # the number of its first row
@@ -130,27 +130,27 @@ class Digest:
 
 @dataclass(frozen=True)
 class Block:
-    """A block whose digest was read."""
+    """A block whose summary was read."""
 
-    digest: Digest
+    summary: BlockSummary
     record: binary.Record
 
     def columns(self) -> Columns:
         """Unpack the columns; a `UsageError` if they are damaged."""
-        columns = _from_arrays(binary.unpack_arrays(self.record.body()), self.digest.ends)
-        if len(columns.steps) + len(columns.ends) != self.digest.rows:
-            raise UsageError("The digest is not of these columns.")
+        columns = _from_arrays(binary.unpack_arrays(self.record.body()), self.summary.ends)
+        if len(columns.steps) + len(columns.ends) != self.summary.rows:
+            raise UsageError("The summary does not match the columns.")
         return columns
 
     def skip(self, history: History) -> None:
         """Take a history past the block."""
-        history.skip(self.digest.step, self.digest.epoch, self.digest.totals)
+        history.skip(self.summary.step, self.summary.epoch, self.summary.totals)
 
 
 def pack_block(columns: Columns, history: History, **place: object) -> bytes:
     """Return a block, and take the history of the run past it; its earlier epochs are forgotten.
 
-    `place` gives the row, rows, start, stop and kinds of the digest.
+    `place` gives the row, rows, start, stop and kinds of the summary.
     """
     totals = history.totals
     totals.epochs.clear()
@@ -158,7 +158,7 @@ def pack_block(columns: Columns, history: History, **place: object) -> bytes:
     for _ in columns.add_to(history, 0, lambda *_: ()):
         pass
     first = {name: each for name, each in totals.first.items() if len(each) > known.get(name, 0)}
-    digest = {
+    summary = {
         "place": place,
         "counts": columns.counts(),
         "ends": [vars(end) for end in columns.ends],
@@ -167,28 +167,30 @@ def pack_block(columns: Columns, history: History, **place: object) -> bytes:
         "totals": {**vars(totals), "first": first},
     }
     return binary.pack_record(
-        MAGIC, zlib.compress(encode(digest), 1), binary.pack_arrays(_to_arrays(columns))
+        MAGIC, zlib.compress(encode(summary), 1), binary.pack_arrays(_to_arrays(columns))
     )
 
 
 def scan_blocks(data: bytes) -> Iterator[Block | None]:
     """Yield the blocks of a file, and None for each that is damaged."""
     return or_none(
-        lambda record: Block(_read_digest(record.head()), record), binary.scan_records(data, MAGIC)
+        lambda record: Block(_read_summary(record.head()), record), binary.scan_records(data, MAGIC)
     )
 
 
-def _read_digest(data: bytes) -> Digest:
-    values = json_object("digest", parse_json(binary.decompress(data), "digest"))
-    digest = dataclass_from_json(Digest, {**values, **json_object("place", values.get("place"))})
+def _read_summary(data: bytes) -> BlockSummary:
+    values = json_object("summary", parse_json(binary.decompress(data), "summary"))
+    summary = dataclass_from_json(
+        BlockSummary, {**values, **json_object("place", values.get("place"))}
+    )
     for name in ("row", "rows", "start"):
-        check_int(name, getattr(digest, name), least=0)
-    check_int("stop", digest.stop, least=digest.start)
-    for counts in (digest.kinds, digest.counts):
+        check_int(name, getattr(summary, name), least=0)
+    check_int("stop", summary.stop, least=summary.start)
+    for counts in (summary.kinds, summary.counts):
         check_int("count", min(counts.values(), default=0), least=0)
-    if not all(len(each) == 2 and each[1] >= 1 for each in digest.totals.sums.values()):
+    if not all(len(each) == 2 and each[1] >= 1 for each in summary.totals.sums.values()):
         raise UsageError("sums must have a total and a count each.")
-    return digest
+    return summary
 
 
 def _scalars(rows: Sequence[Mapping[str, float]]) -> dict[str, tuple[Integers, Floats]]:

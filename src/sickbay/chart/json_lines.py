@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from sickbay.arguments import check_int
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
+from sickbay.health import Health
 from sickbay.json_dataclasses import dataclass_from_json, json_object, to_json
 from sickbay.safe_files import parse_json
 from sickbay.vitals import Setup, Vitals
@@ -41,10 +42,11 @@ class NumberedRow(NamedTuple):
 
 @dataclass
 class Events:
-    """Findings, events, setups and names of table rows, each oldest first."""
+    """Findings, events, reports, setups and names of table rows, each oldest first."""
 
     findings: list[Finding] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    reports: list[Health] = field(default_factory=list)
     setups: list[Setup] = field(default_factory=list)
     names: dict[int, Names] = field(default_factory=dict)
 
@@ -59,6 +61,8 @@ class Events:
             self.findings.append(dataclass_from_json(Finding, values))
         elif kind == "event":
             self.events.append(dataclass_from_json(Event, values))
+        elif kind == "report":
+            self.reports.append(dataclass_from_json(Health, values))
         elif kind == "setup":
             self.setups.append(dataclass_from_json(Setup, values))
         elif kind == "rows":

@@ -15,6 +15,7 @@ from sickbay.chart.json_lines import Names
 from sickbay.chart.stored_run import Damage, StoredRun, describe_damage, read_events
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
+from sickbay.health import Health
 from sickbay.history import History
 from sickbay.json_dataclasses import dataclass_from_json, json_object
 from sickbay.safe_files import parse_json, read_error, read_file
@@ -93,6 +94,10 @@ class Chart:
     def events(self) -> list[Event]:
         """Return every event, oldest first."""
         return read_events(self.path, self._damage).events
+
+    def reports(self) -> list[Health]:
+        """Return every report of how the run was doing, oldest first."""
+        return read_events(self.path, self._damage).reports
 
     def history(self, window: int | None = None) -> History:
         """Return the whole run, or the newest `window` values of each scalar and table kind.

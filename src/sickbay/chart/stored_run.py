@@ -61,7 +61,7 @@ class StoredRun:
         """Return how many values of scalars a history with this window holds."""
         counts: Counter[str] = Counter()
         for block in self._blocks:
-            counts.update(block.digest.counts)
+            counts.update(block.summary.counts)
         for _, columns in self._newest:
             counts.update(columns.counts())
         return sum(min(window, count) for count in counts.values())
@@ -94,7 +94,7 @@ class StoredRun:
         needed = None if newest is None else self._needed(newest)
         stop = 0
         for index, block in enumerate(self._blocks):
-            start, stop = block.digest.start, block.digest.stop
+            start, stop = block.summary.start, block.summary.stop
             columns = None
             try:
                 if needed is None or index in needed:
@@ -104,7 +104,7 @@ class StoredRun:
             if columns is None:
                 block.skip(history)
             else:
-                yield block.digest.row, columns, self._tables_of(start, stop)
+                yield block.summary.row, columns, self._tables_of(start, stop)
         tables_of = self._tables_of(stop, self._end_of_tables)
         for row, columns in self._newest:
             yield row, columns, tables_of
@@ -113,7 +113,7 @@ class StoredRun:
     def _rows_after_blocks(self) -> list[tuple[int, Columns]]:
         """Return the rows that are in no block, in pieces between damaged lines."""
         pieces: list[tuple[int, list[Row]]] = []
-        last = self._blocks[-1].digest if self._blocks else None
+        last = self._blocks[-1].summary if self._blocks else None
         row = 0 if last is None else last.row + last.rows
         for line in self._lines:
             if line is not None and line.number >= row:
@@ -130,8 +130,8 @@ class StoredRun:
         for _, columns in self._newest:
             known.update({("scalar", name): count for name, count in columns.counts().items()})
         for index, block in reversed(list(enumerate(self._blocks))):
-            here = {("scalar", name): count for name, count in block.digest.counts.items()}
-            here |= {("table", kind): count for kind, count in block.digest.kinds.items()}
+            here = {("scalar", name): count for name, count in block.summary.counts.items()}
+            here |= {("table", kind): count for kind, count in block.summary.kinds.items()}
             if any(count and known[what] < newest for what, count in here.items()):
                 needed.add(index)
                 known.update(here)
@@ -171,11 +171,11 @@ def _in_order(blocks: list[Block | None]) -> list[Block | None]:
     row = start = 0
     for index, block in enumerate(blocks):
         if block is not None:
-            digest = block.digest
-            if digest.row < row or digest.start < start:
+            summary = block.summary
+            if summary.row < row or summary.start < start:
                 blocks[index] = None
             else:
-                row, start = digest.row + digest.rows, digest.stop
+                row, start = summary.row + summary.rows, summary.stop
     return blocks
 
 

@@ -61,7 +61,7 @@ class TableReader:
     def _read(self, record: Record) -> tuple[int, Table]:
         head = record.head()
         if len(head) != HEAD.size:
-            raise UsageError("The head is not of a table.")
+            raise UsageError("The record is not a table.")
         kind, step, row, names = HEAD.unpack(head)
         return row, self._table(kind, step, names, record.body())
 

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from io import FileIO
 from pathlib import Path
@@ -15,6 +16,7 @@ from sickbay.chart.files import SCHEMA, FileWriter, create_chart_folder, current
 from sickbay.chart.json_lines import EpochEnd, Line, Row, encode, floats
 from sickbay.errors import UsageError
 from sickbay.findings import Event, Finding
+from sickbay.health import Health
 from sickbay.vitals import STATISTICS, Setup, Table, Vitals
 
 Item = TypeVar("Item")
@@ -70,7 +72,10 @@ class ChartWriter:
             self._schedule(now=len(self._readings) >= MOST_ROWS)
 
     def finding(self, finding: Finding) -> None:
-        self._write({"type": "finding", **vars(finding), "evidence": floats(finding.evidence)})
+        self._write({"type": "finding", **asdict(finding), "evidence": floats(finding.evidence)})
+
+    def report(self, health: Health) -> None:
+        self._write({"type": "report", **health.as_json()})
 
     def event(self, event: Event) -> None:
         self._write({"type": "event", **vars(event)})

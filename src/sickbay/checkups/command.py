@@ -16,13 +16,13 @@ from torch import nn
 from sickbay.arguments import check_choice, check_int, short_repr
 from sickbay.checkups.run_checkup import checkup
 from sickbay.checkups.statements import group_of, known_statements
-from sickbay.checkups.user_code import call, defined_at, load
 from sickbay.console import Console, Table
 from sickbay.errors import UsageError, unknown_name
 from sickbay.problems.by_name import EVERY as PROBLEMS
 from sickbay.remedies.by_problem import installed as installed_remedies
 from sickbay.reports.checkup_text import show
 from sickbay.thresholds import settings
+from sickbay.user_code import call, defined_at, load
 
 PARTS = ("model", "batch", "loss", "optimizer", "task", "validation")
 SHAPE = re.compile(r"([0-9]{1,12}(?:x[0-9]{1,12})*)(?::([0-9]{1,18}))?")

@@ -11,7 +11,6 @@ from sickbay.checkups.base import Inapplicable, ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension
 
-DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 TRIED_LABELS = 16
 
 

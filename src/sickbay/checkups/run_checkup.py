@@ -18,7 +18,6 @@ from sickbay.checkups.batch import Batch
 from sickbay.checkups.model_setup import Loss, ModelSetup
 from sickbay.checkups.restore_model import copy_loss, default_modes
 from sickbay.checkups.statements import known_statements
-from sickbay.checkups.user_code import defined_at
 from sickbay.console import Progress, Screen
 from sickbay.errors import UsageError
 from sickbay.isolated_random import IsolatedRandom, loader_generators
@@ -26,6 +25,7 @@ from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.printable import error_message
 from sickbay.reports.checkup_report import Report, Result
 from sickbay.tasks import TASKS, Task
+from sickbay.user_code import defined_at
 
 Test = str | Statement | type[Statement]
 Tests = Test | Iterable[Test] | None

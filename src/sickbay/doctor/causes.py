@@ -15,7 +15,7 @@ from sickbay.vitals import KINDS, Vitals
 # Judgements without a problem before it counts as gone, doubled each time it was reported.
 PATIENCE = 10
 # Steps for which a problem that is gone still explains others: its damage lasts longer.
-AFTERMATH = 200
+EXPLAINS_FOR = 200
 
 
 class Causes:
@@ -61,7 +61,7 @@ class Causes:
                 gone += self._note_absence(name)
         for name, finding in found.items():
             lasts = self.problems[name].lasts(finding)
-            self._until[name] = history.step + (AFTERMATH if lasts else 0)
+            self._until[name] = history.step + (EXPLAINS_FOR if lasts else 0)
         new = {name: finding for name, finding in found.items() if name not in self._absent}
         self._absent.update(dict.fromkeys(found, 0))
         return self._by_cause(new, gone, history.step) if new or gone else Verdict()

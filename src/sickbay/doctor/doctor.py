@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,10 @@ from sickbay.doctor import watched_models
 from sickbay.doctor.intake import UNMOVED, Intake, as_numbers, named
 from sickbay.doctor.judge_protocol import Judging
 from sickbay.doctor.run_log import SCRIPTED, UNHEARD, WAITING
+from sickbay.doctor.view import DoctorView
 from sickbay.doctor.watch_arguments import Watched
 from sickbay.errors import Diagnosed
-from sickbay.findings import Event, Finding
-from sickbay.history import History
+from sickbay.findings import Finding
 from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.collected import Collected
 from sickbay.probe.hooks import can_be_hooked
@@ -26,13 +25,13 @@ from sickbay.probe.probe import Probe
 from sickbay.vitals import Vitals
 
 if TYPE_CHECKING:
-    from sickbay.doctor.treatment import Treater, Treatment
+    from sickbay.doctor.treatment import Treater
 
 REFRESH = 100  # steps after which the model is looked at again, in case it has changed
 EVAL_STEPS = 6  # steps in evaluation mode that are judged whatever it costs
 
 
-class Doctor:
+class Doctor(DoctorView):
     """Watches one model train; created by `watch`."""
 
     def __init__(self, watched: Watched, judge: Judging) -> None:
@@ -45,6 +44,7 @@ class Doctor:
             log.notice(watched_models.TAKEN_OVER)
         reads = "activation" in self._governor.kinds
         self._probe = Probe(model, watched.optimizers, self._guard, self._clock, reads, meter)
+        self._probe.gradients.wants_dead_rows = watched.reads_dead_gradients
         watched_models.register(unwrap_compiled(model), self, self._probe)
         if not all(map(can_be_hooked, model.modules())):
             log.notice(SCRIPTED)
@@ -58,10 +58,9 @@ class Doctor:
             self._treater = Treater(self._probe, watched)
         self._uneventful = 0  # steps that may pass while the probe is quiet
         self._passed: list[Vitals] = []  # of steps that passed, not in the history yet
-        self._jumps = Jumps()
-        self._next_look = 0
+        self._jumps, self._next_look = Jumps(), 0
         self._eval_steps = 0  # consecutive steps in evaluation mode
-        self._untold: list[Finding] = []  # found while waiting; returned by the next call
+        self._unreturned: list[Finding] = []  # found while waiting; returned by the next call
         self._closed = self._retired = False
         try:
             self._plan()
@@ -69,50 +68,6 @@ class Doctor:
             Doctor.close(self)  # a subclass is not complete yet
             raise
         self._governor.start(on_cpu)
-
-    def __repr__(self) -> str:
-        step, found = self._guard.run("history", lambda: self._history.step), self._log.findings
-        return f"<Doctor at step {step}: {len(found)} findings, {self.overhead:.1%} of the time>"
-
-    @property
-    def findings(self) -> list[Finding]:
-        """Everything found so far, oldest first."""
-        self._guard.run("doctor", self._wait)
-        return self._log.findings
-
-    @property
-    def events(self) -> list[Event]:
-        """Findings, what became of them, skipped steps and failures of sickbay, oldest first."""
-        self._guard.run("doctor", self._wait)
-        return self._log.events
-
-    @property
-    def treatments(self) -> list[Treatment]:
-        """What was done to the loop, oldest first; only with `on_finding="treat"`."""
-        return [] if self._treater is None else self._treater.treatments
-
-    @property
-    def history(self) -> History:
-        """The readings so far."""
-        self._guard.run("doctor", self._add_passed)
-        self._guard.run("doctor", self._wait)
-        return self._history
-
-    @property
-    def chart(self) -> Path | None:
-        """The folder the run is recorded in, if any."""
-        return self._log.path
-
-    @property
-    def example(self) -> tuple[Tensor, ...]:
-        """The tensors among the inputs of the newest training batch."""
-        locator = self._probe.nan_locator
-        return () if locator is None else tuple(self._guard.run("example", locator.inputs) or ())
-
-    @property
-    def overhead(self) -> float:
-        """The fraction of the loop's time that was spent in sickbay."""
-        return self._guard.run("overhead", lambda: self._governor.overhead) or 0.0
 
     def step(
         self,
@@ -178,7 +133,7 @@ class Doctor:
             numbers = as_numbers(named(loss, metrics), self._log.notice)
         probe = self._probe
         rose = self._jumps.rises(numbers.get("loss", 0.0))
-        if self._intake.calls or rose or probe.in_eval or not probe.glance():
+        if self._intake.calls or rose or probe.in_eval or not probe.was_uneventful():
             return False
         self._jumps.forget()
         step = self._history.step + len(self._passed) + 1
@@ -221,41 +176,40 @@ class Doctor:
         self._judge.end_epoch(numbers)
         self._guard.run("probe", self._look_again)
         new += self._ask_judge()
+        self._guard.run("report", self._log.report, self._judge.standing)
         if self._treater is not None:
             self._treater.act(self._judge.standing)
         return new
 
     def _receive(self, wait: bool = False) -> list[Finding]:
         """Take every complete step; with `wait`, also those whose values are still on a GPU."""
-        new, self._untold = self._untold, []
-        for collected in self._intake.complete(wait):
-            new += self._take(collected)
+        new, self._unreturned = self._unreturned, []
+        for vitals, collected in self._intake.complete(wait):
+            new += self._take(vitals, collected)
         return new
 
     def _wait(self) -> None:
         """Wait for all values. The next step or epoch returns what is found."""
-        self._untold = self._receive(wait=True)
+        self._unreturned = self._receive(wait=True)
 
-    def _take(self, collected: Collected) -> list[Finding]:
+    def _take(self, vitals: Vitals, collected: Collected) -> list[Finding]:
         """Add a step to the history; judge if there is a reason to."""
-        step, epoch = collected.step, self._history.epoch
-        vitals = self._guard.run("probe", self._probe.vitals, collected, epoch)
-        vitals = vitals or Vitals(step, epoch, time(), collected.numbers)
+        step = vitals.step
         self._history.append(vitals)
         self._judge.add(vitals)
         self._log.vitals(vitals)
         if collected.skipped:
             self._log.event("skipped_step", "a gradient scaler dropped the step")
-        if collected.unheard:
+        if collected.no_activations:
             self._log.notice(UNHEARD)
-        if step >= self._next_look or collected.news:
+        if step >= self._next_look or collected.learnt:
             self._next_look = step + REFRESH
-            self._guard.run("probe", self._look_again, collected.news)
+            self._guard.run("probe", self._look_again, collected.learnt)
         self._eval_steps = self._eval_steps + 1 if vitals.scalars.get("in_eval") else 0
-        strange = self._jumps.are_in(vitals.scalars) or collected.strange
-        if strange:
+        unusual = self._jumps.are_in(vitals.scalars) or collected.unusual
+        if unusual:
             self._governor.look_closer(self._intake.step + 1)
-        eventful = strange or collected.alarm or 0 < self._eval_steps < EVAL_STEPS
+        eventful = unusual or collected.alarm or 0 < self._eval_steps < EVAL_STEPS
         return self._ask_judge() if eventful or self._governor.judging_due(step) else []
 
     def _add_passed(self) -> int:
@@ -270,12 +224,11 @@ class Doctor:
         with self._clock.timing("judging"):
             verdict = self._judge.judge(self._history)
         with self._clock.timing("printing"):
-            self._log.verdict(verdict, self._judge.standing)
-        return verdict.new
+            return self._log.verdict(verdict, self._judge.standing)
 
-    def _look_again(self, news: bool = False) -> None:
+    def _look_again(self, learnt: bool = False) -> None:
         """Check whether the model has changed, and update the history's setup."""
-        if self._probe.refresh() or news or not self._history.setup.layers:
+        if self._probe.refresh() or learnt or not self._history.setup.layers:
             self._history.setup = self._probe.setup(self._history.setup.epochs)
             self._log.setup(self._history.setup)
 

@@ -15,7 +15,7 @@ Every: TypeAlias = int | Literal["auto"] | Mapping[Kind, int] | Callable[[int], 
 SHARES: Mapping[str, float] = {
     "gradient": 0.35, "activation": 0.25, "weight": 0.15, "batch": 0.05, "judging": 0.2
 }  # fmt: skip
-KINDS_READ = ("gradient", "weight", "activation", "batch")
+KINDS_READ: tuple[Kind, ...] = ("gradient", "weight", "activation", "batch")
 POSSIBLE = "a whole number of steps from 1 on, 'auto', such numbers by kind, or a function"
 # Most problems show in the first steps, so these get more.
 START_SECONDS = 0.002  # in all accounts together at the start

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from time import time
 from typing import Any
 
 from torch import Tensor
@@ -10,7 +11,7 @@ from sickbay.history import History
 from sickbay.probe.collected import Collected
 from sickbay.probe.guard import Guard
 from sickbay.probe.probe import Probe
-from sickbay.vitals import Numbers
+from sickbay.vitals import Numbers, Vitals
 
 Notice = Callable[[str], object]
 
@@ -71,8 +72,11 @@ class Intake:
         self._waiting.append(collected)
         return True
 
-    def complete(self, wait: bool = False) -> Iterator[Collected]:
-        """Yield the steps that are complete, oldest first. With `wait`, wait for the others too."""
+    def complete(self, wait: bool = False) -> Iterator[tuple[Vitals, Collected]]:
+        """Yield the steps that are complete, oldest first, as vitals with what they came from.
+
+        With `wait`, wait for the others too.
+        """
         while self._waiting:
             arrival = self._waiting[0].arrival
             if arrival is not None and not wait and not arrival.is_there():
@@ -87,7 +91,9 @@ class Intake:
                     for row in collected.late_numbers
                 ]
                 collected.numbers = {**averages(rows), **collected.numbers}
-            yield collected
+            epoch = self._history.epoch
+            vitals = self._guard.run("probe", self._probe.vitals, collected, epoch)
+            yield vitals or Vitals(collected.step, epoch, time(), collected.numbers), collected
 
     def _add_numbers(self, values: Mapping[str, Any]) -> None:
         meter = self._probe.meter

@@ -41,8 +41,8 @@ class OptimizerStep:
         self._rates: list[tuple[dict[str, Any], Any, Any]] = []  # group, its rate, the one set here
         self._grads: list[tuple[Tensor, Tensor | None]] = []
         self._undo: StepUndo | None = None
-        before: Any = self._before if guard is None else guard.shell("treatment", self._before)
-        after: Any = self._after if guard is None else guard.shell("end of a step", self._after)
+        before: Any = self._before if guard is None else guard.wrap("treatment", self._before)
+        after: Any = self._after if guard is None else guard.wrap("end of a step", self._after)
         first = optimizer.register_step_pre_hook(before)
         last = optimizer.register_step_post_hook(after)
         hooks: Any = optimizer._optimizer_step_post_hooks

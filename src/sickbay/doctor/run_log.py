@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sickbay.chart import ChartWriter
+from sickbay.doctor.advice import Adviser, together
 from sickbay.doctor.judge_protocol import Verdict
-from sickbay.findings import Event, EventKind, Finding
+from sickbay.findings import Event, EventKind, Finding, by_priority
+from sickbay.health import Health, assess
 from sickbay.history import History
 from sickbay.printable import error_summary
 from sickbay.probe.distributed import is_first
@@ -47,14 +49,16 @@ class RunLog:
         on_finding: OnFinding,
         chart: str | os.PathLike[str] | None,
         remedies: Mapping[str, Sequence[Remedy]] | None = None,
+        report_every: int = 0,
     ) -> None:
         self.findings: list[Finding] = []
         self.events: list[Event] = []
+        self.reports: list[Health] = []
         self.to_raise: list[Finding] = []
         self.guard = Guard(self.trouble)
         self.plan: Callable[[Finding, str], bool] | None = None  # returns whether it is treated
-        self._history, self._on_finding, self._remedies = history, on_finding, remedies
-        self._advice = {problem.name(): problem.advice for problem in problems}
+        self._history, self._on_finding = history, on_finding
+        self._adviser, self._report_every = Adviser(problems, remedies), report_every
         self._said: set[str] = set()
         self._chart = None if chart is None else ChartWriter(chart, history.setup, self.notice)
         self.path = None if self._chart is None else self._chart.path  # the folder of the chart
@@ -81,19 +85,26 @@ class RunLog:
         if self._chart is not None:
             self.guard.run("chart", self._chart.setup, setup)
 
-    def verdict(self, verdict: Verdict, standing: Sequence[str]) -> None:
-        """Keep the result of a judgement; `standing` are the problems present now."""
-        for finding in verdict.new:
-            self.finding(finding)
+    def verdict(self, verdict: Verdict, standing: Sequence[str]) -> list[Finding]:
+        """Keep the result of a judgement and return what is new, with suggestions.
+
+        `standing` are the problems present now.
+        """
+        new = [self.finding(finding) for finding in verdict.new]
         for finding, cause in verdict.explained:
             self.consequence(finding, cause)
         for name in verdict.gone:
             self.event("gone", f"{name} is gone")
-        if verdict.new and len(standing) > 1:
-            self.event("combined", f"{len(standing)} at once: {', '.join(standing)}")
+        if new and len(found := together(self.findings, standing, self._history.step)) > 1:
+            names = ", ".join(each.problem for each in found)
+            first = by_priority(one for each in found for one in each.suggestions)[:1]
+            try_first = "".join(f"; try first: {each.words}" for each in first if each.kind)
+            self.event("combined", f"{len(found)} at once: {names}{try_first}")
+        return new
 
-    def finding(self, finding: Finding) -> None:
-        """Keep a finding and do with it what the user asked for."""
+    def finding(self, finding: Finding) -> Finding:
+        """Keep a finding and do with it what the user asked for; return it with suggestions."""
+        finding = self.guard.run("advice", self._adviser.advise, finding) or finding
         self.findings.append(finding)
         if self._chart is not None:
             self.guard.run("chart", self._chart.finding, finding)
@@ -103,6 +114,24 @@ class RunLog:
             self.to_raise.append(finding)
         else:
             self._announce(finding, treated)
+        return finding
+
+    def health(self, standing: Sequence[str]) -> Health:
+        """Return how the run is doing; `standing` are the problems present now."""
+        return assess(self._history, together(self.findings, standing, self._history.step))
+
+    def report(self, standing: Sequence[str]) -> None:
+        """Keep and print how the run is doing, if a report is due after this validation."""
+        if not self._report_every or "val_loss" not in self._history.measured:
+            return
+        if len(self._history.epochs("val_loss")) % self._report_every:
+            return
+        health = self.health(standing)
+        self.reports.append(health)
+        if self._chart is not None:
+            self.guard.run("chart", self._chart.report, health)
+        if self._on_finding in ("advise", "treat"):
+            self._speak(terminal.print_report, health)
 
     def pop_to_raise(self) -> list[Finding]:
         """Return the findings to raise, once."""
@@ -158,18 +187,12 @@ class RunLog:
         if callable(self._on_finding):
             self.guard.run("on_finding", self._on_finding, finding)
         elif self._on_finding in ("advise", "treat"):
-            advice = self._advise if not treated else lambda _: ""
-            self._speak(lambda: terminal.print_finding(finding, advice(finding.problem)))
+            told = () if treated else finding.suggestions
+            self._speak(lambda: terminal.print_finding(finding, terminal.advice(told)))
 
     def _speak(self, say: Callable[..., None], *what: object) -> None:
         """Print something. Of several processes only the first does, since all see the same."""
         self.guard.run("printing", lambda: say(*what) if is_first() else None)
-
-    def _advise(self, problem: str) -> str:
-        """Return the remedy with the best odds as words and code, or else the general advice."""
-        from sickbay.remedies.by_problem import advised  # a slow import, needed only with a finding
-
-        return "\n".join(advised(problem, self._remedies)) or self._advice[problem]
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

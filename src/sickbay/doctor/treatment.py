@@ -15,16 +15,16 @@ from sickbay.doctor.watch_arguments import Watched
 from sickbay.findings import Finding
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.finite import all_finite
-from sickbay.probe.held_parameters import RATE_JUMP
+from sickbay.probe.layer_order import RATE_JUMP
 from sickbay.probe.probe import Probe
 from sickbay.problems import NonFinite
 from sickbay.recipe import Recipe
-from sickbay.remedies import Remedy
+from sickbay.remedies import Remedy, SkipBadBatches
 
 PATIENCE = 3  # losses after a jump that show whether it lasts
 SAID = 10  # skipped batches that are printed; further ones are only recorded
 NON_FINITE = NonFinite.name()  # the problem that batches are skipped for
-SKIP = "skip_bad_batches"
+SKIP = SkipBadBatches.name()
 ALONE = "an optimizer that is stepped with a closure is not treated."
 SICK = (
     f"{IN_A_ROW} batches in a row, or more than half of the last {LATELY}, had a gradient that is "

@@ -11,14 +11,14 @@ from torch import distributed, nn
 from torch.optim import Optimizer
 
 from sickbay.arguments import bad_argument, check_bool, check_int, short_repr
-from sickbay.doctor.governor import Every, Governor
+from sickbay.doctor.governor import KINDS_READ, Every, Governor
 from sickbay.doctor.run_log import OnFinding, RunLog
 from sickbay.errors import UsageError
 from sickbay.history import History
 from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.problems import Problem
-from sickbay.vitals import Kind, Setup
+from sickbay.vitals import Setup
 
 if TYPE_CHECKING:
     from sickbay.remedies import Remedy
@@ -38,6 +38,11 @@ class Watched:
     log: RunLog
     remedies: Mapping[str, Sequence[Remedy]] | None = None
 
+    @property
+    def reads_dead_gradients(self) -> bool:
+        """Whether any problem reads how many units get no gradient."""
+        return any(each.reads_dead_gradients for each in self.problems)
+
 
 def prepare_watched(
     model: nn.Module,
@@ -52,6 +57,7 @@ def prepare_watched(
     activations: bool,
     eager: bool = True,
     remedies: Sequence[str | Remedy] | None = None,
+    report_every: int = 0,
 ) -> Watched:
     """Check the arguments and return the run to watch; raise `UsageError` if one is wrong."""
     check_model(model, trainable=True)
@@ -59,7 +65,8 @@ def prepare_watched(
     check_on_finding(on_finding, optimizers, model)
     if epochs is not None:
         epochs = check_int("epochs", epochs, least=1)
-    kinds: list[Kind] = ["gradient", "weight", "batch", "activation"]
+    report_every = check_int("report_every", report_every, least=0)
+    kinds = list(KINDS_READ)
     if not check_bool("activations", activations):
         kinds.remove("activation")
     governor = Governor(every, budget, kinds, eager)
@@ -69,7 +76,7 @@ def prepare_watched(
 
         chosen = choose(remedies)
     history = History(Setup(epochs=epochs))
-    log = RunLog(history, problems, on_finding, chart, chosen)
+    log = RunLog(history, problems, on_finding, chart, chosen, report_every)
     return Watched(model, optimizers, governor, problems, history, log, chosen)
 
 

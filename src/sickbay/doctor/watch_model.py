@@ -14,7 +14,7 @@ from sickbay.doctor.governor import Every
 from sickbay.doctor.run_log import OnFinding
 from sickbay.doctor.watch_arguments import Chart, prepare_watched
 from sickbay.problems import Problem
-from sickbay.problems.profiles import choose
+from sickbay.problems.profiles import REPORTS, choose
 
 if TYPE_CHECKING:
     from sickbay.remedies import Remedy
@@ -33,6 +33,7 @@ def watch(
     chart: Chart = None,
     on_finding: OnFinding = "advise",
     activations: bool = True,
+    report_every: int | None = None,
 ) -> Doctor:
     """Watch a model train.
 
@@ -44,7 +45,7 @@ def watch(
             read), or a function that takes the number of a step and returns whether to read it.
         budget: With "auto", the fraction of the loop's time that watching may take.
         profile: The problems to look for: "default", or a published list: "autotrainer",
-            "bttackler", "training_doctor".
+            "bttackler", "bttackler_paper", "training_doctor".
         problems: The problems to look for instead: names, objects with your own thresholds, or
             names of profiles, as in `["default", MyProblem()]`.
         remedies: The remedies to advise, and to use with `on_finding="treat"`, instead of those
@@ -56,6 +57,9 @@ def watch(
             "treat" (print it and apply remedies that are safe in a running loop: the only choice
             that changes your training), or a function to call with each finding.
         activations: Whether to read the outputs of layers.
+        report_every: Report how the run is doing after every so many validations (calls of `epoch`
+            with a `val_loss`), 0 for never. By default 3 with the profile "training_doctor", as
+            published, and never with others.
 
     Returns:
         The doctor. Call its `step` in the loop.
@@ -74,5 +78,6 @@ def watch(
         on_finding=on_finding,
         activations=activations,
         remedies=remedies,
+        report_every=REPORTS.get(profile, 0) if report_every is None else report_every,
     )
     return Doctor(watched, Causes(watched.problems, watched.log.guard))

@@ -25,7 +25,7 @@ from sickbay.inject.injection import (
     with_first,
 )
 
-# At this level ReLU and GELU put out zero; a lower one would look like a layer that explodes.
+# At this level ReLU and GELU output zero; a lower one would look like a layer that explodes.
 DEAD = -8.0
 
 
@@ -99,7 +99,7 @@ def nan_weight(
 
 
 def dead_layer(model: nn.Module, optimizer: Optimizer, *, layer: str, at: int) -> Injection:
-    """Kill a layer: from that step on it puts out only zeros after its ReLU.
+    """Kill a layer: from that step on it outputs only zeros after its ReLU.
 
     Its weight becomes 0 and its bias, if it has one, negative; the optimizer forgets its momentum.
     No gradient brings it back. It stays dead when the block ends. If a normalisation stands between

@@ -1,4 +1,4 @@
-"""Measure what layers put out, by forward hooks that exist only while a reading is due."""
+"""Measure the outputs of layers, by forward hooks that exist only while a reading is due."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor, is_transformed
 from sickbay.probe.layer_order import Layers, computes, has_parameters
-from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
+from sickbay.probe.statistics import merge
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
 SMALL = 65_536  # outputs up to this size are copied and measured together, which is cheaper
@@ -219,8 +219,14 @@ class _LayerHook(Hook):
         for tensor in (self.buffer, self.filled):  # lets CUDA graphs write to them
             tensor._dynamo_static_input_type = "guarded"  # type: ignore[attr-defined]
 
+    def __call__(self, *args: Any) -> None:
+        # Hooks in compiled graphs stay in place: where they have nothing to do, such as in
+        # evaluation, they must cost next to nothing.
+        if self.owner.due or torch.compiler.is_compiling():
+            super().__call__(*args)
+
     def _on_output(self, module: nn.Module, _inputs: Any, output: Any) -> None:
-        if not is_transformed():
+        if self.owner.layers.model.training and not is_transformed():
             self.owner.add(self.layer, module, output)
 
     def compiled(self, _module: nn.Module, _inputs: Any, output: Any) -> None:

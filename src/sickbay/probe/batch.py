@@ -16,15 +16,13 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.locate_nan import LARGE, NanLocator, excerpt
-from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
 from sickbay.probe.seen_batch import Pair, Seen, recovered
-from sickbay.probe.statistics import measure
+from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred
 PAIRS = 16  # pairs of outputs and targets kept of one step at most
-ELEMENTWISE = ("mse", "l1", "smooth_l1", "huber", "poisson_nll")  # these broadcast their arguments
 
 
 class Batch:
@@ -169,7 +167,7 @@ class Batch:
         shapes = (seen.shape, ()) if pair is None else pair.shapes
         if pair is not None:
             loss, output = loss or pair.loss, output or pair.output
-            stretched |= loss in ELEMENTWISE and shapes[0] != shapes[1]
+            stretched |= loss in tasks.BROADCAST and shapes[0] != shapes[1]
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)

@@ -11,9 +11,8 @@ from weakref import WeakSet
 
 from torch import nn
 
-from sickbay.probe.hooks import Hook
+from sickbay.probe.hooks import FORWARD_HOOKS, Hook
 
-HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 FLAGS = (
     "_forward_hooks_with_kwargs",
     "_forward_hooks_always_called",
@@ -49,10 +48,10 @@ def _state(self: nn.Module) -> Any:
     usual = (_before or getattr(object, "__getstate__", vars))(self)  # Python 3.10 has none
     with suppress(Exception):  # a copy with idle hooks is better than none
         held, *slots = usual if isinstance(usual, tuple) else (usual,)
-        hooks = [pair for name in HOOKS for pair in held.get(name, {}).items()]
+        hooks = [pair for name in FORWARD_HOOKS for pair in held.get(name, {}).items()]
         if ours := {key for key, hook in hooks if isinstance(hook, Hook)}:
             clean = dict(held)
-            for name in (*HOOKS, *FLAGS):
+            for name in (*FORWARD_HOOKS, *FLAGS):
                 kept = [pair for pair in held.get(name, {}).items() if pair[0] not in ours]
                 clean[name] = OrderedDict(kept)
             return (clean, *slots) if slots else clean

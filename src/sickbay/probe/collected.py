@@ -30,7 +30,7 @@ class Collected:
     late_skips: list[Numbers] = field(default_factory=list)  # whether fused optimizers skipped
     scaled: bool = False  # a gradient scaler was used
     alarm: bool = False  # a gradient was not finite, for the first time
-    strange: bool = False  # something changed that deserves a closer look
+    unusual: bool = False  # something changed that deserves a closer look
 
     step: int = 0  # the number of the newest step
     gradients: StepGradients | None = None
@@ -45,8 +45,8 @@ class Collected:
     late_numbers: list[dict[str, Numbers]] = field(default_factory=list)
     arrival: Ticket | None = None
 
-    unheard: bool = False  # activations should have been read, but no hook was called
-    news: bool = False  # more is known about the task than before
+    no_activations: bool = False  # activations should have been read, but no hook was called
+    learnt: bool = False  # more is known about the task than before
 
     @property
     def length(self) -> int:

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.probe.cost_clock import Clock
+from sickbay.probe.dead_rows import DEAD, add_dead_rows, dead_share, has_rows
 from sickbay.probe.guard import Guard
-from sickbay.probe.held_parameters import HeldParameters
 from sickbay.probe.hooks import Handles, weakly
-from sickbay.probe.layer_order import Layers
+from sickbay.probe.layer_order import HeldParameters, Layers
 from sickbay.probe.meter import Meter
 from sickbay.vitals import COLUMN, Kind, Numbers, Table
 
@@ -44,6 +44,7 @@ class StepGradients:
     final: dict[int, Rows] = field(default_factory=dict)  # as used, by the id of the optimizer
     changed: bool = False
     started_clean: bool | None = None  # whether any backward of the step began from zero
+    dead_rows: list[tuple[Numbers, int, Numbers]] = field(default_factory=list)  # to be filled in
 
     def is_finite(self) -> bool:
         """Return whether all values that were used are finite."""
@@ -58,6 +59,8 @@ class StepGradients:
 
         A gradient scaler multiplies what backward leaves by its scale; those are not returned.
         """
+        for values, row, share in self.dead_rows:
+            values[row, DEAD] = share[0]
         used = [rows for rows in self.final.values() if rows.names]
         if self.raw is not None and self.raw.names and self.raw not in used:
             used.append(self.raw)  # last: it counts only for gradients that no optimizer used
@@ -89,6 +92,7 @@ class Gradients:
         self._unmeasured: tuple[list[Tensor], list[int]] = ([], [])  # gradients and versions
         self._changes = not meter.late
         self.due = False
+        self.wants_dead_rows = False  # of a late meter, which starts extra work for them
 
     def arm(self, due: bool) -> None:
         """Hook the next backward if a reading is due, else remove the hooks."""
@@ -131,7 +135,7 @@ class Gradients:
             unmeasured, versions = self._unmeasured
             self._changes = [grad._version for grad in unmeasured] != versions
         step.changed = raw is not None
-        step.final[user] = Rows(names, self._meter.measure("gradient", grads, scale), [], [])
+        step.final[user] = Rows(names, self._measured("gradient", grads, scale), [], [])
 
     def is_finite(self) -> bool:
         """Return whether all gradients used so far are finite."""
@@ -164,7 +168,7 @@ class Gradients:
     def _arrived(self, _parameter: Tensor) -> None:
         if self.due and not self._queued:
             self._queued = True
-            ended = self._guard.shell("gradient", self._backward_ended)
+            ended = self._guard.wrap("gradient", self._backward_ended)
             torch.autograd.Variable._execution_engine.queue_callback(ended)
 
     def _backward_ended(self) -> None:
@@ -176,9 +180,20 @@ class Gradients:
             names, grads = present(self._layers.parameters)
             versions = [grad._version for grad in grads]
             if self._changes:
-                self._step.raw = Rows(names, self._meter.measure("raw", grads), grads, versions)
+                self._step.raw = Rows(names, self._measured("raw", grads), grads, versions)
             else:
                 self._unmeasured = grads, versions
+
+    def _measured(self, what: str, grads: list[Tensor], scale: Tensor | float = 1.0) -> Numbers:
+        values = self._meter.measure(what, grads, scale)
+        if not self._meter.late:
+            add_dead_rows(grads, values)
+        elif self.wants_dead_rows:
+            for row, grad in enumerate(grads):
+                if has_rows(grad):
+                    share = self._meter.numbers(dead_share(grad))
+                    self._step.dead_rows.append((values, row, share))
+        return values
 
 
 def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -> Table:

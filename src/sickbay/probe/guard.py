@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 class Guard:
     """Runs parts of sickbay by name, and catches what they raise.
 
-    Everything that torch or the loop calls goes through `run` or `shell`.
+    Everything that torch or the loop calls goes through `run` or `wrap`.
 
     >>> guard = Guard(lambda part, error: print(f"{part} is off: {error!r}"))
     >>> guard.run("chart", lambda: 1 / 0)
@@ -35,13 +35,13 @@ class Guard:
             self.fail(part, error)
             return None
 
-    def shell(self, part: str, function: Callable[..., object]) -> Callable[..., None]:
+    def wrap(self, part: str, function: Callable[..., object]) -> Callable[..., None]:
         """Return a function for torch to call, which `run`s this one and returns None."""
 
-        def shelled(*args: Any, **kwargs: Any) -> None:
+        def wrapped(*args: Any, **kwargs: Any) -> None:
             self.run(part, function, *args, **kwargs)
 
-        return shelled
+        return wrapped
 
     def fail(self, part: str, error: Exception) -> None:
         """Report that a part failed, and switch it off."""

@@ -14,6 +14,10 @@ from sickbay.probe.guard import Guard
 
 NO_SCRIPT = "torch.jit.script cannot compile a model that is watched; call doctor.close() first."
 
+# Where a module keeps its hooks.
+FORWARD_HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+HOOKS = (*FORWARD_HOOKS, "_backward_pre_hooks", "_backward_hooks")
+
 
 class Hook:
     """A module hook that does nothing in copied, pickled and exported models.

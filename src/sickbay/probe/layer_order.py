@@ -1,13 +1,19 @@
-"""The layers and parameters of a model, in the order that the data flows through them."""
+"""The layers and parameters of a model in forward order, and which optimizer holds them."""
 
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
 from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked
+
+RATE_JUMP = 10.0  # a learning rate above this many times an earlier one has jumped
+TORCH_CLASSES = frozenset(each for each in vars(nn).values() if isinstance(each, type))
 
 
 class Layers:
@@ -47,9 +53,9 @@ class Layers:
             self._sort()
 
     def class_names(self) -> dict[str, str]:
-        """Return the class name of every module that computes something itself."""
+        """Return the class in `torch.nn` of every module that computes something itself."""
         return {
-            name: type(module).__name__
+            name: torch_class(module)
             for name, module in self.modules.items()
             if computes(module) or has_parameters(module)
         }
@@ -85,6 +91,65 @@ class Layers:
     def _called(self, module: nn.Module, _inputs: Any) -> None:
         if self.model.training and torch.is_grad_enabled():
             self._calls.setdefault(module, len(self._calls))
+
+
+class HeldParameters:
+    """The parameters of a model by the optimizer that holds them."""
+
+    def __init__(self, optimizers: Sequence[Optimizer], layers: Layers) -> None:
+        self.optimizers = list(optimizers)
+        self.rate_limit = inf  # a learning rate above it has jumped
+        self._layers = layers
+        self.by_optimizer: dict[Optimizer, dict[str, nn.Parameter]] = {}
+        self.update()
+
+    def update(self) -> None:
+        """Look up again what each optimizer holds."""
+        self.listed, self.known_ids = self._layers.parameters, self.ids()
+        for optimizer in self.optimizers:
+            held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+            self.by_optimizer[optimizer] = {
+                name: each for name, each in self._layers.parameters.items() if id(each) in held
+            }
+
+    def ids(self) -> list[int]:
+        """Return the `id` of every parameter in an optimizer."""
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        return [id(parameter) for group in groups for parameter in group["params"]]
+
+    def last(self) -> dict[str, nn.Parameter]:
+        """Return the parameters that the last optimizer holds, {} if there is no optimizer."""
+        return self.by_optimizer[self.optimizers[-1]] if self.optimizers else {}
+
+    def names(self) -> set[str]:
+        """Return the names of all parameters that an optimizer holds."""
+        return {name for parameters in self.by_optimizer.values() for name in parameters}
+
+    def unheld(self) -> tuple[str, ...]:
+        """Return the parameters that no optimizer holds; nothing if no optimizer holds any."""
+        held = self.names()
+        return tuple(name for name in self._layers.parameters if held and name not in held)
+
+    def learning_rates(self) -> dict[str, float]:
+        """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        rates = {
+            f"lr_{index}" if index else "lr": float(group["lr"])
+            for index, group in enumerate(groups)
+            if "lr" in group
+        }
+        self.rate_limit = RATE_JUMP * max(rates.values(), default=inf)
+        return rates
+
+
+def torch_class(module: nn.Module) -> str:
+    """Return the name of the nearest class in `torch.nn` that a module inherits from.
+
+    >>> class Head(nn.Linear): pass
+    >>> torch_class(Head(2, 2)), torch_class(nn.ReLU()), torch_class(nn.Module())
+    ('Linear', 'ReLU', 'Module')
+    """
+    return next(each.__name__ for each in type(module).__mro__ if each in TORCH_CLASSES)
 
 
 def has_parameters(module: nn.Module) -> bool:

@@ -14,14 +14,12 @@ from torch import Tensor, nn
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.guard import Guard
-from sickbay.probe.hooks import Handles, Hook, can_be_hooked, first_tensor
+from sickbay.probe.hooks import HOOKS, Handles, Hook, can_be_hooked, first_tensor
 from sickbay.probe.layer_order import Layers, computes
-from sickbay.probe.merge_statistics import merge
 from sickbay.probe.meter import Meter
-from sickbay.probe.statistics import measure
+from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Table
 
-HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 LARGE = 65_536  # of tensors with more values than this, only the first samples are kept
 
 

@@ -1,15 +1,18 @@
-"""Listen to torch's loss modules, which belong to no model and so cannot be hooked one by one.
+"""Name torch's losses, and listen to their modules.
 
-While anyone listens, `torch.nn.modules.loss._Loss` has a `__call__` of its own.
+The modules belong to no model, so they cannot be hooked one by one. While anyone listens,
+`torch.nn.modules.loss._Loss` has a `__call__` of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.modules.loss import _Loss
 
 from sickbay.probe.method_patch import Patch
@@ -32,6 +35,24 @@ NAMES: dict[type, str] = {
     nn.MultiMarginLoss: "multi_margin",
     nn.HingeEmbeddingLoss: "hinge_embedding",
 }
+FUNCTIONS: dict[Hashable, str] = {
+    functional.cross_entropy: "cross_entropy",
+    functional.nll_loss: "nll",
+    functional.binary_cross_entropy: "bce",
+    functional.binary_cross_entropy_with_logits: "bce_logits",
+    functional.mse_loss: "mse",
+}
+
+
+def loss_name(loss: object) -> str:
+    """Return the short name of one of torch's losses, "" for any other.
+
+    >>> loss_name(nn.CrossEntropyLoss()), loss_name(functional.nll_loss), loss_name(print)
+    ('cross_entropy', 'nll', '')
+    """
+    function = loss.func if isinstance(loss, partial) else loss
+    name = FUNCTIONS.get(function, "") if isinstance(function, Hashable) else ""
+    return NAMES.get(type(loss), name)
 
 
 def _called(listener: Batch, loss: nn.Module, fed: Sequence[Any], value: Any) -> None:

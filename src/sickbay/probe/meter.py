@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sickbay.probe.merge_statistics import scaled
-from sickbay.probe.statistics import measure
+from sickbay.probe.statistics import measure, scaled
 from sickbay.vitals import Numbers
 
 if TYPE_CHECKING:

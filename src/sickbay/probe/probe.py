@@ -17,9 +17,8 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.gradient_norms import SpotCheck, gradient_norms
 from sickbay.probe.gradients import Gradients, table_norm
 from sickbay.probe.guard import Guard
-from sickbay.probe.held_parameters import HeldParameters
 from sickbay.probe.hooks import Handles
-from sickbay.probe.layer_order import Layers, acts_by_mode
+from sickbay.probe.layer_order import HeldParameters, Layers, acts_by_mode
 from sickbay.probe.locate_nan import NanLocator
 from sickbay.probe.meter import Meter
 from sickbay.probe.weights import Weights
@@ -60,9 +59,9 @@ class Probe:
         self._expected: bool | None = None  # the end of a step; True if backward runs inside it
         self._has_modes = any(map(acts_by_mode, self.layers.model.modules()))
         for optimizer in optimizers:
-            before, after = guard.shell("probe", self._before_step), self._after_step
+            before, after = guard.wrap("probe", self._before_step), self._after_step
             self._hooks.add(optimizer.register_step_pre_hook(before))
-            self._hooks.add(optimizer.register_step_post_hook(guard.shell("probe", after)))
+            self._hooks.add(optimizer.register_step_post_hook(guard.wrap("probe", after)))
         grad_scaler.listen(self)
         clean_copies.keep_clean(self)
 
@@ -73,10 +72,10 @@ class Probe:
             if due or part.due:
                 part.arm(due)
 
-    def glance(self) -> bool:
+    def was_uneventful(self) -> bool:
         """Return whether there was one uneventful step; if so, be ready for the next one."""
         now = self._now
-        eventful = now.alarm or now.strange or now.skipped or now.norms
+        eventful = now.alarm or now.unusual or now.skipped or now.norms
         if eventful or list(now.steps.values()) != [1]:
             return False
         now.steps.clear()
@@ -89,7 +88,7 @@ class Probe:
             self._read_without_optimizer()
         if not now.length:
             return None
-        closer, locator = now.alarm or now.strange, self.nan_locator
+        closer, locator = now.alarm or now.unusual, self.nan_locator
         now.step = last + now.length
         now.gradients = self.gradients.release()
         now.weights = self._released(self.weights, closer)
@@ -130,8 +129,8 @@ class Probe:
             scalars["grad_norm"] = collected.norm
         self._alarmed = collected.alarm or (self._alarmed and not isfinite(collected.norm))
         heard = any(each.kind == "activation" for each in tables)
-        collected.unheard = collected.listening and not heard
-        collected.news = self.batch.facts != facts
+        collected.no_activations = collected.listening and not heard
+        collected.learnt = self.batch.facts != facts
         return Vitals(step, epoch, time(), scalars, tables)
 
     def refresh(self) -> bool:
@@ -211,8 +210,8 @@ class Probe:
         self.in_eval = self._has_modes and not self.layers.model.training
         rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
         if type(rate) is float and rate > self.held.rate_limit:
-            now.strange = True
-        if self.quiet and not now.scaled and not now.strange and self._spot_check.passes():
+            now.unusual = True
+        if self.quiet and not now.scaled and not now.unusual and self._spot_check.passes():
             self.clock.passing += perf_counter() - start
             return
         charged = self.clock.total
@@ -234,7 +233,7 @@ class Probe:
         self._spot_check.choose(held)
         if not closure:
             self._use_gradients(optimizer, held)
-        if self.weights.due or self._now.alarm or self._now.strange:
+        if self.weights.due or self._now.alarm or self._now.unusual:
             with self.clock.timing("weight"):
                 self.guard.run("weight", self.weights.take, held)
             self._expected = closure
@@ -273,8 +272,8 @@ class Probe:
             if norms is None:
                 return
             norm = now.norms[id(optimizer)] = float(scale) * hypot(*norms)
-            now.strange |= self._fell_silent(optimizer, norms.count(0.0))
-            if (isfinite(norm) or self._alarmed) and not now.strange:
+            now.unusual |= self._fell_silent(optimizer, norms.count(0.0))
+            if (isfinite(norm) or self._alarmed) and not now.unusual:
                 return  # else look closer, once
         with self.clock.timing("gradient"):
             take, key = self.gradients.take, id(optimizer)

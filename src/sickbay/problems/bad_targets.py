@@ -1,7 +1,6 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
-
-LOOK_BACK = 32  # readings
+from sickbay.problems.shared.small_batches import LOOK_BACK
 
 
 @dataclass(frozen=True, kw_only=True)

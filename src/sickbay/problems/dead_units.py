@@ -5,7 +5,7 @@ import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
-from sickbay.problems.shared.problem_groups import GRADIENTS, RATES, STANDSTILL
+from sickbay.problems.shared.problem_groups import GRADIENTS, NO_PROGRESS, RATES
 from sickbay.vitals import Numbers, Table
 
 SILENCED = (  # activations that can be zero for every sample
@@ -42,7 +42,7 @@ class DeadUnits(LearningProblem):
     advice = "lower the learning rate, look at the biases, or replace ReLU with LeakyReLU or ELU"
     reads = ("activation",)
     explains = (
-        "dying_relu", "unchanged_weights", "gradient_collapse", *GRADIENTS, *RATES, *STANDSTILL,
+        "dying_relu", "unchanged_weights", "gradient_collapse", *GRADIENTS, *RATES, *NO_PROGRESS,
     )  # fmt: skip
 
     share: float = threshold(0.9, "Share of dead units in a layer that is too large.", above=0)

@@ -1,7 +1,6 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
-from sickbay.problems.shared.problem_groups import RATES, STANDSTILL
-
-APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
+from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES
+from sickbay.tasks import APPLIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +29,7 @@ class DoubleActivation(Problem):
     severity = "critical"
     advice = "remove the last activation: the loss takes the raw outputs (logits)"
     reads = ("batch",)
-    explains = ("improper_output", *RATES, *STANDSTILL)
+    explains = ("improper_output", *RATES, *NO_PROGRESS)
 
     def check(self, history: History) -> Finding | None:
         loss, output = history.setup.loss, history.setup.output

@@ -24,18 +24,18 @@ class DyingRelu(GradientProblem):
         >>> history = History(loss=[2.3])
         >>> history.add_table("gradient", rows)
         >>> print(DyingRelu(checks=1).check(history).message)
-        90 % of all gradient entries are exactly 0 (limit 70 %)
+        90 % of all gradient entries are exactly 0 (limit 90 %)
 
     Reference:
         Zhang et al. (2021), AutoTrainer: an automatic DNN training problem detection and repair
-        system; threshold as published there, rule as in its code.
+        system; rule as in its code, with a higher threshold.
     """
 
     advice = (
         "replace ReLU with LeakyReLU or ELU, lower the learning rate, or re-initialise the biases"
     )
 
-    share: float = threshold(0.7, "Share of exact zeros that is too large.", above=0)
+    share: float = threshold(0.9, "Share of exact zeros that is too large.", above=0)
 
     def needed(self, history: History) -> int:
         return max(self.checks, self.readings_of_units(history))

@@ -1,7 +1,7 @@
 import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
-from sickbay.problems.shared.problem_groups import AFTERMATH
+from sickbay.problems.shared.problem_groups import AFTER_DAMAGE
 from sickbay.problems.shared.weight_updates import all_updates, relative_gradients
 from sickbay.vitals import rms
 
@@ -35,7 +35,7 @@ class ExplodingGradient(Problem):
 
     advice = "start with smaller weights, clip the gradient norm to 1, or add normalisation layers"
     reads = ("gradient",)
-    explains = ("non_finite", "unchanged_weights", "vanishing_gradient", *AFTERMATH)
+    explains = ("non_finite", "unchanged_weights", "vanishing_gradient", *AFTER_DAMAGE)
 
     relative: float = threshold(1e3, "Limit for the gradient, relative to the weight.", above=0)
 

@@ -1,7 +1,7 @@
 from dataclasses import dataclass, replace
 
 from sickbay.problems.shared.base import Finding, History, Problem, threshold
-from sickbay.problems.shared.problem_groups import STANDSTILL
+from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.vitals import layer_of
 
 
@@ -38,7 +38,7 @@ class FrozenByAccident(Problem):
     reads = ("gradient",)
     spares_weights = True
     explains = (
-        "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *STANDSTILL,
+        "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *NO_PROGRESS,
     )  # fmt: skip
 
     checks: int = threshold(3, "Readings in a row without a gradient.", least=1)

@@ -3,6 +3,7 @@ from math import inf, isnan, nan
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.learns_badly import best_accuracy
 from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.tasks import DISTANCES
 
 NEVER_NEGATIVE = (
     "cross_entropy", "nll", "bce", "bce_logits", "mse", "l1", "smooth_l1", "huber", "kl_div",
@@ -10,7 +11,6 @@ NEVER_NEGATIVE = (
 )  # fmt: skip
 FEW = 12  # whole numbers below this count as classes if all are about equally frequent
 SIGNED = ("soft_margin", "hinge_embedding", "hinge")
-DISTANCES = ("mse", "l1", "smooth_l1", "huber")
 
 
 @dataclass(frozen=True, kw_only=True)

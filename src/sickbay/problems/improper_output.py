@@ -3,6 +3,7 @@ from math import inf
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
+from sickbay.tasks import APPLIES
 
 REACHES = {
     "sigmoid": (0.0, 1.0),
@@ -11,7 +12,7 @@ REACHES = {
     "relu": (0.0, inf),
     "softplus": (0.0, inf),
 }
-TAKES_LOGITS = ("cross_entropy", "bce_logits")
+TAKES_LOGITS = tuple(APPLIES)
 
 
 @dataclass(frozen=True, kw_only=True)

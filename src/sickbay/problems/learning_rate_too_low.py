@@ -1,6 +1,6 @@
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, loss_fall
-from sickbay.problems.shared.problem_groups import STANDSTILL
+from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.problems.shared.weight_updates import usual_update
 
 
@@ -31,7 +31,7 @@ class LearningRateTooLow(LearningProblem):
 
     advice = "multiply the learning rate by 10 until the loss falls"
     reads = ("weight",)
-    explains = ("plateau", "layer_imbalance", *STANDSTILL)
+    explains = ("plateau", "layer_imbalance", *NO_PROGRESS)
 
     certain: float = threshold(5e-6, "Smallest update, relative to the weights.", least=0)
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from math import inf, isfinite
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.problem_groups import AFTERMATH, GRADIENTS
+from sickbay.problems.shared.problem_groups import AFTER_DAMAGE, GRADIENTS
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 
 MOST = 512  # losses kept in a history
@@ -33,7 +33,7 @@ class LossSpike(SampledProblem):
     reads = ("step",)
     tolerated_at_best = True
     loss_may_recover = True
-    explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTERMATH)
+    explains = ("non_finite", "unchanged_weights", *GRADIENTS, *AFTER_DAMAGE)
 
     samples: int = threshold(
         32, "Samples judged together, over several steps if batches are small.", least=1

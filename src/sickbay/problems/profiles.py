@@ -28,7 +28,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         ours.SaturatedActivation(),
         ours.VanishingGradient(),
         ours.UnchangedWeights(),
-        ours.DyingRelu(share=0.9),
+        ours.DyingRelu(),
         ours.LearningRateTooLow(),
         ours.LossSpike(),
         ours.GradientSpike(),
@@ -37,23 +37,16 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
     ),
     "autotrainer": (
         autotrainer.AbnormalData(),
+        autotrainer.ImproperLoss(),  # first, because which output fits depends on it
         autotrainer.ImproperOutput(),
-        autotrainer.ImproperLoss(),
         autotrainer.VanishingGradient(),
         autotrainer.ExplodingGradient(),
         autotrainer.DyingRelu(),
         autotrainer.OscillatingAccuracy(),
         autotrainer.SlowConvergence(),
     ),
-    "bttackler": (
-        bttackler.AbnormalGradient(),
-        bttackler.AmplifiedGradient(),
-        bttackler.ReducedGradient(),
-        bttackler.PassiveLoss(),
-        bttackler.LowActivation(),
-        bttackler.UnexpectedLoss(),
-        bttackler.NoMoreGain(),
-    ),
+    "bttackler": bttackler.problems("code"),
+    "bttackler_paper": bttackler.problems("paper"),
     # For ending trials of a search; chosen by `python -m benchmarks.tuning run --part calibration`.
     "tuning": (
         ours.NonFinite(),
@@ -73,6 +66,9 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         training_doctor.Overfitting(),
     ),
 }
+
+# Validations from one report of the run's health to the next, as published.
+REPORTS: Mapping[str, int] = {"training_doctor": 3}
 
 
 def profiles_of(name: str) -> list[str]:

@@ -2,7 +2,7 @@ import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
-from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
+from sickbay.problems.shared.problem_groups import JUMPS, NO_PROGRESS, RATES
 from sickbay.vitals import Numbers, Table
 
 FROM_0_TO_1 = ("Sigmoid", "Hardsigmoid")
@@ -37,7 +37,7 @@ class SaturatedActivation(LearningProblem):
 
     advice = "start with smaller weights, normalise inputs or layers, or use ReLU or SELU"
     reads = ("activation",)
-    explains = ("vanishing_gradient", "dying_relu", *JUMPS, *RATES, *STANDSTILL)
+    explains = ("vanishing_gradient", "dying_relu", *JUMPS, *RATES, *NO_PROGRESS)
 
     slope: float = threshold(0.02, "Smallest mean of p(1 - p); it is 0.25 at most.", above=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)

@@ -1,5 +1,5 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
-from sickbay.problems.shared.problem_groups import JUMPS, RATES, STANDSTILL
+from sickbay.problems.shared.problem_groups import JUMPS, NO_PROGRESS, RATES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class ShapeBroadcast(Problem):
     severity = "critical"
     advice = "give both the same shape: outputs.squeeze(1), or targets.unsqueeze(1)"
     reads = ("batch",)
-    explains = ("improper_output", "improper_loss", *JUMPS, *RATES, *STANDSTILL)
+    explains = ("improper_output", "improper_loss", *JUMPS, *RATES, *NO_PROGRESS)
 
     def check(self, history: History) -> Finding | None:
         setup = history.setup

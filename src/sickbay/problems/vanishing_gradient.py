@@ -1,6 +1,6 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, first_and_last
-from sickbay.problems.shared.problem_groups import RATES, STANDSTILL, UNITS
+from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES, UNITS
 from sickbay.vitals import Table
 
 
@@ -29,7 +29,7 @@ class VanishingGradient(GradientProblem):
     """
 
     advice = "replace sigmoid or tanh with ReLU or SELU, or add batch or layer normalisation"
-    explains = ("unchanged_weights", "gradient_spike", *RATES, *UNITS, *STANDSTILL)
+    explains = ("unchanged_weights", "gradient_spike", *RATES, *UNITS, *NO_PROGRESS)
 
     ratio: float = threshold(
         2e-2, "Limit for the ratio of the first to the last gradient norm.", above=0

@@ -52,6 +52,13 @@ class Remedy(Tunable, ABC):
         Pure: the recipe and its model stay as they are.
         """
 
+    def applies(self, recipe: Recipe) -> bool:
+        """Return whether the recipe leaves anything to do, without trying it out.
+
+        A problem that no remedy applies to stops no run.
+        """
+        return True
+
     @property
     def code(self) -> str:
         """The remedy as code, if that does not depend on the recipe."""

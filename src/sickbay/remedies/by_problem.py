@@ -1,4 +1,4 @@
-"""The remedies for each problem, in the order of the papers, and which of them to advise."""
+"""The remedies for each problem, in the order of the papers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,12 +8,13 @@ from sickbay.errors import UsageError, unknown_name
 from sickbay.plugins import classes_from_packages
 from sickbay.problems.by_name import current_name
 from sickbay.remedies.base import Remedy
-from sickbay.remedies.odds import odds, ranked
+from sickbay.remedies.published.autotrainer import SOLUTIONS
 
 SELU, RELU = r.ReplaceActivation(to="selu"), r.ReplaceActivation(to="relu")
 LEAKY, ELU, TANH = (r.ReplaceActivation(to=name) for name in ("leaky_relu", "elu", "tanh"))
 CLIP, HALVED = r.ClipNorm(), r.HalveLearningRate()
 NORM, USUAL = r.InsertNormalisation(), r.UsualLearningRate()
+DOUBLED = r.ScaleLearningRate(factor=2.0)
 FASTER, SLOWER = r.ScaleLearningRate(factor=10.0), r.ScaleLearningRate(factor=0.1)
 MUCH_FASTER, MUCH_SLOWER = r.ScaleLearningRate(factor=1e3), r.ScaleLearningRate(factor=0.01)
 ADAM, MOMENTUM = r.ChangeOptimizer(to="adam"), r.ChangeOptimizer(to="sgd_momentum")
@@ -28,7 +29,7 @@ DRAWN = tuple(
 UNEVEN = (
     ADAM, MOMENTUM, USUAL, SLOWER, MUCH_SLOWER, NADAM, HE, LECUN, GLOROT, *DRAWN, r.EnlargeBatch(),
 )  # fmt: skip
-SLUGGISH = (
+SLOW = (
     ADAM, NADAM, ADAMAX, RMSPROP, SGD, MOMENTUM, USUAL, FASTER, MUCH_FASTER, HE, LECUN, GLOROT,
     *DRAWN,
 )  # fmt: skip
@@ -50,8 +51,8 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "dead_units": SILENT,
     "oscillating_accuracy": UNEVEN,
     "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp()),
-    "slow_convergence": SLUGGISH,
-    "learning_rate_too_low": SLUGGISH,
+    "slow_convergence": SLOW,
+    "learning_rate_too_low": SLOW,
     "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
     "improper_loss": (r.ChangeLoss(), r.ChangeOutput()),
@@ -64,7 +65,8 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     ),
     "loss_spike": JUMPS,
     "gradient_spike": (CLIP, r.ClipValues(), HALVED, r.WarmUp()),
-    "large_gradient": (CLIP, r.ClipValues()),
+    "large_gradient": (HALVED, CLIP, r.ClipValues()),
+    "small_gradient": (DOUBLED, NORM, HE, LECUN, GLOROT),
     "loss_explosion": JUMPS,
     "unstable_gradient": (CLIP, NORM, r.EnlargeBatch(), HALVED),
     "overfitting": (
@@ -97,31 +99,52 @@ CHOICES: Mapping[str, Sequence[Remedy]] = _with_unlisted()
 GROUP = "sickbay.remedies"  # of entry points
 POSSIBLE = "a list of names or Remedy objects"
 EVERY: Mapping[str, Remedy] = {
-    remedy.key: remedy for remedies in CHOICES.values() for remedy in remedies
+    remedy.key: remedy
+    for table in (CHOICES, SOLUTIONS)
+    for remedies in table.values()
+    for remedy in remedies
 }
 
 
-def choose(remedies: Sequence[str | Remedy] | None) -> Mapping[str, Sequence[Remedy]]:
+def choose(
+    remedies: Sequence[str | Remedy] | None, table: Mapping[str, Sequence[Remedy]] = CHOICES
+) -> Mapping[str, Sequence[Remedy]]:
     """Return the remedies for each problem: all, or only those given by name, key or as objects.
+
+    In a table of its own, a strategy says which problem each of its remedies is for. Remedies that
+    are not in it can be given as well.
 
     >>> [each.key for each in choose(["clip_norm", SELU])["exploding_gradient"]]
     ['clip_norm limit=1.0', 'replace_activation to=selu']
+    >>> [each.key for each in choose(["replace_activation"], SOLUTIONS)["dying_relu"]]
+    ['replace_activation to=leaky_relu', 'replace_activation to=elu']
     """
     if remedies is None:
-        return CHOICES
+        return table
     if isinstance(remedies, str) or not isinstance(remedies, Sequence):
         raise bad_argument("remedies", POSSIBLE, remedies)
-    chosen: list[Remedy] = []
+    treated: list[tuple[Remedy, Sequence[str]]] = []
     for each in remedies:
         if isinstance(each, Remedy):
-            chosen.append(each)
-        elif isinstance(each, str):
-            chosen += find(each)
-        else:
+            treated.append((each, treats(each)))
+        elif not isinstance(each, str):
             raise UsageError(f"remedies must be {POSSIBLE}, got {short_repr(each)} in it.")
-    treated = [(each, treats(each)) for each in chosen]
+        elif table is not CHOICES and (listed := _listed(each, table)):
+            treated += listed
+        else:
+            treated += [(remedy, treats(remedy)) for remedy in find(each)]
     problems = dict.fromkeys([*CHOICES, *(name for _, names in treated for name in names)])
     return {problem: [each for each, names in treated if problem in names] for problem in problems}
+
+
+def _listed(name: str, table: Mapping[str, Sequence[Remedy]]) -> list[tuple[Remedy, Sequence[str]]]:
+    """Return the remedies of a table with a name or a key, each with its problem."""
+    return [
+        (remedy, (problem,))
+        for problem, remedies in table.items()
+        for remedy in remedies
+        if name in (remedy.key, remedy.name())
+    ]
 
 
 def find(name: str) -> list[Remedy]:
@@ -146,27 +169,13 @@ def treats(remedy: Remedy) -> tuple[str, ...]:
     >>> treats(r.WarmUp(steps=5))[:2]
     ('exploding_gradient', 'learning_rate_too_high')
     """
-    listed = (
-        problem
-        for problem, remedies in CHOICES.items()
-        if any(isinstance(remedy, type(each)) for each in remedies)
-    )
-    named = tuple(map(current_name, remedy.treats)) or tuple(listed)
+    named = tuple(map(current_name, remedy.treats))
+    for table in (CHOICES, SOLUTIONS):
+        named = named or tuple(
+            problem
+            for problem, remedies in table.items()
+            if any(isinstance(remedy, type(each)) for each in remedies)
+        )
     if not named:
         raise bad_argument(f"treats of {remedy.name()}", "the names of problems", named)
     return named
-
-
-def advised(
-    problem: str, remedies: Mapping[str, Sequence[Remedy]] | None = None
-) -> tuple[str, ...]:
-    """Return the best remedy in words with its odds, then as code.
-
-    Of the remedies shipped with sickbay, only those that have worked before are advised. Of the
-    caller's own `remedies`, the best is advised in any case.
-    """
-    for remedy in ranked(problem, (CHOICES if remedies is None else remedies).get(problem, ())):
-        counted = odds(problem, remedy)
-        if counted.worked or remedies is not None:
-            return f"{remedy}  ({counted})", *remedy.code.splitlines()
-    return ()

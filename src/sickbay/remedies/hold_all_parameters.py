@@ -1,4 +1,4 @@
-from sickbay.recipe import optimizer_for
+from sickbay.optimizers import optimizer_for
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
 

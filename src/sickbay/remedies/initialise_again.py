@@ -1,9 +1,6 @@
 from sickbay.remedies.base import Finding, Recipe, Remedy, choice, dataclass
 from sickbay.surgery import initialise
-
-SCHEMES = (
-    "he_uniform", "he_normal", "lecun_uniform", "lecun_normal", "glorot_uniform", "glorot_normal",
-)  # fmt: skip
+from sickbay.surgery.initialising_weights import SCHEMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +18,7 @@ class InitialiseAgain(Remedy):
 
     code_template = "model = sickbay.surgery.initialise(model, {scheme!r}, seed=0)"
 
-    scheme: str = choice("he_uniform", "How to draw the weights.", SCHEMES)
+    scheme: str = choice("he_uniform", "How to draw the weights.", tuple(SCHEMES))
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         return recipe.with_model(initialise(recipe.model, self.scheme, seed=0), self.code)

@@ -22,4 +22,5 @@ class LowerOnPlateau(Remedy):
     epochs: int = threshold(3, "Epochs without a better loss.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        return None if recipe.patience else recipe.but(self.code, patience=self.epochs)
+        scheduled = recipe.patience or recipe.scheduler is not None  # two would fight
+        return None if scheduled else recipe.but(self.code, patience=self.epochs)

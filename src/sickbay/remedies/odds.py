@@ -11,43 +11,15 @@ from typing import Any
 
 from sickbay import safe_files
 from sickbay.errors import UsageError
+from sickbay.findings import Odds as Odds
 from sickbay.problems.by_name import RENAMED
-from sickbay.remedies.base import Remedy, dataclass
+from sickbay.remedies.base import Remedy
 
 SHIPPED = Path(__file__).with_name("odds.json")
 LARGEST = 10_000_000  # bytes of the user's file
 RETRAINING = 0.03  # how much less a remedy that discards the weights is worth, in odds
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
-
-
-@dataclass(frozen=True)
-class Odds:
-    """How often something worked.
-
-    >>> print(Odds(46, 49)), print(Odds(0, 0))
-    worked in 46 of 49 such cases
-    not tried yet
-    (None, None)
-    >>> round(Odds(46, 49).mean, 3), Odds(0, 0).mean
-    (0.922, 0.5)
-    """
-
-    worked: int = 0
-    tried: int = 0
-
-    @property
-    def mean(self) -> float:
-        """The expected success rate: the mean of a Beta distribution with a flat prior."""
-        return (self.worked + 1) / (self.tried + 2)
-
-    def __add__(self, other: Odds) -> Odds:
-        return Odds(self.worked + other.worked, self.tried + other.tried)
-
-    def __str__(self) -> str:
-        if not self.tried:
-            return "not tried yet"
-        return f"worked in {self.worked} of {self.tried} such cases"
 
 
 def local_file() -> Path:

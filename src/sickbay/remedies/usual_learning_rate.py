@@ -2,7 +2,8 @@ from torch.optim import ASGD, SGD, Rprop
 
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
-SGD_LIKE = (SGD, ASGD, Rprop)  # most often work with 0.01, others with 0.001
+SGD_LIKE = (SGD, ASGD, Rprop)
+SGD_RATE, ADAPTIVE_RATE = 0.01, 0.001  # that most often work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,5 +21,10 @@ class UsualLearningRate(Remedy):
     code = "lr = 0.001  # 0.01 for SGD"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        lr = 0.01 if isinstance(recipe.optimizer, SGD_LIKE) else 0.001
+        lr = usual_rate(recipe)
         return recipe.with_lr(lr, f"lr = {lr:g}") if recipe.lr != lr else None
+
+
+def usual_rate(recipe: Recipe) -> float:
+    """Return the usual learning rate of the optimizer."""
+    return SGD_RATE if isinstance(recipe.optimizer, SGD_LIKE) else ADAPTIVE_RATE

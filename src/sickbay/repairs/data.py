@@ -105,6 +105,20 @@ class Data:
                 yield inputs, targets
             several |= len(targets) > 1
 
+    def steps(self, batch_size: int | None) -> int | None:
+        """Return the number of batches in an epoch, if known.
+
+        >>> data = Data.of((torch.rand(9, 3), torch.zeros(9)), batch_size=4)
+        >>> data.steps(4), data.steps(5), len(list(data.batches(4, epoch=0)))
+        (2, 2, 2)
+        """
+        size = batch_size or self.batch_size or 1
+        if self.size is None or self.fixed_batches:
+            return None
+        whole, rest = divmod(self.size, size)
+        left_out = whole and (self.drop_last or (rest == 1 and size > 1))
+        return whole + (rest > 0 and not left_out)
+
     def validation_batches(self) -> Iterator[Batch]:
         """Yield the batches to score on, always in the same order."""
         rows = torch.split(torch.arange(self.validation.size or 0), self.scored_in)

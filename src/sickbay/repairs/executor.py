@@ -13,7 +13,7 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.run import Progress, Run, Update, Weights
 from sickbay.repairs.training_loop import RunSettings, TrainingLoop
 
-OnEpoch = Callable[[Run, Update], object]
+OnEpoch = Callable[[Run, Update], bool | None]  # returns whether to stop the run
 
 
 class Worker(Protocol):
@@ -71,7 +71,8 @@ class WorkerExecutor:
         if self._remote:  # sent without what only remedies look at
             recipe = replace(recipe.on("cpu"), example=(), inputs=None, targets=None)
             weights = on_cpu(weights)
-        loop = partial(TrainingLoop, recipe, self._data, self._settings, weights, chart)
+        settings = replace(self._settings, treatable=run.treatable)
+        loop = partial(TrainingLoop, recipe, self._data, settings, weights, chart)
         self._workers[run] = self._make_worker(loop)
 
     def advance(
@@ -89,8 +90,8 @@ class WorkerExecutor:
             for future in wait(training, return_when=FIRST_COMPLETED).done:
                 run, left = training.pop(future)
                 update = self._workers[run].result(future, run.progress)
-                on_epoch(run, update)
-                if left and not update.over:
+                stopped = on_epoch(run, update)
+                if left and not (update.over or stopped):
                     train(run, left)
 
     def close(self, run: Run) -> None:

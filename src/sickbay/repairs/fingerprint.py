@@ -23,7 +23,7 @@ from sickbay.repairs.training_loop import RunSettings
 
 SAMPLES = 256  # of a dataset, which represent all
 BATCHES = 8  # of a DataLoader with its own sampler or collation
-HASHED_APART = ("model", "loss", "optimizer", "example", "inputs", "targets", "setup")
+HASHED_APART = ("model", "loss", "optimizer", "scheduler", "example", "inputs", "targets", "setup")
 MAX_BYTES = 10_000  # of the file
 
 Fingerprint = Mapping[str, str]
@@ -46,6 +46,8 @@ def fingerprint(
         "initial weights": [*recipe.model.named_parameters(), *recipe.model.named_buffers()],
         "loss": recipe.loss,
         "optimizer": list(_optimizer(recipe)),
+        "scheduler": recipe.scheduler,
+        "metric": settings.metric,
         "settings": (rest, *run_settings, more),
         "device": torch.device(settings.device).type,
     }

@@ -5,46 +5,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
-from sickbay.arguments import (
-    bad_argument,
-    check_bool,
-    check_choice,
-    check_float,
-    check_int,
-    check_path,
-    check_seed,
-)
+from sickbay.arguments import bad_argument, check_float, check_int, check_seed
 from sickbay.console import Console
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_device, check_model, check_optimizer
-from sickbay.problems.profiles import PROFILES
-from sickbay.problems.profiles import choose as choose_problems
-from sickbay.recipe import Loss, Recipe
+from sickbay.problems import Problem
+from sickbay.recipe import Loss, Recipe, SchedulerStep
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
-from sickbay.repairs.autotrainer import autotrainer
+from sickbay.repairs.callbacks import Callback, check_callbacks
+from sickbay.repairs.choose_executor import Workers, choose_executor
 from sickbay.repairs.data import Data
-from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.fingerprint import fingerprint
-from sickbay.repairs.journal import Journal
+from sickbay.repairs.journal import Journal, check_output
+from sickbay.repairs.metrics import Metric, check_metric
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
-from sickbay.repairs.race import race
 from sickbay.repairs.search import Search
+from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
 from sickbay.repairs.training_loop import RunSettings
-from sickbay.repairs.user_loop import Train, UserLoopExecutor, check_train
-
-Strategy = Literal["race", "autotrainer"]
-Workers: TypeAlias = int | Literal["ray"] | None
-STRATEGIES: Mapping[str, Callable[[Search], Outcome]] = {"race": race, "autotrainer": autotrainer}
-BUDGET = {"race": 2.5, "autotrainer": 50.0}  # times the planned epochs, unless one is given
+from sickbay.repairs.user_loop import Train, check_train
+from sickbay.schedules import MakeScheduler, check_scheduler
 
 
 def fit(
@@ -54,15 +42,20 @@ def fit(
     loss: Loss,
     optimizer: Optimizer | Callable[..., Optimizer],
     validation: Any = None,
+    scheduler: LRScheduler | MakeScheduler | None = None,
+    scheduler_step: SchedulerStep = "epoch",
     batch_size: int = 32,
     epochs: int = 50,
     target: float | None = None,
+    metric: Metric | None = None,
     device: str | torch.device | None = None,
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
     profile: str | None = None,
-    strategy: Strategy = "race",
+    problems: Sequence[str | Problem] | None = None,
+    strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
+    callbacks: Sequence[Callback] | None = None,
     chart: str | os.PathLike[str] | None = None,
     resume: bool = False,
     seed: int = 0,
@@ -81,18 +74,27 @@ def fit(
         optimizer: The model's optimizer, or a function that makes one from parameters.
         validation: Held-out samples. Without them, a tenth of the data is held out if there are
             at least 50 samples.
+        scheduler: A torch scheduler of the optimizer, or a function that makes one from it.
+        scheduler_step: When it steps: after each "epoch" or each "batch".
         batch_size: Samples in a batch. A DataLoader has its own.
         epochs: Epochs of one training run.
-        target: The score at which training is done: accuracy for classes, the share of explained
+        target: The score at which training is done.
+        metric: The score: "accuracy", "precision", "recall", "f1" (means over all classes), "r2",
+            "loss" (minus the loss), or a function of all held-out outputs and targets whose result
+            is better the higher it is. Defaults to accuracy for classes, the share of explained
             variance for numbers, else minus the loss.
         device: Where to train. Defaults to the model's device.
-        remedies: Remedies to choose from, as names or objects. Defaults to all. "autotrainer"
-            tries them in this order, "race" by their odds.
-        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs.
-        profile: The problems to look for: "default", or that of the strategy.
-        strategy: "race" (remedies compete in short runs, and the best goes on) or "autotrainer"
-            (as in the AutoTrainer paper).
+        remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
+            "autotrainer" tries them in this order, "race" by their odds.
+        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 50
+            with "autotrainer".
+        profile: The problems to look for. Defaults to "default", or to "autotrainer" with the
+            strategy of that name.
+        problems: The problems to look for instead: names, or objects with your own thresholds.
+        strategy: "race" (remedies compete in short runs, and the best goes on), "autotrainer" (as
+            in the AutoTrainer paper), or `sickbay.AutoTrainer(...)` with settings of your own.
         workers: The number of processes to train in, or "ray".
+        callbacks: Functions to call with an `EpochEnd` after each epoch. True stops that attempt.
         chart: A folder to record every attempt in.
         resume: Whether to resume the repair in that folder.
         seed: For the order of the data and for dropout. Your random state is left alone.
@@ -107,18 +109,29 @@ def fit(
     if not isinstance(optimizer, Optimizer):
         optimizer = make_optimizer(optimizer, model)
     epochs = check_int("epochs", epochs, least=1)
-    recipe = Recipe(model, loss, optimizer, batch_size=batch_size, epochs=epochs)
+    recipe = Recipe(
+        model,
+        loss,
+        optimizer,
+        batch_size=batch_size,
+        epochs=epochs,
+        scheduler=scheduler,
+        scheduler_step=scheduler_step,
+    )
     return repair(
         recipe,
         data,
         validation=validation,
         target=target,
+        metric=metric,
         device=device,
         remedies=remedies,
         budget=budget,
         profile=profile,
+        problems=problems,
         strategy=strategy,
         workers=workers,
+        callbacks=callbacks,
         chart=chart,
         resume=resume,
         seed=seed,
@@ -134,12 +147,15 @@ def repair(
     train: Train | None = None,
     validation: Any = None,
     target: float | None = None,
+    metric: Metric | None = None,
     device: str | torch.device | None = None,
     remedies: Sequence[str | Remedy] | None = None,
     budget: float | None = None,
     profile: str | None = None,
-    strategy: Strategy = "race",
+    problems: Sequence[str | Problem] | None = None,
+    strategy: StrategyName | Strategy = "race",
     workers: Workers = None,
+    callbacks: Sequence[Callback] | None = None,
     chart: str | os.PathLike[str] | None = None,
     resume: bool = False,
     seed: int = 0,
@@ -153,15 +169,21 @@ def repair(
     each step and epoch, like any watched loop. It is called again with every repaired recipe. When
     a problem is found, the doctor leaves the loop by raising an exception, so the loop should not
     catch exceptions it does not know. Each call starts with torch, numpy and random seeded with
-    `seed`. Such a loop has its own data, so `data`, `validation` and `workers` do not apply.
+    `seed`. Such a loop has its own data, so `data`, `validation` and `workers` do not apply. Its
+    `metric` is the name of one that it passes to `doctor.epoch`, and it makes and steps its own
+    scheduler, with `recipe.scheduler(recipe.optimizer)`.
     `learn` adds the remedies that worked to your odds. `fit` explains the other arguments.
     """
-    workers = _check_call(recipe, strategy, train, data, validation, workers)
-    path = _check_output(chart, resume, progress, console, learn)
+    chosen = check_strategy(strategy)
+    workers = _check_call(recipe, train, data, validation, workers)
+    path = check_output(chart, resume, progress, console, learn)
     recipe = replace(recipe, epochs=50 if recipe.epochs is None else recipe.epochs)
-    choices = choose_remedies(remedies)
-    settings = _settings(recipe, choices, strategy, profile, target, device, seed)
-    limit = BUDGET[strategy] * settings.epochs
+    choices = choose_remedies(remedies, chosen.remedies())
+    looked_for = problems_for(chosen, profile, problems)
+    settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
+    settings = replace(settings, metric=check_metric(metric, own_loop=train is not None))
+    called = check_callbacks(callbacks)
+    limit = chosen.budget * settings.epochs
     if budget is not None:
         limit = check_float("budget", budget, above=0)
     samples = None
@@ -174,19 +196,21 @@ def repair(
             device=settings.device,
             dtype=next(recipe.model.parameters()).dtype,
         )
-        check_fit(recipe.model, samples, recipe.loss, settings.target)
+        check_fit(recipe.model, samples, recipe.loss, settings.target, settings.metric)
         recipe = with_data(recipe, samples)
     recipe = recipe.on(settings.device)
-    executor = _executor(recipe, samples, settings, train, workers)
+    executor = choose_executor(recipe, samples, settings, train, workers)
     keys = {problem: [each.key for each in some] for problem, some in choices.items()}
-    more = {"strategy": strategy, "budget": limit, "remedies": keys, "train": train}
+    more = {"strategy": chosen, "budget": limit, "remedies": keys, "train": train}
     mark = partial(fingerprint, recipe, samples, settings, **more)
     journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
-    fixed = samples is not None and samples.fixed_batches
-    with journal, Search(recipe, settings, executor, journal, choices, limit, fixed) as search:
-        outcome = STRATEGIES[strategy](search)
+    counted = recipe.scheduler is not None and recipe.scheduler_step == "batch"
+    fixed = counted or (samples is not None and samples.fixed_batches)
+    search = Search(recipe, settings, executor, journal, choices, limit, fixed, called)
+    with journal, search:
+        outcome = chosen.run(search)
     if learn:
         search.save_counts()
     journal.close(outcome)
@@ -194,12 +218,11 @@ def repair(
 
 
 def _check_call(
-    recipe: Recipe, strategy: str, train: Train | None, data: Any, validation: Any, workers: Workers
+    recipe: Recipe, train: Train | None, data: Any, validation: Any, workers: Workers
 ) -> Workers:
     """Check arguments that exclude each other. Return `workers`, None for this process."""
     if not isinstance(recipe, Recipe):
         raise bad_argument("recipe", "a sickbay.Recipe", recipe)
-    check_choice("strategy", strategy, STRATEGIES)
     if train is None and data is None:
         raise UsageError("repair needs data, or train= with a loop of your own; got neither.")
     if workers is not None and not (isinstance(workers, str) and workers == "ray"):
@@ -211,81 +234,43 @@ def _check_call(
     check_model(recipe.model, trainable=True)
     check_loss(recipe.loss)
     check_optimizer(recipe.optimizer, recipe.model)
+    if recipe.scheduler is not None:
+        assert not isinstance(recipe.scheduler, LRScheduler)  # a recipe makes it a function
+        check_scheduler(recipe.scheduler, recipe.optimizer, recipe.scheduler_step)
     return workers
-
-
-def _check_output(
-    chart: object, resume: object, progress: object, console: object, learn: object
-) -> Path | None:
-    """Check the arguments about output. Return the folder to record in."""
-    for name, value in {"resume": resume, "progress": progress, "learn": learn}.items():
-        check_bool(name, value)
-    if console is not None and not isinstance(console, Console):
-        raise bad_argument("console", "a rich.console.Console or None", console)
-    if chart is None and resume:
-        raise UsageError("resume=True needs the folder of the repair to resume as chart=.")
-    return None if chart is None else check_path("chart", chart)
 
 
 def _settings(
     recipe: Recipe,
     choices: Mapping[str, Sequence[Remedy]],
     strategy: Strategy,
-    profile: str | None,
+    problems: Sequence[Problem],
     target: float | None,
     device: str | torch.device | None,
     seed: int,
 ) -> RunSettings:
-    if profile is None:
-        profile = "autotrainer" if strategy == "autotrainer" else "default"
     if device is None:
         device = next(recipe.model.parameters()).device
     assert recipe.epochs is not None
     return RunSettings(
-        problems=choose_problems(check_choice("profile", profile, PROFILES)),
+        problems=problems,
         treatable={problem for problem, remedies in choices.items() if remedies},
         epochs=recipe.epochs,
         target=None if target is None else check_float("target", target, infinite=True),
         device=str(check_device("device", device)),
         seed=check_seed(seed),
-        check_every=3 if strategy == "autotrainer" else None,
+        check_every=strategy.check_every,
     )
 
 
 def with_data(recipe: Recipe, samples: Data) -> Recipe:
     """Return a recipe that knows its data, and has the batch size of a DataLoader."""
-    size = samples.batch_size or recipe.batch_size
+    size, good = samples.batch_size or recipe.batch_size, samples.without_bad_samples()
     return replace(
         recipe,
         batch_size=size,
         example=samples.example(min(32, size)),
-        inputs=samples.without_bad_samples().statistics(),
+        inputs=good.statistics(),
         targets=samples.targets(),
+        bad_samples=good.size != samples.size,
     )
-
-
-def _executor(
-    recipe: Recipe,
-    samples: Data | None,
-    settings: RunSettings,
-    train: Train | None,
-    workers: Workers,
-) -> WorkerExecutor | UserLoopExecutor:
-    """Return what trains the runs."""
-    if samples is None:
-        assert train is not None
-        return UserLoopExecutor(train, settings)
-    if workers is None:
-        return WorkerExecutor(samples, settings)
-    if workers == "ray":
-        from sickbay.repairs.ray_worker import RayWorker, start_ray
-
-        start_ray()
-        return WorkerExecutor(samples, settings, RayWorker, size=None, remote=True)
-    from sickbay.repairs.process_worker import ProcessWorker, check_picklable
-
-    parts = {"loss": recipe.loss, "model": recipe.model, "optimizer": recipe.optimizer}
-    check_picklable(**parts, data=samples, problems=settings.problems)
-    threads = max(1, torch.get_num_threads() // workers)
-    make_worker = partial(ProcessWorker, threads)
-    return WorkerExecutor(samples, settings, make_worker, workers, remote=True)

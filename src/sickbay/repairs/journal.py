@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 
 from sickbay import safe_files
-from sickbay.arguments import short_repr
+from sickbay.arguments import bad_argument, check_bool, check_path, short_repr
 from sickbay.console import (
     BarColumn,
     Column,
@@ -184,19 +184,39 @@ class Bar:
         self._progress.update(self._task, description=name, completed=done, total=total, best=score)
 
 
+def check_output(
+    chart: object, resume: object, progress: object, console: object, learn: object
+) -> Path | None:
+    """Check the arguments about output. Return the folder to record in."""
+    for name, value in {"resume": resume, "progress": progress, "learn": learn}.items():
+        check_bool(name, value)
+    if console is not None and not isinstance(console, Console):
+        raise bad_argument("console", "a rich.console.Console or None", console)
+    if chart is None and resume:
+        raise UsageError("resume=True needs the folder of the repair to resume as chart=.")
+    return None if chart is None else check_path("chart", chart)
+
+
 def name_of(run: Run) -> tuple[str, ...]:
     """Return what identifies a run in its file."""
     attempt = run.attempt
     return str(attempt.parent), attempt.problem, attempt.remedy
 
 
+def free_folder(chart: Path) -> Path:
+    """Return this folder, or one beside it if something is in it."""
+    path, number = chart, 1
+    while path.is_dir() and any(path.iterdir()):
+        number += 1
+        path = chart.with_name(f"{chart.name}-{number}")
+    return path
+
+
 def _folder(chart: Path, resume: bool) -> Path:
     """Create the folder to record in: the one given, or one beside it if that is taken."""
-    path, number = chart, 1
+    path = chart
     try:
-        while not resume and path.is_dir() and any(path.iterdir()):
-            number += 1
-            path = chart.with_name(f"{chart.name}-{number}")
+        path = chart if resume else free_folder(chart)
         path.mkdir(parents=True, exist_ok=True)
         other = next((each.name for each in path.iterdir()), None)
     except OSError as error:

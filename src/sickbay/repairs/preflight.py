@@ -14,10 +14,12 @@ from sickbay.arguments import bad_argument
 from sickbay.errors import UsageError
 from sickbay.isolated_random import evaluating
 from sickbay.printable import raising
+from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
-from sickbay.repairs.scoring import evaluate, loss_name
+from sickbay.repairs.metrics import Metric
+from sickbay.repairs.scoring import evaluate
 
 FEW = 7  # samples to try
 
@@ -46,7 +48,13 @@ def make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optim
     return optimizer
 
 
-def check_fit(model: nn.Module, data: Data, loss: Loss, target: float | None = None) -> None:
+def check_fit(
+    model: nn.Module,
+    data: Data,
+    loss: Loss,
+    target: float | None = None,
+    metric: Metric | None = None,
+) -> None:
     """Raise `UsageError` if these do not fit together. Nothing is changed."""
     copied = _copied("model", model, data)
     tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
@@ -59,7 +67,19 @@ def check_fit(model: nn.Module, data: Data, loss: Loss, target: float | None = N
             _check_loss(tried, outputs, targets)
         if target is not None and target > 1:
             few = replace(data, validation=Rows(inputs, targets))
-            _check_reachable(target, evaluate(copied, tried, few))
+            _check_reachable(target, evaluate(copied, tried, few), metric)
+    if metric is not None:
+        _try_metric(metric, copied, tried, data)
+
+
+def _try_metric(metric: Metric, model: nn.Module, loss: Loss, data: Data) -> None:
+    """Evaluate the metric on all held-out samples: on a few, one class may be missing."""
+    try:
+        evaluate(model, loss, data, metric)
+    except UsageError:
+        raise
+    except Exception:  # from the model, the loss or the data: training will tell
+        return
 
 
 def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
@@ -102,9 +122,14 @@ def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
         raise UsageError(f"loss must return one number, a tensor, got {kind}.")
 
 
-def _check_reachable(target: float, scores: Mapping[str, float]) -> None:
-    if "val_accuracy" in scores or "val_score" in scores:
+def _check_reachable(
+    target: float, scores: Mapping[str, float], metric: Metric | None = None
+) -> None:
+    if callable(metric) or metric == "loss":
+        return
+    if metric is not None or "val_accuracy" in scores or "val_score" in scores:
         what = "an accuracy" if "val_accuracy" in scores else "a share of variance"
+        what = what if metric is None else f"the metric {metric!r}"
         hint = f"; for {target:g} % give {target / 100:g}" if target <= 100 else ""
         raise UsageError(f"target must be at most 1, as {what} is, got {target:g}{hint}.")
 

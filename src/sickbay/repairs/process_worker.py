@@ -48,7 +48,7 @@ class ProcessWorker:
         try:
             if self._process is None:
                 self._began = self._pool.submit(os.getpid)
-                (self._process,) = self._pool._processes.values()  # for its exit code
+                (self._process,) = self._pool._processes.values()  # no public way to its exit code
             self._epoch = self._pool.submit(_train_epoch, stop_at_findings)
         except Exception as error:  # from pickling, or because the process has died meanwhile
             self._epoch = Future()
@@ -72,7 +72,7 @@ class ProcessWorker:
             time.sleep(0.01)  # the pool may be waiting for the same process, so join can miss it
         if self._began.exception() is not None:
             return (
-                f"its worker process ended before it began (exit code {code}). A script that uses "
+                f"its worker process ended while starting (exit code {code}). A script that uses "
                 "workers must start under `if __name__ == '__main__':`."
             )
         if code is None or code >= 0:
@@ -166,7 +166,7 @@ class DryPickler(pickle.Pickler):
         typed_in = not hasattr(sys.modules["__main__"], "__file__")  # a session without a file
         in_main = isinstance(value, type | FunctionType) and value.__module__ == "__main__"
         if typed_in and in_main:
-            raise pickle.PicklingError(f"{value.__name__} is defined in no file")
+            raise pickle.PicklingError(f"{value.__name__} is not defined in a file")
         if isinstance(value, np.ndarray):
             return None if value.dtype.hasobject else "array"
         shared = type(value).__module__.startswith("multiprocessing.")

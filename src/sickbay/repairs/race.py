@@ -1,11 +1,15 @@
 """The cheap strategy: candidates train for short heats, and the one that learns best goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, inf
+from typing import ClassVar
 
 from sickbay.findings import Finding
+from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
+from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, worth
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Run
@@ -18,6 +22,24 @@ CLEAR_LEAD = 0.3  # lead in score that ends the race
 CLOSE = 1.3  # candidates within this many times the leader's distance from 1 are ranked by odds
 COOLDOWN = 0.2  # of the epochs, added at a tenth of the learning rate: makes up for the race
 DEPTH = 5  # problems that are treated one after the other
+
+
+@dataclass(frozen=True)
+class Race:
+    """Remedies compete in short runs, and the best goes on."""
+
+    profile: ClassVar[str] = "default"
+    budget: ClassVar[float] = 2.5
+    check_every: ClassVar[None] = None
+
+    def remedies(self) -> Mapping[str, Sequence[Remedy]]:
+        return CHOICES
+
+    def adapt(self, problem: Problem) -> Problem:
+        return problem
+
+    def run(self, search: Search) -> Outcome:
+        return race(search)
 
 
 def race(search: Search) -> Outcome:
@@ -77,7 +99,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
 def start(search: Search, parent: Run, finding: Finding, remedy: Remedy, recipe: Recipe) -> Run:
     """Start a candidate, from the last healthy weights if its remedy keeps them."""
     healthy = parent.healthy if remedy.keeps_weights else None
-    if search.executor.pausable and not recipe.cooldown:
+    ends_by_itself = recipe.cooldown or recipe.scheduler is not None
+    if search.executor.pausable and not ends_by_itself:
         recipe = recipe.but(cooldown=ceil(COOLDOWN * search.settings.epochs))
     return search.start(recipe, parent, finding, remedy, healthy)
 

@@ -24,8 +24,10 @@ class RecipeHooks:
         recipe = self.recipe
         held, grads = with_gradients(recipe.optimizer)
         if recipe.skip_bad_batches and not all_finite(grads):
+            # Not by `step.skip`, which copies the weights and undoes the step so that hooks of a
+            # watched loop still find gradients. Optimizers pass over parameters without a gradient.
             for each in held:
-                each.grad = None  # optimizers pass over a parameter without a gradient
+                each.grad = None
             return
         clip_gradients(held, recipe.clip_norm, recipe.clip_value)
         self._count += 1

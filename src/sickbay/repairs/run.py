@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, TypeAlias
@@ -39,6 +39,7 @@ class Progress:
     findings: list[Finding] = field(default_factory=list)
     setup: Setup = field(default_factory=Setup)
     failed: str = ""  # the error that training raised, in one sentence
+    stopped: bool = False  # by a callback
     example: tuple[Tensor, ...] = ()  # inputs of one batch, if they were not known before
     error: Exception | None = field(default=None, repr=False, compare=False)
 
@@ -77,6 +78,7 @@ class Update:
     best: Weights | None = None
     healthy: Weights | None = None
     over: bool = False  # whether there is nothing more to train
+    score: float = -inf  # of the newest epoch
 
 
 @dataclass(eq=False)
@@ -88,6 +90,7 @@ class Run:
     parent: Run | None = None
     finding: Finding | None = None  # what it should cure
     remedy: Remedy | None = None  # what changed the recipe
+    treatable: Collection[str] = ()  # the problems that stop it
     progress: Progress = field(default_factory=Progress)
     heats: list[Progress] = field(default_factory=list)  # the progress after each heat
     best: Weights = field(default_factory=dict)

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from math import inf, isnan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Any
 
 import torch
@@ -11,31 +10,23 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.isolated_random import evaluating
-from sickbay.probe.loss_modules import NAMES
+from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
+from sickbay.repairs.metrics import (
+    NO_CLASS,
+    SCORE,
+    STANDARD,
+    Metric,
+    class_scores,
+    unavailable,
+    value_of,
+)
 
 IGNORED = -100  # the label that torch's losses ignore
-ORDER = (("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # the most telling one first
-FUNCTIONS = {
-    "cross_entropy": "cross_entropy",
-    "nll_loss": "nll",
-    "binary_cross_entropy": "bce",
-    "binary_cross_entropy_with_logits": "bce_logits",
-    "mse_loss": "mse",
-}
-
-
-def loss_name(loss: object) -> str:
-    """Return the short name of a loss, "" if it is unknown.
-
-    >>> loss_name(nn.CrossEntropyLoss()), loss_name(nn.functional.nll_loss), loss_name(print)
-    ('cross_entropy', 'nll', '')
-    """
-    name = getattr(loss.func if isinstance(loss, partial) else loss, "__name__", "")
-    return NAMES.get(type(loss)) or FUNCTIONS.get(name, "")
+ORDER = ((SCORE, 1), ("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # first is best
 
 
 def key(scores: Mapping[str, float]) -> float:
@@ -54,29 +45,39 @@ def doubt(scores: Mapping[str, float], samples: int | None) -> float:
     >>> doubt({"val_accuracy": 0.9}, 100)
     0.03
     """
-    right = scores.get("val_accuracy", 1.0)
+    right = 1.0 if SCORE in scores else scores.get("val_accuracy", 1.0)
     return round(sqrt(right * (1 - right) / samples), 12) if samples else 0.0
 
 
-def evaluate(model: nn.Module, loss: Loss, data: Data) -> dict[str, float]:
+def evaluate(
+    model: nn.Module, loss: Loss, data: Data, metric: Metric | None = None
+) -> dict[str, float]:
     """Return the metrics of a model on the validation data. The model stays as it is.
 
     `val_accuracy` is the share of right answers. A regression has `val_score` instead: the share
-    of the targets' variance that is explained, at least -1.
+    of the targets' variance that is explained, at least -1. A `metric` of the user's choice that is
+    neither of them is `val_metric`.
     """
-    total, count, tally = 0.0, 0, None
+    total, count, tally, pairs = 0.0, 0, None, list[tuple[Any, Tensor]]()
     with evaluating(model):
         for inputs, targets in data.validation_batches():
             outputs = model(*inputs)
             total += float(loss(outputs, targets)) * len(targets)
             count += len(targets)
+            if callable(metric):
+                pairs.append((outputs, targets))
             if isinstance(outputs, Tensor):
                 if tally is None:
                     known = data.targets() if isinstance(data.training, Rows) else targets
                     tally = _Tally(task_of(inputs, outputs, known, loss), loss)
                 fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
                 tally.add(outputs, fitted)
-    return {"val_loss": total / count, **(tally.scores() if tally else {})}
+        scores = {"val_loss": total / count, **(tally.scores() if tally else {})}
+        if callable(metric):
+            scores[SCORE] = value_of(metric, pairs)
+        elif metric is not None:
+            scores |= _chosen(metric, scores, tally)
+    return scores
 
 
 def task_of(inputs: tuple[Tensor, ...], outputs: Tensor, targets: Tensor, loss: Loss) -> str:
@@ -95,11 +96,11 @@ def task_of(inputs: tuple[Tensor, ...], outputs: Tensor, targets: Tensor, loss: 
 
 @dataclass
 class _Tally:
-    """Counts right answers batch by batch. Keeps outputs that need all batches to be judged."""
+    """Collects answers batch by batch. Keeps outputs that need all batches to be judged."""
 
     task: str
     loss: Loss
-    right: list[Tensor] = field(default_factory=list)
+    answers: list[tuple[Tensor, Tensor]] = field(default_factory=list)  # given and right ones
     pairs: list[tuple[Tensor, Tensor]] = field(default_factory=list)
 
     def add(self, outputs: Tensor, targets: Tensor) -> None:
@@ -112,21 +113,36 @@ class _Tally:
             labels = labels > 0 if self.task == "binary" else labels
             top = classes.max(1)
             kept = labels != getattr(self.loss, "ignore_index", IGNORED)
-            self.right.append(((top.indices == labels) & top.values.isfinite())[kept])
+            given = top.indices.where(top.values.isfinite(), NO_CLASS)
+            if self.task == "binary":
+                given = (given == 1).where(given != NO_CLASS, ~labels)
+            self.answers.append((given[kept], labels[kept]))
         elif outputs.numel() == targets.numel() and len(outputs) == len(targets):
             flat = len(targets), -1
             self.pairs.append((outputs.reshape(flat).double(), targets.reshape(flat).double()))
 
     def scores(self) -> dict[str, float]:
         """Return the accuracy or the score, if there is one."""
-        if not self.right and self.pairs:
+        if not self.answers and self.pairs:
             outputs, targets = (torch.cat(each) for each in zip(*self.pairs, strict=True))
             if self.task in ("binary", "multilabel"):
-                self.right.append(right_answers(outputs, targets))
+                self.answers.append(answers(outputs, targets))
             elif self.task == "regression":
                 return {"val_score": explained_variance(outputs, targets)}
-        right = torch.cat([each.flatten() for each in self.right]) if self.right else torch.empty(0)
-        return {"val_accuracy": float(right.double().mean())} if len(right) else {}
+        right = [(given == known).flatten() for given, known in self.answers]
+        share = float(torch.cat(right).double().mean()) if right else nan
+        return {} if isnan(share) else {"val_accuracy": share}
+
+
+def _chosen(metric: str, scores: Mapping[str, float], tally: _Tally | None) -> dict[str, float]:
+    """Return a named metric, unless it is the score anyway."""
+    values = {name: scores[kept] for name, kept in STANDARD.items() if kept in scores}
+    values["loss"] = -scores["val_loss"]
+    if tally is not None and tally.answers:
+        values |= class_scores(*(torch.cat(each) for each in zip(*tally.answers, strict=True)))
+    if metric not in values:
+        raise unavailable(metric, [*values])
+    return {} if metric in STANDARD else {SCORE: values[metric]}
 
 
 def by_class(outputs: Tensor, targets: Tensor, last: bool = False) -> tuple[Tensor, Tensor] | None:
@@ -153,19 +169,20 @@ def _rows(outputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor] | None:
     return (outputs.reshape(-1, classes), labels.reshape(-1)) if classes > 1 else None
 
 
-def right_answers(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Tell which yes-or-no answers are right. Those that are not finite are wrong.
+def answers(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the answers yes or no, and the right ones. Outputs that are not finite are wrong.
 
-    >>> right_answers(torch.tensor([0.6, 0.4]), torch.tensor([1.0, 0.0]))  # probabilities
-    tensor([True, True])
-    >>> right_answers(torch.tensor([0.4, -0.2]), torch.tensor([1.0, 0.0]))  # logits
-    tensor([True, True])
+    >>> answers(torch.tensor([0.6, 0.4]), torch.tensor([1.0, 0.0]))  # probabilities
+    (tensor([ True, False]), tensor([ True, False]))
+    >>> answers(torch.tensor([0.4, -0.2]), torch.tensor([1.0, 0.0]))  # logits
+    (tensor([ True, False]), tensor([ True, False]))
     """
     finite = outputs.isfinite()
     signed = bool((targets < 0).any())  # labels are -1 and 1
     logits = signed or bool(((outputs < 0) | (outputs > 1))[finite].any())
-    answers = outputs > (0.0 if logits else 0.5)
-    return (answers == (targets > (0.0 if signed else 0.5))) & finite
+    right = targets > (0.0 if signed else 0.5)
+    given = outputs > (0.0 if logits else 0.5)
+    return given.where(finite, ~right), right
 
 
 def explained_variance(outputs: Tensor, targets: Tensor) -> float:

@@ -1,6 +1,6 @@
 """The search for a cure: the runs so far, what they cost, and the best of them.
 
-Which run comes next is up to a strategy, see `race` and `autotrainer`.
+Which run comes next is up to a strategy, see `Race` and `AutoTrainer`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sickbay.printable import error_message
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
+from sickbay.repairs.callbacks import Callback, EpochEnd, call_all
 from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
@@ -37,10 +38,12 @@ class Search:
         remedies: Mapping[str, Sequence[Remedy]],
         budget: float,
         fixed_batches: bool = False,
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.original, self.settings, self.executor = recipe, settings, executor
         self.journal, self.budget = journal, budget
         self._remedies, self._fixed_batches = remedies, fixed_batches
+        self._callbacks = callbacks
         self.runs: list[Run] = []
         self._counts: list[tuple[str, Remedy, bool]] = []
 
@@ -76,7 +79,12 @@ class Search:
         weights: Weights | None = None,
     ) -> Run:
         """Start a run, or restore it if an earlier session has finished it."""
-        run = Run(len(self.runs), recipe, parent, finding, remedy)
+        treatable = {
+            problem
+            for problem, some in self._remedies.items()
+            if any(each.applies(recipe) for each in some)
+        }
+        run = Run(len(self.runs), recipe, parent, finding, remedy, treatable)
         if not self.journal.restore(run, self.epochs_of(run)):
             self.executor.start(run, weights, self.journal.chart(run))
         self.runs.append(run)
@@ -88,7 +96,7 @@ class Search:
         self._release()
         left = (self.budget - self.spent) / max(1, len(runs))
         epochs = min(epochs, max(1, int(left)))
-        new = [run for run in runs if not run.recorded]
+        new = [run for run in runs if not (run.recorded or run.progress.stopped)]
         self.executor.advance(new, epochs, stop_at_findings, self._on_epoch)
         for run in runs:
             if run.recorded:
@@ -96,10 +104,19 @@ class Search:
             run.heats.append(run.progress)
             self._show(run)
 
-    def _on_epoch(self, run: Run, update: Update) -> None:
+    def _on_epoch(self, run: Run, update: Update) -> bool:
+        """Take over what an epoch changed. Return whether a callback stops the run."""
+        before = len(run.progress.scores)
         run.take(update)
         self._show(run)
         self.journal.keep_unfinished(run)
+        scores = run.progress.scores
+        if len(scores) <= before:  # it was stopped halfway
+            return False
+        ended = EpochEnd(run.number, len(scores) - 1, dict(scores[-1]), update.score, run.name)
+        if stopped := call_all(self._callbacks, ended):
+            run.progress = replace(run.progress, stopped=True)
+        return stopped
 
     def _show(self, run: Run) -> None:
         done = self.spent
@@ -122,11 +139,12 @@ class Search:
         return self.settings.epochs + run.recipe.cooldown
 
     def is_complete(self, run: Run) -> bool:
-        """Return whether a run had all its epochs, or reached the target before."""
+        """Return whether a run had all its epochs, or was done before."""
         progress = run.progress
         counted = bool(progress.scores)  # a user's loop may report no epochs
         reached = self.settings.reached(progress.score)
-        return reached or not counted or progress.epochs >= self.settings.epochs
+        ended = progress.stopped or progress.epochs >= self.settings.epochs
+        return reached or not counted or ended
 
     def train_to_the_end(self) -> None:
         """Train the original recipe whatever is found, as far as the budget goes."""

@@ -9,7 +9,9 @@ from math import ceil
 import torch
 from torch import Tensor, nn
 
-from sickbay.doctor import Doctor, watch
+from sickbay.doctor import Doctor
+from sickbay.doctor.causes import Causes
+from sickbay.doctor.watch_arguments import prepare_watched
 from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
@@ -17,10 +19,14 @@ from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
+from sickbay.repairs.epoch_checks import EpochChecks
+from sickbay.repairs.metrics import Metric
+from sickbay.repairs.rate_schedule import RateSchedule
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
 from sickbay.repairs.run_files import fits
 from sickbay.repairs.scoring import doubt, evaluate, key
+from sickbay.repairs.training_accuracy import TrainingAccuracy
 
 ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
 SETBACK = 0.05  # a run whose score is this far below its best tolerates no problem
@@ -37,6 +43,7 @@ class RunSettings:
     target: float | None = None
     device: str = "cpu"
     seed: int = 0
+    metric: Metric | None = None  # the score; None is the default of the task
     check_every: int | None = None  # epochs between two checks; None checks every step
 
     def reached(self, score: float) -> bool:
@@ -73,7 +80,6 @@ class TrainingLoop:
         self._epoch, self._fraction = 0, 0.0
         self._start: dict[str, float] = {}
         self._scores: list[dict[str, float]] = []
-        self._pending: list[Finding] = []  # treatable findings, until they stop the run
         self._finding: Finding | None = None
         self._failed = ""
         self._error: Exception | None = None
@@ -82,8 +88,11 @@ class TrainingLoop:
         self.healthy = self.best  # the weights after the last epoch without a finding
         self._hooks = RecipeHooks(self.live)
         self._doctor: Doctor | None = None
+        self._checks = checks_for(settings, self.data.steps(recipe.batch_size))
+        self._accuracy = TrainingAccuracy(self.live.loss, self.data.targets)
         self._random = IsolatedRandom(settings.seed)
         self._scheduler = plateau_scheduler(self.live)
+        self._schedule = RateSchedule(self.live)
 
     @property
     def over(self) -> bool:
@@ -96,7 +105,6 @@ class TrainingLoop:
         end = min(self._epoch + epochs, self._epochs)
         if not stop_at_findings:
             self._finding = None
-            self._pending.clear()
         with torch.enable_grad(), self._random:
             while self._epoch < end and not self.over:
                 try:
@@ -108,7 +116,8 @@ class TrainingLoop:
     def update(self, stop_at_findings: bool = True) -> Update:
         """Train one more epoch and return what it changed."""
         progress = self.advance(1, stop_at_findings)
-        return Update(progress, self.best, self.healthy, self.over)
+        score = key(self._scores[-1]) if self._scores else -torch.inf
+        return Update(progress, self.best, self.healthy, self.over, score)
 
     def progress(self) -> Progress:
         """Return how far it has come."""
@@ -133,12 +142,13 @@ class TrainingLoop:
 
     def _train_epoch(self, stop_at_findings: bool) -> None:
         if self._doctor is None:
-            self._start = evaluate(self.live.model, self.live.loss, self.data)
-            self._doctor = doctor_for(self.live, self.settings, self._chart)
+            self._start = self._evaluate()
+            self._doctor = doctor_for(self.live, self.settings, self._chart, self._checks)
         doctor = self._doctor
         if self.recipe.cooldown and self._epoch == self.settings.epochs:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
+            self._schedule.stop()
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -146,18 +156,27 @@ class TrainingLoop:
         for step, (inputs, targets) in enumerate(self.data.batches(size, self._epoch)):
             findings = self._step(doctor, inputs, targets)
             self._fraction = min((step + 1) / steps, 1.0)
-            if stop_at_findings and self._stops(findings, within_epoch=True):
+            if stop_at_findings and self._stops(findings):
                 return
         self._fraction = 0.0
         self._epoch += 1
-        scores = evaluate(model, self.live.loss, self.data)
-        self._scores.append(scores)
+        scores = self._evaluate()
+        trained = self._accuracy.end_epoch()
+        self._scores.append(scores | trained)
         self._keep_best(scores)
         if self._scheduler is not None:
             self._scheduler.step(-scores["val_loss"])
-        findings = doctor.epoch(**scores)
+        self._schedule.end_epoch(scores)
+        if self._checks is None:  # problems of steps go by the validation accuracy
+            findings = doctor.epoch(**scores)
+        else:
+            doctor.epoch(**scores, **trained)
+            findings = self._checks.found
         if not (stop_at_findings and self._stops(findings)):
             self.healthy = copy.deepcopy(model.state_dict())
+
+    def _evaluate(self) -> dict[str, float]:
+        return evaluate(self.live.model, self.live.loss, self.data, self.settings.metric)
 
     def _step(self, doctor: Doctor, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Finding]:
         live = self.live
@@ -166,20 +185,20 @@ class TrainingLoop:
         loss = live.loss(outputs, targets)
         loss.backward()  # type: ignore[no-untyped-call]
         live.optimizer.step()
+        self._schedule.end_batch()
+        if isinstance(outputs, Tensor):
+            self._accuracy.add(inputs, outputs, targets)
         if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
             return doctor.step(loss)  # it looks for what the loss compares itself
         fitted = live.loss.fit(outputs, targets) if isinstance(live.loss, Fitted) else targets
         return doctor.step(loss, outputs=outputs, targets=fitted)
 
-    def _stops(self, findings: Sequence[Finding], within_epoch: bool = False) -> bool:
-        """Note the first treatable finding, and tell whether it stops the run now."""
+    def _stops(self, findings: Sequence[Finding]) -> bool:
+        """Note the first treatable finding, and tell whether there is one."""
         near_best = bool(self._scores) and key(self._scores[-1]) >= self.best_score - SETBACK
-        self._pending += [each for each in findings if self.settings.stops(each, near_best)]
-        every = self.settings.check_every
-        if not self._pending or (every is not None and (within_epoch or self._epoch % every)):
-            return False
-        self._finding = self._pending[0]
-        return True
+        stopping = (each for each in findings if self.settings.stops(each, near_best))
+        self._finding = next(stopping, None)
+        return self._finding is not None
 
     def _keep_best(self, scores: Mapping[str, float]) -> None:
         """Keep the weights of the best epoch, or the last one that is as good within chance."""
@@ -195,17 +214,35 @@ def is_read(step: int) -> bool:
     return step < ALL_READ or step % THEN_EVERY == 0
 
 
-def doctor_for(live: Recipe, settings: RunSettings, chart: str | os.PathLike[str] | None) -> Doctor:
+def checks_for(settings: RunSettings, steps: int | None = None) -> EpochChecks | None:
+    """Return the checks of a run with so many steps in an epoch, None if every step is judged."""
+    every = settings.check_every
+    return None if every is None else EpochChecks(settings.problems, every, steps)
+
+
+def doctor_for(
+    live: Recipe,
+    settings: RunSettings,
+    chart: str | os.PathLike[str] | None,
+    checks: EpochChecks | None = None,
+) -> Doctor:
     """Watch a recipe in training."""
-    return watch(
+    watched = prepare_watched(
         live.model,
         live.optimizer,
-        problems=settings.problems,
-        every=is_read,
+        settings.problems,
+        every=is_read if checks is None else checks.reads,
+        budget=0.01,
         epochs=settings.epochs,
         chart=chart,
         on_finding="silent",
+        activations=True,
     )
+    guard = watched.log.guard
+    if checks is None:
+        return Doctor(watched, Causes(watched.problems, guard))
+    checks.listen(guard)
+    return Doctor(watched, checks)
 
 
 def plateau_scheduler(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:

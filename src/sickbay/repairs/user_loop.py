@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from math import inf, isnan
@@ -22,6 +23,7 @@ from sickbay.repairs.scoring import key
 from sickbay.repairs.training_loop import (
     SETBACK,
     RunSettings,
+    checks_for,
     doctor_for,
     live_copy,
     plateau_scheduler,
@@ -47,15 +49,18 @@ class LoopDoctor:
         settings: RunSettings,
         chart: str | None,
         stop_at_findings: bool,
-        on_epoch: Callable[[Update], object],
+        on_epoch: Callable[[Update], bool | None],
     ) -> None:
         self._live, self._settings = live, settings
         self._stop_at_findings, self._on_epoch = stop_at_findings, on_epoch
-        self.doctor = doctor_for(live, settings, chart)
+        self._checks = checks_for(settings)
+        self.doctor = doctor_for(live, settings, chart, self._checks)
         self._scheduler = plateau_scheduler(live)
         self.scores: list[dict[str, float]] = []
         self.best_score, self.calls = -inf, 0
         self.finding: Finding | None = None  # the one that stops the loop
+        self.stopped = False  # by a callback
+        self.callback_error: Exception | None = None
         self.best = self.healthy = copy.deepcopy(live.model.state_dict())
 
     def step(self, loss: Tensor | float | None = None, **metrics: Any) -> list[Finding]:
@@ -75,15 +80,34 @@ class LoopDoctor:
         if score > self.best_score:
             self.best_score, self.best = score, weights
         epochs = len(self.scores)
-        self._on_epoch(Update(Progress(epochs=epochs, score=self.best_score), self.best))
-        self._check(findings, score >= self.best_score - SETBACK)
+        progress = Progress(epochs=epochs, score=self.best_score, scores=list(self.scores))
+        self._report(Update(progress, self.best, score=score))
+        found = findings if self._checks is None else self._checks.found
+        self._check(found, score >= self.best_score - SETBACK)
         self.healthy = weights
-        if self._settings.reached(self.best_score) or epochs >= self._settings.epochs:
+        reached = self._settings.reached(self.best_score)
+        if self.stopped or reached or epochs >= self._settings.epochs:
             raise Completed("all epochs are done")
         return findings
 
+    def _report(self, update: Update) -> None:
+        """Report an epoch. Keep an error of a callback, which is no fault of the recipe."""
+        try:
+            self.stopped = bool(self._on_epoch(update))
+        except Exception as error:
+            self.callback_error = error
+            raise
+
     def score(self, scores: dict[str, float]) -> float:
         """Return the score of some metrics: the accuracy or minus the loss if nothing else."""
+        if (metric := self._settings.metric) is not None:
+            name = str(metric)
+            if name not in scores:
+                raise UsageError(
+                    f"metric must be one that train passes to doctor.epoch, got {name!r}. "
+                    f"Possible: {str(list(scores))[1:-1]}."
+                )
+            return -inf if isnan(scores[name]) else scores[name]
         if (score := key(scores)) > -inf:
             return score
         losses = self.doctor.history.recent("loss", RECENT) or [inf]
@@ -122,11 +146,12 @@ class UserLoopExecutor:
         self._waiting.pop(run, None)
 
     def _run(
-        self, run: Run, stop_at_findings: bool, on_epoch: Callable[[Update], object]
+        self, run: Run, stop_at_findings: bool, on_epoch: Callable[[Update], bool | None]
     ) -> Update:
         weights, chart = self._waiting.pop(run)
-        live = live_copy(run.recipe, self._settings, weights)
-        watching = LoopDoctor(live, self._settings, chart, stop_at_findings, on_epoch)
+        settings = replace(self._settings, treatable=run.treatable)
+        live = live_copy(run.recipe, settings, weights)
+        watching = LoopDoctor(live, settings, chart, stop_at_findings, on_epoch)
         doctor, hooks = watching.doctor, RecipeHooks(live)
         failed = ""
         try:
@@ -135,7 +160,8 @@ class UserLoopExecutor:
         except (Diagnosed, Completed):
             pass
         except Exception as error:
-            if not run.recipe.code:  # the loop fails as given, which is no fault of a remedy
+            # The loop fails as given, or a callback does: that is no fault of a remedy.
+            if not run.recipe.code or error is watching.callback_error:
                 raise
             failed = error_message(error)
         finally:
@@ -148,7 +174,8 @@ class UserLoopExecutor:
                 "train must train recipe.model with recipe.optimizer and call doctor.step after "
                 f"each step; it was called {watching.calls} times, and the optimizer made no step."
             )
-        if not watching.scores and finding is None:  # without epochs, the loss is the score
+        no_epochs = not watching.scores and self._settings.metric is None
+        if no_epochs and finding is None:  # without epochs, the loss is the score
             watching.best_score = watching.score({})
         if not watching.scores and watching.best_score > -inf:
             watching.best = copy.deepcopy(live.model.state_dict())
@@ -161,6 +188,7 @@ class UserLoopExecutor:
             setup=doctor.history.setup,
             example=example,
             failed=failed,
+            stopped=watching.stopped,
         )
         return Update(progress, watching.best, watching.healthy, over=True)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sickbay.findings import Finding, Severity
+from sickbay.findings import Finding, Severity, Suggestion
+from sickbay.health import Health
 from sickbay.printable import one_line, printable
 
 if TYPE_CHECKING:
@@ -18,6 +19,18 @@ SIGNS: Mapping[Severity, tuple[str, str]] = {
 }
 
 
+def advice(suggestions: Sequence[Suggestion]) -> str:
+    r"""Return suggestions as lines: all that a paper makes, or else the best one.
+
+    >>> half = Suggestion(words="halve the rate", code="lr /= 2", confidence=0.9)
+    >>> print(advice([half, Suggestion(words="clip the gradients")]))
+    halve the rate  (stated confidence 0.9)
+    lr /= 2
+    """
+    shown = [each for each in suggestions if each.kind] or suggestions[:1]
+    return "\n".join(line for each in shown for line in (str(each), *each.code.splitlines()))
+
+
 def finding_lines(finding: Finding, advice: str = "") -> list[str]:
     r"""Return a finding as plain text.
 
@@ -27,8 +40,7 @@ def finding_lines(finding: Finding, advice: str = "") -> list[str]:
       try  lower the learning rate
     """
     sign, _ = SIGNS[finding.severity]
-    hints = [("       " if at else "  try  ") + line for at, line in enumerate(advice.splitlines())]
-    return [f"{sign} {one_line(str(finding))}", *map(printable, hints)]
+    return [f"{sign} {one_line(str(finding))}", *_hints(advice)]
 
 
 def print_finding(finding: Finding, advice: str = "", console: Console | None = None) -> None:
@@ -41,6 +53,30 @@ def print_finding(finding: Finding, advice: str = "", console: Console | None = 
     text.highlight_words([finding.title], style)
     text.stylize(style, 0, 1)
     (console or _console()).print(
+        Text("\n").join([text, *(Text(line, style="dim") for line in rest)]), soft_wrap=True
+    )
+
+
+def report_lines(health: Health) -> list[str]:
+    """Return how a run is doing as plain text.
+
+    >>> print(*report_lines(Health(step=9, epoch=3, state="stable", trend="flat", loss=2.0)))
+    ♥ step 9  stable: the loss is flat (2)
+    """
+    first = f"♥ step {health.step}  {one_line(str(health))}"
+    reasons = (f"  {one_line(reason)}" for reason in health.reasons)
+    return [first, *reasons, *_hints(advice(health.suggestions))]
+
+
+def print_report(health: Health) -> None:
+    """Print how a run is doing."""
+    from sickbay.console import Text
+
+    style = {"critical": "bold red", "unstable": "yellow"}.get(health.state, "green")
+    first, *rest = report_lines(health)
+    text = Text(first)
+    text.stylize(style, 0, 1)
+    _console().print(
         Text("\n").join([text, *(Text(line, style="dim") for line in rest)]), soft_wrap=True
     )
 
@@ -59,6 +95,14 @@ def print_notice(text: str) -> None:
     from sickbay.console import Text
 
     _console().print(Text(f"· sickbay: {one_line(text)}", style="dim"), soft_wrap=True)
+
+
+def _hints(advice: str) -> list[str]:
+    """Return advice as indented lines."""
+    return [
+        printable(("       " if at else "  try  ") + line)
+        for at, line in enumerate(advice.splitlines())
+    ]
 
 
 def _console() -> Console:

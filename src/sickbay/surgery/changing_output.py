@@ -133,7 +133,7 @@ def _name(last: Operation) -> str:
 def _last_operation(forward: ForwardPass) -> Operation:
     if not isinstance(forward.output, Tensor):
         got = type(forward.output).__name__
-        raise Declined(f"The model must put out one tensor, got a {got}.")
+        raise Declined(f"The model must output one tensor, got a {got}.")
     found = output_operations(forward)
     if not found:
         raise Declined("The operation that makes the model's output cannot be seen.")
@@ -147,7 +147,7 @@ def _activation(to: str, dims: int) -> NewModule:
 def _last_linear(forward: ForwardPass) -> str:
     found = output_operations(forward)
     if len(found) != 1 or len(forward.output_makers) != 1:
-        raise Declined(f"The model must put out one tensor, got {shape_of(forward.output)}.")
+        raise Declined(f"The model must output one tensor, got {shape_of(forward.output)}.")
     [last] = found
     while (last.position >= 0 or last.name in MOVING) and last.inputs:
         last = next(forward.before(last))

@@ -192,7 +192,9 @@ class ActivationEditor:
                 recorded[each.position] = name
         traced = [activation_name(node, module) for node in nodes]
         if traced != [recorded[position] for position in sorted(recorded)]:
-            raise Declined(f"{describe(self.model, caller)} takes different ways through its code.")
+            raise Declined(
+                f"{describe(self.model, caller)} does not run the same code at every call."
+            )
         return nodes
 
 

@@ -12,7 +12,7 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import ComparedProblem, Comparison, LearningCurve
-from sickbay.tuning.judge import End, find_end, own_curve
+from sickbay.tuning.judge import End, Protection, find_end, own_curve
 from sickbay.vitals import Setup, Vitals
 
 PATIENCE = 10.0  # most seconds that the end of an epoch waits for its verdict
@@ -69,6 +69,7 @@ class BackgroundJudge:
             each.yields_to_the_best or isinstance(each, ComparedProblem) for each in problems
         )
         self._others = others if compares else None
+        self._protection = Protection(problems)
         self._known: Sequence[LearningCurve] = ()  # the other trials
         self._known_at = -1  # the epoch they were asked for in
         self._unsent: list[Vitals] = []
@@ -141,4 +142,7 @@ class BackgroundJudge:
             history.end_epoch(**readings.metrics)
             asked = asked if history.epoch == history.setup.epochs else self._problems
         beside = Comparison(own_curve(history, self._metric), self._known, self._maximize)
-        self.end = find_end(asked, history, beside, self._guard) or self.end
+        if readings.metrics is not None:
+            self._protection.end_epoch(beside)
+        protected = self._protection.was_among_best
+        self.end = find_end(asked, history, beside, self._guard, protected) or self.end

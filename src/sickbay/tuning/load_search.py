@@ -108,6 +108,9 @@ def _load(
         trials = load_charts(path, notice)
         notes = (trial.about for trial in trials if "metric" in trial.about)
         return trials, next(notes, {}), ()
+    if path.suffix == ".zip":
+        command = "`python -m benchmarks.tuning replay` in the repository"
+        raise UsageError(f"{source!r} looks like a pool of the benchmarks, which {command} reads.")
     if os.path.lexists(path):
         with open_regular_file(path) as file:
             if file.read(len(SQLITE)) == SQLITE:

@@ -7,6 +7,7 @@ end. The last planned epoch is not judged, because ending a trial there saves no
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from typing import Any
 
@@ -16,7 +17,7 @@ from sickbay.printable import error_summary
 from sickbay.probe.guard import Guard
 from sickbay.problems import Problem
 from sickbay.problems.trials.comparison import Comparison, LearningCurve
-from sickbay.tuning.judge import End, find_end, own_curve
+from sickbay.tuning.judge import End, Protection, find_end, own_curve
 from sickbay.tuning.recorded_search import TOP_TEN, RecordedSearch
 
 ALL = "all together"
@@ -182,12 +183,17 @@ def judge_trial(
 
     guards = {number: Guard(note) for number in range(len(panels))}
     distinct = {id(curves): curves for curves in others}
+    protections = {key: Protection(chain(*panels)) for key in distinct}
     ends: dict[int, EndedTrial] = {}
     for done, history in trial.judged_epochs():
         own = own_curve(history, search.metric)
         beside = {key: Comparison(own, each, search.maximize) for key, each in distinct.items()}
+        for key, protection in protections.items():
+            protection.end_epoch(beside[key])
         for number, guard in list(guards.items()):
-            end = find_end(panels[number], history, beside[id(others[number])], guard)
+            key = id(others[number])
+            protected = protections[key].was_among_best
+            end = find_end(panels[number], history, beside[key], guard, protected)
             if end is not None:
                 ends[number] = _ended_trial(search, index, done, end)
                 del guards[number]

@@ -1,6 +1,7 @@
 """The doctor of one trial of a search, whatever framework runs the search."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any, ClassVar
 from weakref import finalize
@@ -94,7 +95,7 @@ class TrialDoctor(Doctor):
         """Tell the doctor that a step was made, as in `Doctor.step`; the trial may end here."""
         ended: list[Finding] = []
         if self._background.end is not None and self._end is None:
-            ended = self._shelled(self._accept)
+            ended = self._guarded(self._accept)
         if ended and self._done:
             self.ended_in_epoch()
         return ended + super().step(loss, outputs=outputs, targets=targets, **metrics)
@@ -106,7 +107,7 @@ class TrialDoctor(Doctor):
         """
         self._given = self._guard.run("numbers", as_numbers, metrics, self._log.notice) or {}
         self._guard.run("best value", self._note_value, self._given)
-        return self._shelled(self._end_trial_epoch, self._given)
+        return self._guarded(self._end_trial_epoch, self._given)
 
     def close(self) -> None:
         """Remove every hook and finish the chart. The findings stay."""
@@ -149,7 +150,7 @@ class TrialDoctor(Doctor):
             self.close()
         return found
 
-    def _shelled(self, act: Callable[..., list[Finding]], *args: Any) -> list[Finding]:
+    def _guarded(self, act: Callable[..., list[Finding]], *args: Any) -> list[Finding]:
         """Return what `act` returns. Of its exceptions, only those that end the trial go on."""
         if "trial" in self._guard.off:
             return []
@@ -166,9 +167,10 @@ class TrialDoctor(Doctor):
         end = self._end = self._background.end
         if end is None:
             return []
-        self._log.finding(end.finding)
+        kept = self._log.finding(end.finding)
+        self._end = replace(end, finding=kept)
         self._try_to_end()
-        return [end.finding]
+        return [kept]
 
     def _try_to_end(self) -> None:
         if self._end is not None and not self._done and self.end_trial(self._end):

@@ -26,7 +26,7 @@ from sickbay.vitals import Kind, Setup, Table, Vitals
 from tests.problems.shared.few_samples import Rows, history, setup
 
 SILENT = {"1": {"dead_units": 1.0}, "3": {}}
-AWAKE = {"1": {"dead_units": 0.5, "lasting_dead": 0.4}, "3": {}}
+ACTIVE = {"1": {"dead_units": 0.5, "lasting_dead": 0.4}, "3": {}}
 FLAT = {"2": {"mean": 0.0, "variance": 1.0}, "3": {}}
 STEEP = {"2": {"mean": 0.0, "variance": 0.2}, "3": {}}
 DYING = {"a.weight": {"zeros": 1.0, "count": 9}, "b.weight": {"zeros": 0.9, "count": 9}}
@@ -41,7 +41,7 @@ TINY = {"a.weight": {"update_ratio": 1e-9}, "b.weight": {"update_ratio": 1e-9}}
 @pytest.mark.parametrize(
     ("asked", "kind", "sick", "well", "samples"),
     [
-        pytest.param(DeadUnits(), "activation", SILENT, AWAKE, 16, id="dead_units"),
+        pytest.param(DeadUnits(), "activation", SILENT, ACTIVE, 16, id="dead_units"),
         pytest.param(
             SaturatedActivation(), "activation", FLAT, STEEP, 16, id="saturated_activation"
         ),

@@ -8,20 +8,38 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from sickbay.probe.row_sums import (
+    COUNT,
+    EXPONENT,
+    HIGH,
+    LOST,
+    LOW,
+    PARTS,
+    PIVOT,
+    POWER1,
+    POWER2,
+    POWER3,
+    POWER4,
+    ZEROS,
+)
+
 BLOCK = 512  # values a program holds at a time; more would not fit into its registers
 UNROLL = 4  # blocks loaded in a row, to keep more loads in flight
-PARTS = 11  # numbers written for each chunk
-PARTS_ = tl.constexpr(PARTS)
+PARTS_ = tl.constexpr(PARTS)  # numbers written for each chunk, in the order of `row_sums`
+COUNT_, PIVOT_, ZEROS_, LOST_ = map(tl.constexpr, (COUNT, PIVOT, ZEROS, LOST))
+POWER1_, POWER2_ = map(tl.constexpr, (POWER1, POWER2))
+POWER3_, POWER4_ = map(tl.constexpr, (POWER3, POWER4))
+LOW_, HIGH_, UNIT_ = map(tl.constexpr, (LOW, HIGH, EXPONENT))  # the unit itself, not its exponent
 PROBE_ = tl.constexpr(256)  # values of a chunk that its pivot and its unit are taken from
 FAR = tl.constexpr(2.0**20)  # beyond this many units, or below 1 / FAR, fourth powers get lost
 INF = tl.constexpr(float("inf"))
-EXPONENT = tl.constexpr(0x7F800000)
+EXPONENT_BITS = tl.constexpr(0x7F800000)
 
 
 @triton.jit
 def is_number(x):
     """Tell which values are finite, by their exponent bits."""
-    return (x.to(tl.int32, bitcast=True) & EXPONENT) != EXPONENT
+    return (x.to(tl.int32, bitcast=True) & EXPONENT_BITS) != EXPONENT_BITS
 
 
 @triton.jit
@@ -41,7 +59,7 @@ def values_at(address, kind, places, inside):
 @triton.jit
 def unit_of(spread):
     """Return the power of two nearest to a spread, 1 for a spread of 0, and its inverse."""
-    bits = spread.to(tl.int32, bitcast=True) & EXPONENT
+    bits = spread.to(tl.int32, bitcast=True) & EXPONENT_BITS
     bits = tl.where(spread > 0, bits, 127 << 23)
     bits = tl.minimum(tl.maximum(bits, 1 << 23), 253 << 23)
     unit = bits.to(tl.float32, bitcast=True)
@@ -193,14 +211,14 @@ def read(
             block, unroll, aligned,
         )  # fmt: skip
     out = parts + program * PARTS_
-    tl.store(out, (last - first - lost).to(tl.float32))
-    tl.store(out + 1, pivot)
-    tl.store(out + 2, p1)
-    tl.store(out + 3, p2)
-    tl.store(out + 4, p3)
-    tl.store(out + 5, p4)
-    tl.store(out + 6, zeros.to(tl.float32))
-    tl.store(out + 7, lost.to(tl.float32))
-    tl.store(out + 8, low)
-    tl.store(out + 9, high)
-    tl.store(out + 10, unit)
+    tl.store(out + COUNT_, (last - first - lost).to(tl.float32))
+    tl.store(out + PIVOT_, pivot)
+    tl.store(out + POWER1_, p1)
+    tl.store(out + POWER2_, p2)
+    tl.store(out + POWER3_, p3)
+    tl.store(out + POWER4_, p4)
+    tl.store(out + ZEROS_, zeros.to(tl.float32))
+    tl.store(out + LOST_, lost.to(tl.float32))
+    tl.store(out + LOW_, low)
+    tl.store(out + HIGH_, high)
+    tl.store(out + UNIT_, unit)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sickbay.probe.gpu import chunk_sums_kernel, merge_kernel
-from sickbay.probe.gpu.chunk_sums_kernel import PARTS
-from sickbay.probe.gpu.merge_kernel import KEPT, SAMPLE
+from sickbay.probe.gpu.merge_kernel import KEPT
+from sickbay.probe.row_sums import PARTS, SAMPLE
 from sickbay.vitals import STATISTICS
 
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}

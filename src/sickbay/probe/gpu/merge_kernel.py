@@ -5,10 +5,26 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from sickbay.probe.gpu.chunk_sums_kernel import INF, PARTS_, is_number, values_at
+from sickbay.probe.gpu.chunk_sums_kernel import (
+    COUNT_,
+    HIGH_,
+    INF,
+    LOST_,
+    LOW_,
+    PARTS_,
+    PIVOT_,
+    POWER1_,
+    POWER2_,
+    POWER3_,
+    POWER4_,
+    UNIT_,
+    ZEROS_,
+    is_number,
+    values_at,
+)
+from sickbay.probe.row_sums import SAMPLE
 from sickbay.vitals import COLUMN
 
-SAMPLE = 512  # values of a tensor that its quartiles are taken from
 KEPT = 256  # values of a tensor kept to measure its next update
 SAMPLE_ = tl.constexpr(SAMPLE)
 KEPT_ = tl.constexpr(KEPT)
@@ -54,14 +70,15 @@ def totals(parts, begin, end):
     low = tl.full([SEVERAL], INF, tl.float64)
     high = tl.full([SEVERAL], -INF, tl.float64)
     for start in range(begin, end, SEVERAL):
-        n = part(parts, start, end, 0, 0.0)
-        unit = part(parts, start, end, 10, 0.0)
+        n = part(parts, start, end, COUNT_, 0.0)
+        unit = part(parts, start, end, UNIT_, 0.0)
         count += n
-        total += n * part(parts, start, end, 1, 0.0) + unit * part(parts, start, end, 2, 0.0)
-        zeros += part(parts, start, end, 6, 0.0)
-        lost += part(parts, start, end, 7, 0.0)
-        low = tl.minimum(low, part(parts, start, end, 8, INF))
-        high = tl.maximum(high, part(parts, start, end, 9, -INF))
+        pivots = n * part(parts, start, end, PIVOT_, 0.0)
+        total += pivots + unit * part(parts, start, end, POWER1_, 0.0)
+        zeros += part(parts, start, end, ZEROS_, 0.0)
+        lost += part(parts, start, end, LOST_, 0.0)
+        low = tl.minimum(low, part(parts, start, end, LOW_, INF))
+        high = tl.maximum(high, part(parts, start, end, HIGH_, -INF))
     return tl.sum(count), tl.sum(total), tl.sum(zeros), tl.sum(lost), tl.min(low), tl.max(high)
 
 
@@ -72,13 +89,13 @@ def moments(parts, begin, end, mean):
     m3 = tl.zeros([SEVERAL], tl.float64)
     m4 = tl.zeros([SEVERAL], tl.float64)
     for start in range(begin, end, SEVERAL):
-        unit = part(parts, start, end, 10, 0.0)
-        d = part(parts, start, end, 1, 0.0) - mean
-        p1 = part(parts, start, end, 2, 0.0) * unit
-        p2 = part(parts, start, end, 3, 0.0) * unit * unit
-        p3 = part(parts, start, end, 4, 0.0) * unit * unit * unit
-        p4 = part(parts, start, end, 5, 0.0) * unit * unit * unit * unit
-        nd = part(parts, start, end, 0, 0.0) * d
+        unit = part(parts, start, end, UNIT_, 0.0)
+        d = part(parts, start, end, PIVOT_, 0.0) - mean
+        p1 = part(parts, start, end, POWER1_, 0.0) * unit
+        p2 = part(parts, start, end, POWER2_, 0.0) * unit * unit
+        p3 = part(parts, start, end, POWER3_, 0.0) * unit * unit * unit
+        p4 = part(parts, start, end, POWER4_, 0.0) * unit * unit * unit * unit
+        nd = part(parts, start, end, COUNT_, 0.0) * d
         m2 += p2 + d * (2 * p1 + nd)
         m3 += p3 + d * (3 * (p2 + d * p1) + d * nd)
         m4 += p4 + d * (4 * p3 + d * (6 * p2 + d * (4 * p1 + nd)))

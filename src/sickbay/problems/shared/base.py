@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from sickbay.arguments import check_choice
 from sickbay.findings import Finding as Finding
-from sickbay.findings import Severity
+from sickbay.findings import Severity, Suggestion
 from sickbay.history import History as History
 from sickbay.thresholds import Tunable
 from sickbay.thresholds import choice as choice
@@ -34,7 +34,10 @@ class Problem(Tunable, ABC):
             if the weights are damaged.
         tolerated_at_best: A repair goes on in spite of the problem while the score is at its best.
         yields_to_the_best: It does not end a trial that is among the best of a search.
+        protection_lasts: Nor a trial that was among the best at an earlier epoch.
         benign: A trial that it ends has nothing wrong with it and stays a candidate.
+        reads_dead_gradients: It reads how many units get no gradient. On a GPU that takes extra
+            work, which is done only for such problems.
     """
 
     severity: ClassVar[Severity] = "warning"
@@ -46,7 +49,9 @@ class Problem(Tunable, ABC):
     batches_are_skipped: ClassVar[bool] = False
     tolerated_at_best: ClassVar[bool] = False
     yields_to_the_best: ClassVar[bool] = False
+    protection_lasts: ClassVar[bool] = False
     benign: ClassVar[bool] = False
+    reads_dead_gradients: ClassVar[bool] = False
 
     def __init_subclass__(cls, like: "type[Problem] | None" = None) -> None:
         """Take all of the above from the problem `like`, except what the class body defines.
@@ -69,6 +74,13 @@ class Problem(Tunable, ABC):
     def lasts(self, _finding: Finding) -> bool:
         """Return whether the damage may outlast the problem, so that it explains later problems."""
         return True
+
+    def suggest(self, times: int) -> tuple[Suggestion, ...]:  # noqa: ARG002
+        """Return what a paper suggests at the n-th finding in a row, best first.
+
+        Empty if no paper does; the doctor suggests its own remedies then.
+        """
+        return ()
 
     def found(
         self,

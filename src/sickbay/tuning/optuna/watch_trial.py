@@ -55,7 +55,8 @@ def watch(
         model: The model, as in `sickbay.watch`.
         optimizer: Its optimizer, or several.
         epochs: The number of epochs planned.
-        profile: The problems that end a trial: "tuning", or "bttackler" for those of that paper.
+        profile: The problems that end a trial: "tuning", "bttackler" (the rules of the code
+            published with that paper) or "bttackler_paper" (those of the paper).
         problems: Your own list instead: names, or problems with your own thresholds.
         metric: The metric of the study, as it is passed to `epoch`.
         direction: "maximize" or "minimize". Taken from the study unless it has several objectives.

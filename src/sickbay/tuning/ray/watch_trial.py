@@ -51,7 +51,8 @@ def watch(
         epochs: The number of epochs planned.
         mode: "max" or "min": which values of the metric are better.
         metric: The metric of the search, as it is passed to `epoch`.
-        profile: The problems that end a trial: "tuning", or "bttackler" for those of that paper.
+        profile: The problems that end a trial: "tuning", "bttackler" (the rules of the code
+            published with that paper) or "bttackler_paper" (those of the paper).
         problems: Your own list instead: names, or problems with your own thresholds.
         chart: A folder to record trials in, each in its own subfolder. Use an absolute path,
             because Tune changes the working directory of each trial.

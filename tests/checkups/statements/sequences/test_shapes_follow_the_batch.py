@@ -50,6 +50,24 @@ class SmallMask(Attention):
         self.mask = self.mask[: 2 * LENGTH, : 2 * LENGTH]
 
 
+class OneLength(GPT):
+    """Adds the embeddings of all positions, whatever the length of its input is."""
+
+    def forward(self, x: Tensor) -> Any:
+        if x.shape[1] != LENGTH:
+            raise RuntimeError(f"no length of {x.shape[1]}")
+        return super().forward(x)
+
+
+class Pairs(Recurrent):
+    """Takes two steps of time at once."""
+
+    def forward(self, x: Tensor) -> Any:
+        if x.shape[1] % 2:
+            raise ValueError("an odd length")
+        return super().forward(x)
+
+
 class Flat(GPT):
     """Loses the length of one."""
 
@@ -89,6 +107,32 @@ def test_passes(model: nn.Module, batch: Any, message: str) -> None:
     result = checkup(model, batch, tests=ShapesFollowTheBatch()).results[0]
     assert result.outcome == "passed"
     assert message in result.message
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        pytest.param(
+            OneLength(),
+            tokens(),
+            "batches of 1, 2 and 3 gave matching outputs; only lengths of 8 were tested: "
+            "a length of 4 raises RuntimeError: no length of 4",
+            id="one-length",
+        ),
+        pytest.param(
+            Pairs(),
+            series(),
+            "batches of 1, 2 and 3 and lengths of 4 gave matching outputs; lengths of 1 and 7 do "
+            "not run: a length of 1 raises ValueError: an odd length",
+            id="pairs",
+        ),
+    ],
+)
+def test_a_length_that_raises_does_not_count_as_run(
+    model: nn.Module, batch: Any, message: str
+) -> None:
+    result = checkup(model, batch, tests=ShapesFollowTheBatch()).results[0]
+    assert (result.outcome, result.message) == ("passed", message)
 
 
 def test_skips_the_nodes_of_a_graph() -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from math import nan
 
 import pytest
@@ -44,19 +45,21 @@ def test_check(curve: list[float], expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "val_accuracy", "expected"),
+    ("accuracy", "val_accuracy", "training", "both"),
     [
-        pytest.param(SLOW, SLOW, True, id="both-slow"),
-        pytest.param(SLOW, FAST, False, id="validation-fast"),
-        pytest.param(FAST, SLOW, False, id="training-fast"),
-        pytest.param([0.8] * 3, SLOW, False, id="training-accuracy-high"),
-        pytest.param(SLOW, [0.8] * 3, False, id="validation-accuracy-high"),
+        pytest.param(SLOW, SLOW, True, True, id="both-slow"),
+        pytest.param(SLOW, FAST, True, False, id="validation-fast"),
+        pytest.param(FAST, SLOW, False, False, id="training-fast"),
+        pytest.param([0.8] * 3, SLOW, False, False, id="training-accuracy-high"),
+        pytest.param(SLOW, [0.8] * 3, True, False, id="validation-accuracy-high"),
     ],
 )
-def test_both_accuracies_count(
-    accuracy: list[float], val_accuracy: list[float], expected: bool
+def test_the_training_accuracy_counts_or_both(
+    accuracy: list[float], val_accuracy: list[float], training: bool, both: bool
 ) -> None:
-    assert bool(problem.check(history(accuracy, val_accuracy))) is expected
+    made = history(accuracy, val_accuracy)
+    assert bool(problem.check(made)) is training
+    assert bool(replace(problem, validation=True).check(made)) is both
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,26 @@ def test_check(means: list[float], lost: list[float], expected: bool) -> None:
     assert bool(problem.check(history(table(means, lost)))) is expected
 
 
-def test_only_the_newest_reading_counts() -> None:
+def test_only_the_newest_epoch_counts() -> None:
     assert problem.check(history()) is None
     assert problem.check(history(table(SICK), table(HEALTHY, step=1))) is None
     assert problem.check(history(table(HEALTHY), table(SICK, step=1))) is not None
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        pytest.param([table([3e4] * 3), table([1.0] * 3, step=1)], True, id="large-on-average"),
+        pytest.param([table([1.0] * 3), table([1.9e4] * 3, step=1)], False, id="last-step-only"),
+        pytest.param([table(HEALTHY, [1, 0, 0]), table(HEALTHY, [0, 0, 0])], True, id="nan-once"),
+    ],
+)
+def test_the_mean_of_the_epoch_counts(tables: list[Table], expected: bool) -> None:
+    made = History()
+    for each in tables:
+        made.append(Vitals(step=each.step, tables=[each]))
+    made.end_epoch(loss=1.0)
+    assert bool(problem.check(made)) is expected
 
 
 @pytest.mark.parametrize("epochs", [None, 1, 2, 100])

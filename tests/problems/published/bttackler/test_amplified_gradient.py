@@ -1,35 +1,12 @@
-from collections.abc import Sequence
 from math import nan
 
 import pytest
 
-from sickbay.history import History
 from sickbay.problems import AmplifiedGradient
-from sickbay.vitals import Setup, Table, Vitals
+from tests.problems.published.gradient_means import history
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [4e6, 2e3, 1.0]  # sick: ratios 2000 and 2000
-SHAPES = {"bias": (4,)}
 problem = AmplifiedGradient()
-
-
-def history(
-    *readings: Sequence[float],
-    lost: float = 0,
-    epochs: int | None = 20,
-    finished: int = 1,
-    bias: float | None = None,
-) -> History:
-    made = History(Setup(epochs=epochs, shapes=SHAPES))
-    for step, means in enumerate(readings):
-        rows = {f"{index}.weight": {"mean_abs": mean} for index, mean in enumerate(means)}
-        if bias is not None:
-            rows["bias"] = {"mean_abs": bias}
-        for row in rows.values():
-            row["nonfinite"] = lost
-        made.append(Vitals(step=step, tables=[Table.of("gradient", step, rows)]))
-    for _ in range(finished):
-        made.end_epoch(loss=1.0)
-    return made
 
 
 @pytest.mark.parametrize(
@@ -69,10 +46,12 @@ def test_judged_in_the_first_half(epochs: int | None, finished: int, expected: b
     assert bool(problem.check(history(SICK, epochs=epochs, finished=finished))) is expected
 
 
-def test_only_the_newest_reading_counts() -> None:
+def test_the_mean_of_the_epoch_counts() -> None:
     assert problem.check(history()) is None
-    assert problem.check(history(SICK, HEALTHY)) is None
-    assert problem.check(history(HEALTHY, SICK)) is not None
+    assert problem.check(history(SICK)) is not None
+    assert problem.check(history(SICK, [0.0, 0.0, SICK[-1]])) is not None  # half the ratio
+    assert problem.check(history(SICK, [1e3] * 3)) is None
+    assert problem.check(history([1e3] * 3, SICK)) is None
 
 
 def test_what_is_not_finite_is_left_to_another() -> None:
@@ -85,7 +64,7 @@ def test_biases_are_left_out() -> None:
 
 
 def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
-    finding = problem.check(history(HEALTHY, [8e9, 2e6, 2e3, 1.0]))
+    finding = problem.check(history([0.0] * 4, [8e9, 2e6, 2e3, 1.0]))
     assert finding is not None
     assert (finding.problem, finding.severity) == ("amplified_gradient", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (1, 1, ("0", "2"))

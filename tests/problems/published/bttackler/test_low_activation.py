@@ -69,13 +69,16 @@ def test_the_number_of_weights_does_not_count() -> None:
     counts = {"a": (1.0, 9e9), "b": (0.1, 4.0), "c": (0.1, 4.0)}
     rows = {f"{name}.weight": {"zeros": z, "count": n} for name, (z, n) in counts.items()}
     made.append(Vitals(step=0, tables=[Table.of("gradient", 0, rows)]))
+    made.end_epoch(loss=1.0)
     assert LowActivation(epochs=0).check(made) is None
+    assert LowActivation(epochs=0, share=0.05).check(made) is not None
 
 
-def test_only_the_newest_reading_counts() -> None:
+def test_the_mean_of_the_epoch_counts() -> None:
     assert problem.check(history()) is None
     assert problem.check(history(SICK, HEALTHY)) is None
-    assert problem.check(history(HEALTHY, SICK)) is not None
+    assert problem.check(history(HEALTHY, SICK)) is None
+    assert problem.check(history(HEALTHY, SICK, SICK, SICK)) is not None
 
 
 def test_what_is_not_finite_is_left_to_another() -> None:
@@ -88,10 +91,11 @@ def test_biases_and_embeddings_are_left_out() -> None:
 
 def test_a_trial_among_the_best_is_protected_from_it() -> None:
     assert LowActivation.yields_to_the_best
+    assert LowActivation.protection_lasts
 
 
 def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
-    finding = problem.check(history(HEALTHY, SICK))
+    finding = problem.check(history(SICK, SICK))
     assert finding is not None
     assert (finding.problem, finding.severity) == ("low_activation", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (1, 5, ("0", "1"))

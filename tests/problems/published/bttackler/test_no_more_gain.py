@@ -84,6 +84,7 @@ def test_a_loss_that_is_given_once_is_not_judged() -> None:
 
 def test_a_trial_among_the_best_is_protected_from_it() -> None:
     assert NoMoreGain.yields_to_the_best
+    assert NoMoreGain.protection_lasts
 
 
 def test_the_finding_names_the_epoch_and_the_numbers() -> None:

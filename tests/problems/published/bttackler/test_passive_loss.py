@@ -60,6 +60,7 @@ def test_judged_in_the_first_half(epochs: int | None, finished: int, expected: b
 
 def test_a_trial_among_the_best_is_protected_from_it() -> None:
     assert PassiveLoss.yields_to_the_best
+    assert PassiveLoss.protection_lasts
 
 
 def test_the_finding_names_the_epoch_and_the_numbers() -> None:

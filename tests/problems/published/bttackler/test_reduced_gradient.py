@@ -1,37 +1,14 @@
-from collections.abc import Sequence
 from math import nan
 
 import pytest
 
-from sickbay.history import History
 from sickbay.problems import ReducedGradient
-from sickbay.vitals import Setup, Table, Vitals
+from tests.problems.published.gradient_means import history
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [1e-9, 5e-5, 1.0]  # sick: ratios 2e-5 and 5e-5
-SHAPES = {"bias": (4,)}
 problem = ReducedGradient()
 by_ratio = ReducedGradient(ratio=2.0**-13, mean=1e-300)
 by_mean = ReducedGradient(ratio=1e-300, mean=2.0**-17)
-
-
-def history(
-    *readings: Sequence[float],
-    lost: float = 0,
-    epochs: int | None = 20,
-    finished: int = 1,
-    bias: float | None = None,
-) -> History:
-    made = History(Setup(epochs=epochs, shapes=SHAPES))
-    for step, means in enumerate(readings):
-        rows = {f"{index}.weight": {"mean_abs": mean} for index, mean in enumerate(means)}
-        if bias is not None:
-            rows["bias"] = {"mean_abs": bias}
-        for row in rows.values():
-            row["nonfinite"] = lost
-        made.append(Vitals(step=step, tables=[Table.of("gradient", step, rows)]))
-    for _ in range(finished):
-        made.end_epoch(loss=1.0)
-    return made
 
 
 @pytest.mark.parametrize(
@@ -86,10 +63,16 @@ def test_judged_in_the_first_half(epochs: int | None, finished: int, expected: b
     assert bool(problem.check(history(SICK, epochs=epochs, finished=finished))) is expected
 
 
-def test_only_the_newest_reading_counts() -> None:
+def test_the_mean_of_the_epoch_counts() -> None:
     assert problem.check(history()) is None
+    assert problem.check(history(SICK, SICK)) is not None
+    assert problem.check(history(HEALTHY, SICK)) is None
     assert problem.check(history(SICK, HEALTHY)) is None
-    assert problem.check(history(HEALTHY, SICK)) is not None
+
+
+def test_a_last_batch_of_zeros_is_not_an_epoch_of_zeros() -> None:
+    assert problem.check(history(*[HEALTHY] * 9, [0.0] * 3)) is None
+    assert problem.check(history(*[[0.0] * 3] * 10)) is not None
 
 
 def test_what_is_not_finite_is_left_to_another() -> None:
@@ -102,6 +85,7 @@ def test_biases_are_left_out() -> None:
 
 def test_a_trial_among_the_best_is_protected_from_it() -> None:
     assert ReducedGradient.yields_to_the_best
+    assert ReducedGradient.protection_lasts
 
 
 @pytest.mark.parametrize(
@@ -135,7 +119,7 @@ def test_a_trial_among_the_best_is_protected_from_it() -> None:
 def test_the_finding_names_the_step_the_layers_and_the_numbers(
     means: list[float], message: str, layers: tuple[str, ...], evidence: dict[str, float]
 ) -> None:
-    finding = problem.check(history(HEALTHY, means))
+    finding = problem.check(history(means, means))
     assert finding is not None
     assert (finding.problem, finding.severity) == ("reduced_gradient", "warning")
     assert (finding.step, finding.epoch) == (1, 1)

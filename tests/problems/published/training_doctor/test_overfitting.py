@@ -4,6 +4,7 @@ import pytest
 
 from sickbay.history import History
 from sickbay.problems.published.training_doctor import Overfitting
+from sickbay.vitals import Vitals
 
 problem = Overfitting(gap=0.25, severe=0.5)
 
@@ -47,12 +48,34 @@ def test_both_losses_are_needed(losses: dict[str, float], expected: bool) -> Non
     assert bool(problem.check(made)) is expected
 
 
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        pytest.param([2.0, 1.6, 1.2, 0.8, 0.3], True, id="below-their-mean"),
+        pytest.param([0.2, 0.4, 0.9], False, id="above-their-mean"),
+    ],
+)
+def test_the_newest_step_counts(losses: list[float], expected: bool) -> None:
+    made = History(loss=losses)
+    made.end_epoch(val_loss=1.0)
+    assert bool(problem.check(made)) is expected
+
+
+def test_a_training_loss_measured_with_the_validation_loss_counts_more() -> None:
+    made = History(loss=[0.1])
+    made.end_epoch(loss=0.9, val_loss=1.0)
+    assert problem.check(made) is None
+
+
 def test_only_the_newest_epoch_counts() -> None:
-    made = History(loss=[0.2, 0.6])  # by step, with mean 0.4
+    made = History(loss=[0.2])
     made.end_epoch(val_loss=0.7)
     assert problem.check(made) is not None
     made.end_epoch(loss=0.4, val_loss=0.5)
     assert problem.check(made) is None
+    made.append(Vitals(step=1, scalars={"loss": 0.1}))
+    made.end_epoch(val_loss=0.5)
+    assert problem.check(made) is not None
 
 
 def test_the_published_thresholds() -> None:

@@ -6,13 +6,13 @@ from torch import Tensor
 from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.loss_probes import (
-    DISTANCES,
     accepts,
     has_labels,
     ignores_targets,
     output_of,
     rejected_labels,
 )
+from sickbay.tasks import DISTANCES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, t
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.training_passes import training_losses
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.recipe import optimizer_for
+from sickbay.optimizers import optimizer_for
 
 LOWEST, HIGHEST, STEPS = 1e-6, 10.0, 30
 SMOOTHING = 0.6  # weight of the previous loss in the smoothed one

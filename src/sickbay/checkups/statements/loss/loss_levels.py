@@ -10,7 +10,8 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, ModelSetup, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension, one_hot
-from sickbay.checkups.loss_probes import DISTANCES, needs_more_than_output
+from sickbay.checkups.loss_probes import needs_more_than_output
+from sickbay.tasks import DISTANCES
 
 SMOOTHINGS = (1e-6, 0.01, 0.05, 0.1, 0.2, 0.3)  # of labels
 CERTAIN = 1e-6

@@ -5,11 +5,11 @@ from math import inf
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
-from sickbay.checkups.loss_probes import DISTANCES, output_of
+from sickbay.checkups.loss_probes import output_of
 from sickbay.probe.loss_graph import title
 from sickbay.problems.improper_output import REACHES
+from sickbay.tasks import APPLIES, DISTANCES
 
-APPLIES = {"cross_entropy": "softmax", "bce_logits": "sigmoid"}
 BOUNDED = (*REACHES, "log_softmax", "log_sigmoid")
 UNBOUNDED_NODES = ("Addmm", "Mm", "Convolution", "Bmm", "Baddbmm")
 CLIPPED = 0.2  # share of outputs at a bound; with fewer, a clamp is only a safeguard

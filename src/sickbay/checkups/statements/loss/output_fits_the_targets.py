@@ -9,13 +9,13 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement
 from sickbay.checkups.class_outputs import class_dimension, one_hot
 from sickbay.checkups.loss_probes import (
-    DISTANCES,
     accepts,
     has_labels,
     needs_more_than_output,
     output_of,
     rejected_labels,
 )
+from sickbay.tasks import DISTANCES
 
 
 @dataclass(frozen=True, kw_only=True)

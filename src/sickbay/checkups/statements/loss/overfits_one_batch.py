@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.loss_probes import DISTANCES, ignores_targets
+from sickbay.checkups.loss_probes import ignores_targets
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.statements.loss.loss_levels import Levels, levels
 from sickbay.checkups.training_passes import LossOf, main_output, training_losses
+from sickbay.tasks import DISTANCES
 
 STILL = 1e-3  # share of a loss that is no fall at all
 SAME = 0.05  # share of the chance level that is next to nothing

@@ -4,8 +4,8 @@ from typing import Any
 from torch import nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
-from sickbay.checkups.loss_probes import DISTANCES
 from sickbay.checkups.statements.loss.loss_levels import levels
+from sickbay.tasks import DISTANCES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Longer than 60 lines: batch sizes and sequence lengths are tried in different ways."""
 
 from operator import eq, or_
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +31,7 @@ class ShapesFollowTheBatch(Statement):
     How it is tested:
         Batches of 1, 2 and 3 samples must run in evaluation mode. If a sequence of half the length
         runs, a single position must run too, and so must as many positions as the position
-        embedding has.
+        embedding has. A model that only runs with one length passes, and the message says so.
     """
 
     order = 1
@@ -49,23 +50,30 @@ class ShapesFollowTheBatch(Statement):
                 odd = _odd_shape(setup, model, batch.cycle(count), usual, sizes, must_follow=True)
                 if odd:
                     return self.fails(f"a batch of {count} {odd}")
-        lengths, message = _try_lengths(setup, two)
-        if message:
-            return self.fails(message)
-        note = f" and lengths of {', '.join(map(str, lengths))}" if lengths else ""
-        return self.holds(f"batches of 1, 2 and 3{note} gave matching outputs")
+        lengths = _try_lengths(setup, two)
+        if lengths.fault:
+            return self.fails(lengths.fault)
+        ran = f" and lengths of {', '.join(map(str, lengths.ran))}" if lengths.ran else ""
+        return self.holds(f"batches of 1, 2 and 3{ran} gave matching outputs{lengths.note}")
 
 
-def _try_lengths(setup: ModelSetup, batch: Batch) -> tuple[list[int], str]:
-    """Return the lengths that were tried, and what is wrong with one of them."""
+class Lengths(NamedTuple):
+    """The lengths that ran, what is wrong with one of them, and one that does not count."""
+
+    ran: list[int]
+    fault: str = ""
+    note: str = ""
+
+
+def _try_lengths(setup: ModelSetup, batch: Batch) -> Lengths:
     try:
         time = time_dimension(setup)
     except Inapplicable:
-        return [], ""
+        return Lengths([])
     full = setup.batch.main.shape[time]
     has_lengths = any(not each.is_floating_point() and each.ndim == 1 for each in batch.inputs)
     if full < 4 or has_lengths or any(isinstance(each, LOCAL) for each in setup.model.modules()):
-        return [], ""
+        return Lengths([])
     with setup.model_copy() as model:
         usual, attention = _output_shape(setup, model, batch), Attention(model)
 
@@ -73,18 +81,23 @@ def _try_lengths(setup: ModelSetup, batch: Batch) -> tuple[list[int], str]:
             resized = with_length(batch, time, length)
             return _odd_shape(setup, model, resized, usual, (full, length))
 
-        half = full // 2
+        half, ran, note = full // 2, list[int](), ""
         with attention:
             message = odd(half)
         if message:  # made for one length, which is fine unless only the mask does not fit
-            broken = attention.broken
-            return [half], f"a length of {half} {message}, in {broken}" if broken else ""
-        lengths = [half, 1, *_longest(setup, full)]
-        for length in lengths[1:]:
+            fault = f"a length of {half} {message}"
+            if attention.broken:
+                return Lengths([], f"{fault}, in {attention.broken}")
+            return Lengths([], note=f"; only lengths of {full} were tested: {fault}")
+        for length in (half, 1, *_longest(setup, full)):
             message = odd(length)
-            if message and not (length == 1 and odd(full - 1)):  # it may only take multiples
-                return lengths, f"a length of {length} {message}, while {half} runs"
-    return lengths, ""
+            if not message:
+                ran.append(length)
+            elif length == 1 and odd(full - 1):  # it may only take multiples
+                note = f"; lengths of 1 and {full - 1} do not run: a length of 1 {message}"
+            else:
+                return Lengths(ran, f"a length of {length} {message}, while {half} runs")
+    return Lengths(ran, note=note)
 
 
 def _longest(setup: ModelSetup, length: int) -> list[int]:

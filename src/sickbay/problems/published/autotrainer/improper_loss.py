@@ -1,13 +1,14 @@
 from sickbay.problems import improper_loss as ours
 from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, dataclass
+from sickbay.tasks import DISTANCES
 
 RECOMMENDED = {
     "binary": ("bce", "bce_logits"),
-    "multiclass": ("cross_entropy",),
-    "next_token": ("cross_entropy",),
+    "multiclass": ("cross_entropy", "nll"),
+    "next_token": ("cross_entropy", "nll"),
     "multilabel": ("bce", "bce_logits"),
-    "regression": ours.DISTANCES,
+    "regression": DISTANCES,
 }
 
 
@@ -23,7 +24,7 @@ class ImproperLoss(LowAccuracyProblem, like=ours.ImproperLoss):
         >>> from sickbay.vitals import Setup
         >>> setup = Setup(loss="mse", task="multiclass")
         >>> print(ImproperLoss().check(History(setup, accuracy=[0.1])).message)
-        mse for multiclass, where cross_entropy is right
+        mse for multiclass, where cross_entropy or nll is right
     """
 
     def check(self, history: History) -> Finding | None:

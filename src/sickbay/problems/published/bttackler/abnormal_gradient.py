@@ -12,13 +12,14 @@ class AbnormalGradient(Problem):
         The next update destroys the weights.
 
     How it is judged:
-        The newest gradients hold a NaN or an Inf, or the mean absolute gradient of the median
-        kernel is above `limit`.
+        Over the readings of an epoch, gradients hold a NaN or an Inf, or the mean absolute gradient
+        of the median kernel is above `limit`.
 
     Example:
         >>> rows = {"a.weight": {"mean_abs": 3e4}, "b.weight": {"mean_abs": 2e4}}
         >>> history = History(loss=[2.3])
         >>> history.add_table("gradient", rows)
+        >>> history.end_epoch()
         >>> print(AbnormalGradient().check(history).message)
         mean |gradient| 2.5e+04 in the median layer (limit 10000)
 
@@ -33,7 +34,7 @@ class AbnormalGradient(Problem):
     limit: float = threshold(1e4, "Mean absolute gradient that is too large.", above=0)
 
     def check(self, history: History) -> Finding | None:
-        table = history.table("gradient")
+        table = history.epoch_mean("gradient")
         if table is None:
             return None
         if not table.is_finite:

@@ -14,10 +14,11 @@ class AmplifiedGradient(Problem):
         The gradient grows exponentially with depth, so the updates of the first layers are erratic.
 
     How it is judged:
-        In the newest reading, the mean absolute gradient of each kernel is divided by that of the
-        next kernel. The median of these ratios is above `ratio`. Not judged if the gradient of a
-        kernel is all zero, or if any gradient is not finite (`abnormal_gradient` reports that).
-        Judged only in the first half of the planned epochs, and only if their number is known.
+        Over the readings of an epoch, the mean absolute gradient of each kernel is divided by that
+        of the next kernel. The median of these ratios is above `ratio`. Not judged if the gradient
+        of a kernel is all zero, or if any gradient is not finite (`abnormal_gradient` reports
+        that). Judged only in the first half of the planned epochs, and only if their number is
+        known.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -38,7 +39,7 @@ class AmplifiedGradient(Problem):
     ratio: float = threshold(1e3, "Median ratio of adjacent layers that is too large.", above=1)
 
     def check(self, history: History) -> Finding | None:
-        table = history.table("gradient")
+        table = history.epoch_mean("gradient")
         if table is None or not table.is_finite or stage(history) != "early":
             return None
         means = by_kernel(history, table, "mean_abs")

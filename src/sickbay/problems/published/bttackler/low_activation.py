@@ -12,9 +12,10 @@ class LowActivation(Problem):
         Units that are off learn nothing, so the network uses only a fraction of its width.
 
     How it is judged:
-        In the newest reading, the share of exact zeros in the gradient is taken for each kernel.
-        The median of these shares is above `share`. Judged once `epochs` epochs are over, unless a
-        gradient is not finite (`abnormal_gradient` reports that). Embeddings do not count.
+        Over the readings of an epoch, the mean share of exact zeros in the gradient is taken for
+        each kernel. The median of these shares is above `share`. Judged once `epochs` epochs are
+        over, unless a gradient is not finite (`abnormal_gradient` reports that). Embeddings do not
+        count.
 
     Example:
         >>> history = History()
@@ -31,12 +32,13 @@ class LowActivation(Problem):
     advice = "replace ReLU with LeakyReLU or ELU, lower the learning rate, or use less dropout"
     reads = ("epoch",)
     yields_to_the_best = True
+    protection_lasts = True
 
     share: float = threshold(0.5, "Median share of exact zeros that is too much.", least=0)
     epochs: int = threshold(5, "Epochs that must be over.", least=0)
 
     def check(self, history: History) -> Finding | None:
-        table = history.table("gradient")
+        table = history.epoch_mean("gradient")
         if table is None or not table.is_finite or history.epoch < self.epochs:
             return None
         zeros = by_kernel(history, table, "zeros")

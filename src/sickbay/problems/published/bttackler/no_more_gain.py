@@ -31,6 +31,7 @@ class NoMoreGain(Problem):
     advice = "stop here and keep the best model, or go on with a lower learning rate"
     reads = ("epoch",)
     yields_to_the_best = True
+    protection_lasts = True
     benign = True
 
     window: float = threshold(0.3, "Share of the planned epochs to look at.", above=0)

@@ -32,6 +32,7 @@ class PassiveLoss(Problem):
     advice = "raise the learning rate, and check whether the gradient reaches all layers"
     reads = ("epoch",)
     yields_to_the_best = True
+    protection_lasts = True
 
     spread: float = threshold(
         1e-4, "Limit for the standard deviation, divided by the mean.", above=0

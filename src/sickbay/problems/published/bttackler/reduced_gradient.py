@@ -15,9 +15,9 @@ class ReducedGradient(Problem):
         The gradient shrinks exponentially with depth, so the first layers do not learn.
 
     How it is judged:
-        In the newest reading, the mean absolute gradient is taken for each kernel. The median of
-        these means is below `mean`, or the median of the ratios of each kernel to the next is below
-        `ratio`, or one of the means is zero. Not judged if a gradient is not finite
+        Over the readings of an epoch, the mean absolute gradient is taken for each kernel. The
+        median of these means is below `mean`, or the median of the ratios of each kernel to the
+        next is below `ratio`, or one of the means is zero. Not judged if a gradient is not finite
         (`abnormal_gradient` reports that). Judged only in the first half of the planned epochs, and
         only if their number is known.
 
@@ -37,12 +37,13 @@ class ReducedGradient(Problem):
     advice = "replace sigmoid or tanh with ReLU or SELU, or add batch or layer normalisation"
     reads = ("epoch",)
     yields_to_the_best = True
+    protection_lasts = True
 
     ratio: float = threshold(1e-4, "Median ratio of adjacent layers that is too small.", above=0)
     mean: float = threshold(1e-5, "Median of the mean gradients that is too small.", above=0)
 
     def check(self, history: History) -> Finding | None:
-        table = history.table("gradient")
+        table = history.epoch_mean("gradient")
         if table is None or not table.is_finite or stage(history) != "early":
             return None
         means = by_kernel(history, table, "mean_abs")

@@ -1,10 +1,11 @@
 from math import nan
 
-from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.published.training_doctor.suggesting_base import SuggestingProblem
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossExplosion(Problem):
+class LossExplosion(SuggestingProblem):
     """The loss is large, or has jumped since the last step.
 
     Why it matters:

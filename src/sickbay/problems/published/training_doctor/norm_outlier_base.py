@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.published.training_doctor.suggesting_base import SuggestingProblem
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormOutlierProblem(Problem):
+class NormOutlierProblem(SuggestingProblem):
     """A gradient norm beyond `limit`, or beyond the mean of those before it by `sigmas`."""
 
     reads = ("step",)

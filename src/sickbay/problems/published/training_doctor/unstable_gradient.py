@@ -1,10 +1,11 @@
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.published.training_doctor.suggesting_base import SuggestingProblem
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnstableGradient(Problem):
+class UnstableGradient(SuggestingProblem):
     """The global gradient norm varies wildly.
 
     Why it matters:

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sickbay.probe.merge_statistics import merge
-from sickbay.probe.statistics import measure
+from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import COLUMN, STATISTICS, Numbers
 
 QUARTILES = ("lower_quartile", "median", "upper_quartile")

@@ -19,7 +19,7 @@ from sickbay.printable import error_summary
 MISSING = object()
 # Paths of code that is not the user's.
 FOREIGN = (
-    str(Path(__file__).parents[1]),  # sickbay itself
+    str(Path(__file__).parent),  # sickbay itself
     *(sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")),
     "<",  # frozen or generated code
 )
@@ -36,7 +36,7 @@ def load(name: str) -> Any:
             inner = getattr(found, part, MISSING)
             possible = [each for each in dir(found) if not each.startswith("_")]
         if inner is MISSING:
-            raise unknown_name(f"name in {module}", part, possible)
+            raise unknown_name(f"name in {module} called", part, possible)
         found = inner
     return found
 

@@ -1,0 +1,1 @@
+"""Redo the tables and figures of papers."""

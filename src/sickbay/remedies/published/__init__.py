@@ -1,0 +1,1 @@
+"""Remedies as the papers list them."""
