@@ -99,6 +99,7 @@ class Program:
         parts: The same as parts for `sickbay.fit`, if it is plain supervised training.
         source: The kind of report it retells.
         data: The real data set it needs, from `--data DIR`.
+        repairable: Whether a change of its parts could repair it. Wrong labels stay wrong.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Program:
     main: Main
     parts: Callable[[bool, int], Parts] | None = None
     data: str = ""
+    repairable: bool = True
 
     @property
     def mild(self) -> bool:
@@ -136,7 +138,13 @@ class ProgramList:
         return add
 
     def supervised(
-        self, faults: Fault | Sequence[Fault], source: str, *, kind: str = "", data: str = ""
+        self,
+        faults: Fault | Sequence[Fault],
+        source: str,
+        *,
+        kind: str = "",
+        data: str = "",
+        repairable: bool = True,
     ) -> Callable[[Callable[[bool, int], Parts]], Callable[[bool, int], Parts]]:
         """Add a plain supervised program: a function of `fixed` and `seed` that returns parts."""
         from benchmarks.programs.training import train
@@ -145,7 +153,7 @@ class ProgramList:
             def main(watch: Watch, fixed: bool, seed: int) -> float:
                 return train(parts(fixed, seed), watch, seed)
 
-            self._add(parts.__name__, faults, source, kind, data, main, parts)
+            self._add(parts.__name__, faults, source, kind, data, main, parts, repairable)
             return parts
 
         return add
@@ -159,6 +167,7 @@ class ProgramList:
         data: str,
         main: Main,
         parts: Callable[[bool, int], Parts] | None = None,
+        repairable: bool = True,
     ) -> None:
         several = (faults,) if isinstance(faults, Fault) else tuple(faults)
         kind = kind or self.kind
@@ -172,5 +181,6 @@ class ProgramList:
                 main=main,
                 parts=parts,
                 data=data,
+                repairable=repairable,
             )
         )

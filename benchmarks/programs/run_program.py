@@ -66,6 +66,7 @@ def run(program: Program, task: Task) -> Record:
         "kind": program.kind,
         "source": program.source,
         "seed": seed,
+        "repairable": program.repairable,
         "faults": [asdict(each) for each in program.faults],
         "sick": watched(program, False, seed),
         "fixed": watched(program, True, seed),

@@ -26,9 +26,10 @@ issues, and from published taxonomies of real faults. It is run sick and fixed, 
 `sickbay.watch` as it comes. A fault counts as named if a finding has one of the names that are
 right for it; a symptom, such as `not_learning` for a specific fault, does not count. A fixed
 program is accused if there is any warning. Plain supervised programs are also trained with
-`sickbay.fit`. Scores are on held-out samples: accuracy, R², or another share of which 1 is the
-best. `solved` is false if the score is not above the constant answer, or more than 5 points below
-that of the fix.
+`sickbay.fit`. Where no change of its parts could repair a program, as with wrong labels, no repair
+is expected. Scores are on held-out samples: accuracy, R², or another share of which 1 is the best.
+`solved` is false if the score is not above the constant answer, or more than 5 points below that of
+the fix.
 """
 
 
@@ -58,8 +59,9 @@ def figures(records: Sequence[Record], tool: str = "") -> dict[str, tuple[int, i
     }  # fmt: skip
     mended = [each for each in records if each["repair"] is not None]
     if mended and not tool:
+        could = [each for each in mended if each["repairable"]]
         counts["repaired to within 5 points of the fix"] = (
-            sum(map(judge.is_repaired, mended)), len(mended),
+            sum(map(judge.is_repaired, could)), len(could),
         )  # fmt: skip
         counts["solved, but not so"] = (sum(map(judge.is_falsely_solved, mended)), len(mended))
     return counts

@@ -125,6 +125,7 @@ def record(
         "sick": {"score": 0.5, "findings": findings(said)},
         "fixed": {"score": 0.9, "findings": findings(accused)},
         "constant": 0.5,
+        "repairable": True,
         "repair": None if score is None else {"score": score, "solved": solved},
     }
 
@@ -184,6 +185,13 @@ def test_figures_count_faults_and_programs() -> None:
         "repaired to within 5 points of the fix": (1, 2),
         "solved, but not so": (1, 2),
     }
+
+
+def test_what_cannot_be_repaired_counts_only_if_it_is_called_solved() -> None:
+    hopeless = {**record(score=0.6), "repairable": False}
+    values = tables.figures([hopeless, record(score=0.9)])
+    assert values["repaired to within 5 points of the fix"] == (1, 1)
+    assert values["solved, but not so"] == (1, 2)
 
 
 def test_limits_that_fail_are_named() -> None:

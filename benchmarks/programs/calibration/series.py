@@ -107,7 +107,9 @@ class Detached(nn.Module):
 
 
 @programs.supervised(
-    faults.DETACHED, "forum: hidden.detach() before the head; the GRU never learns"
+    faults.DETACHED,
+    "forum: hidden.detach() before the head; the GRU never learns",
+    repairable=False,
 )
 def waves_detached(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)

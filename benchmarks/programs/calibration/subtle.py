@@ -22,6 +22,7 @@ programs = ProgramList("calibration", "tabular")
     faults.WRONG_LABELS.mildly(),
     "DeepCrime: change labels; two of five were typed wrongly",
     kind="images",
+    repairable=False,
 )
 def digits_wrong_labels(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)

@@ -228,6 +228,7 @@ def churn_first_try(fixed: bool, seed: int) -> Parts:
 @programs.supervised(
     faults.LABELS_FROM_ONE,
     "issue: 'target out of bounds' silenced by clamping labels that start at 1",
+    repairable=False,
 )
 def wine_labels_from_one(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
