@@ -12,6 +12,7 @@ import sickbay
 from sickbay.findings import Finding, Suggestion
 from sickbay.health import Health, State, Trend, assess, loss_trend
 from sickbay.history import History
+from sickbay.problems.published.training_doctor.suggestions import suggestions
 from tests.doctor.loops import learn, watch
 from tests.models import features, mlp
 
@@ -72,6 +73,20 @@ def test_suggestions_are_by_priority_and_listed_once() -> None:
         Finding(problem="b", step=1, suggestions=(clip, drop)),
     ]
     assert assess(History(), present).suggestions == (clip, drop)
+
+
+def test_suggestions_do_not_contradict_each_other() -> None:
+    slower, clip = suggestions("large_gradient", 2)
+    relu, elu = (Suggestion(words=name, code=f"model = {name}") for name in ("relu", "elu"))
+    present = [
+        Finding(problem="small_gradient", step=1, suggestions=suggestions("small_gradient", 1)),
+        Finding(problem="unstable", step=1, suggestions=suggestions("unstable_gradient", 3)),
+        Finding(problem="large_gradient", step=1, suggestions=(slower, clip)),
+        Finding(problem="dead_units", step=1, suggestions=(relu, elu)),
+    ]
+    codes = [each.code for each in assess(History(), present).suggestions]
+    normalised = suggestions("unstable_gradient", 3)[-1].code
+    assert codes == [slower.code, "grad_clip = 0.25", normalised, relu.code, elu.code]
 
 
 def test_losses_are_the_newest_and_the_best() -> None:

@@ -15,7 +15,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -96,16 +96,11 @@ def portable_arguments(args: Sequence[str]) -> Iterator[str]:
                 yield "DIR"
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    given = arguments(args)
-    out, aside = output_console(), Console(stderr=True)
-    chosen = select(given)
-    strategies: tuple[StrategyName, ...] = ("race", "autotrainer")
-    if given.strategy != "both":
-        strategies = (given.strategy,)
-    job = count_odds.try_each_remedy if given.odds else partial(run_case, strategies=strategies)
+def run_all(
+    job: Callable[[RepairCase], Record], chosen: Sequence[RepairCase], out: Console, aside: Console
+) -> tuple[list[Record], list[str]]:
+    """Return the results by name, and what failed. An interrupt ends it early."""
     records: list[Record] = []
-    shown: list[Record] = []
     failures: list[str] = []
     try:
         for case, result in work(job, chosen, "repairing", aside):
@@ -115,7 +110,18 @@ def main(args: Sequence[str] | None = None) -> int:
                 records.append(result)
     except KeyboardInterrupt:
         out.print(f"Interrupted. These results cover {len(records)} of {len(chosen)} runs.")
-    records.sort(key=lambda each: each["name"])
+    return sorted(records, key=lambda each: str(each["name"])), failures
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    given = arguments(args)
+    out, aside = output_console(), Console(stderr=True)
+    strategies: tuple[StrategyName, ...] = ("race", "autotrainer")
+    if given.strategy != "both":
+        strategies = (given.strategy,)
+    job = count_odds.try_each_remedy if given.odds else partial(run_case, strategies=strategies)
+    records, failures = run_all(job, select(given), out, aside)
+    shown: list[Record] = []
     command = "python -m benchmarks.repair " + " ".join(
         portable_arguments(sys.argv[1:] if args is None else args)
     )

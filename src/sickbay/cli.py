@@ -186,7 +186,7 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     add("--metric", metavar="NAME", help="the score: accuracy, precision, recall, f1, r2 or loss")
     add("--strategy", metavar="NAME", help="race or autotrainer (default: race)")
     add("--profile", metavar="NAME", help=f"the problems to look for: {', '.join(PROFILES)}")
-    add("--problems", type=_names, metavar="NAMES", help="these problems instead, by commas")
+    add("--problems", type=_names, metavar="NAMES", help="these instead, separated by commas")
     add("--remedies", type=_names, metavar="NAMES", help="remedies to try, separated by commas")
     add("--budget", type=float, metavar="EPOCHS", help="epochs that all attempts may take")
     add("--workers", type=_workers, metavar="N", help="processes to train in, or ray")

@@ -34,7 +34,8 @@ class Health:
         loss: The newest training loss, NaN if there is none.
         val_loss: The newest validation loss, in the same way.
         best_val_loss: The lowest validation loss.
-        suggestions: What to try, in order of priority.
+        suggestions: What to try, in order of priority. Of several published ones about the same
+            setting, such as the learning rate, only the first is kept.
 
     >>> health = assess(History(loss=[1 / (step + 1) for step in range(50)]), [])
     >>> print(health)
@@ -81,7 +82,7 @@ def assess(history: History, present: Iterable[Finding]) -> Health:
         loss=history.latest("loss"),
         val_loss=validation[-1] if validation else nan,
         best_val_loss=min(filter(isfinite, validation), default=nan),
-        suggestions=by_priority(one for each in worst for one in each.suggestions),
+        suggestions=_agreeing(by_priority(one for each in worst for one in each.suggestions)),
     )
 
 
@@ -105,6 +106,15 @@ def loss_trend(losses: Sequence[float]) -> Trend:
     if not abs(change) > CLEAR * error:
         return "flat"
     return "falling" if change < 0 else "rising"
+
+
+def _agreeing(suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
+    """Leave out published suggestions that set what an earlier one sets to another value."""
+    kept: dict[object, Suggestion] = {}
+    for each in suggestions:
+        setting = each.code.partition("=")[0].rstrip(" *")
+        kept.setdefault((each.kind and setting) or each, each)
+    return tuple(kept.values())
 
 
 def _state(worst: Sequence[Finding], trend: Trend) -> State:

@@ -36,7 +36,7 @@ def load(name: str) -> Any:
             inner = getattr(found, part, MISSING)
             possible = [each for each in dir(found) if not each.startswith("_")]
         if inner is MISSING:
-            raise unknown_name(f"name in {module}", part, possible)
+            raise unknown_name(f"name in {module} called", part, possible)
         found = inner
     return found
 

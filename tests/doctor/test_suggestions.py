@@ -18,7 +18,7 @@ from sickbay.problems.profiles import PROFILES
 from sickbay.problems.published.training_doctor import LargeGradient, Overfitting
 from sickbay.remedies import ClipNorm
 from sickbay.remedies.by_problem import EVERY, choose
-from sickbay.remedies.odds import note
+from sickbay.remedies.odds import note, odds
 from tests.doctor.loops import watch
 from tests.models import features, mlp
 
@@ -51,8 +51,10 @@ def test_published_suggestions_are_code_with_stated_and_measured_confidence() ->
     slower, clip = finding.suggestions
     assert (slower.code, slower.confidence) == ("learning_rate *= 0.5", 0.9)
     assert (clip.code, clip.confidence, clip.kind) == ("grad_clip = 1.0", 0.8, "gradient_control")
-    assert clip.odds is not None
-    assert clip.odds.worked >= 1
+    alike = ("large_gradient", "exploding_gradient", "learning_rate_too_high")
+    measured = [odds(name, EVERY["clip_norm limit=1.0"]) for name in alike]
+    assert clip.odds == sum(measured, Odds())
+    assert all(each.tried for each in measured)
 
 
 def test_what_step_returns_has_the_suggestions_too() -> None:

@@ -69,7 +69,10 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
             {"scheduler_step": "step"},
             "There is no scheduler_step 'step'. Possible: 'batch', 'epoch'",
         ),
-        ({"strategy": torch.ones(2)}, "There is no strategy 'tensor([1., 1.])'"),
+        (
+            {"strategy": sickbay.AutoTrainer},
+            "strategy must be 'race', 'autotrainer' or sickbay.AutoTrainer(...), got <class ",
+        ),
         ({"workers": torch.ones(2)}, "workers must be a number from 1 on, 'ray' or None, got"),
         ({"remedies": [3]}, "remedies must be a list of names or Remedy objects, got 3 in it."),
         (

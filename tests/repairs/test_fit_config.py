@@ -17,15 +17,21 @@ pytestmark = pytest.mark.usefixtures("own_module")
 CONFIGS = {
     "a-list": ("[1]", "The config '{}' must be a JSON object, got [1]."),
     "no-json": ("{", "'{}' cannot be read: it is not JSON"),
-    "unknown": ('{"epoch": 3}', "There is no setting in '{}' 'epoch'; did you mean 'epochs'?"),
+    "unknown": (
+        '{"epoch": 3}',
+        "There is no setting in '{}' called 'epoch'; did you mean 'epochs'?",
+    ),
     "an-object": ('{"loss": 3}', "'loss' must come from the function, got it in '{}'."),
     "a-wrong-value": ('{"epochs": "3"}', "epochs must be a whole number of at least 1, got '3'."),
     "nan": ('{"target": NaN}', "target must be a number, got nan."),
     "no-remedy": ('{"remedies": [{"name": "x"}]}', "There is no remedy 'x'."),
-    "a-remedy-without-a-name": ('{"remedies": [{"to": "x"}]}', "There is no remedy 'None'."),
+    "a-remedy-without-a-name": (
+        '{"remedies": [{"to": "x"}]}',
+        "A remedy with settings must be an object with a name, got {{'to': 'x'}}.",
+    ),
     "a-setting-of-a-remedy": (
         '{"remedies": [{"name": "clip_norm", "limits": 2}]}',
-        "There is no setting of clip_norm 'limits'; did you mean 'limit'?",
+        "There is no setting of clip_norm called 'limits'; did you mean 'limit'?",
     ),
     "a-value-of-a-remedy": (
         '{"remedies": [{"name": "clip_norm", "limit": -2}]}',
@@ -34,20 +40,28 @@ CONFIGS = {
     "no-strategy": ('{"strategy": {"name": "x"}}', "There is no strategy 'x'."),
     "a-setting-of-a-strategy": (
         '{"strategy": {"name": "autotrainer", "check": 2}}',
-        "There is no setting of autotrainer 'check'; did you mean 'check_every'?",
+        "There is no setting of autotrainer called 'check'; did you mean 'check_every'?",
     ),
     "a-strategy-without-settings": (
         '{"strategy": {"name": "race", "check_every": 2}}',
-        "There is no setting of race 'check_every'. Possible: .",
+        "race has no settings, got 'check_every'.",
     ),
     "a-value-of-a-strategy": (
         '{"strategy": {"name": "autotrainer", "check_every": 0}}',
         "check_every must be a whole number of at least 1, got 0.",
     ),
+    "a-strategy-without-a-name": (
+        '{"strategy": {}}',
+        "A strategy with settings must be an object with a name, got {{}}.",
+    ),
+    "a-profile-among-problems": (
+        '{"problems": [{"name": "autotrainer", "share": 1}]}',
+        "A problem with settings must be a single one, got 'autotrainer'.",
+    ),
     "no-problem": ('{"problems": [{"name": "x"}]}', "There is no problem 'x'"),
     "a-threshold": (
         '{"problems": [{"name": "dying_relu", "shares": 1}]}',
-        "There is no setting of dying_relu 'shares'; did you mean 'share'?",
+        "There is no setting of dying_relu called 'shares'; did you mean 'share'?",
     ),
     "resume-alone": ('{"resume": true}', "--resume needs the folder of the repair to continue"),
     "resume-is-a-number": ('{"resume": 1}', "resume must be True or False, got 1."),
@@ -81,9 +95,9 @@ def test_an_unknown_setting_lists_what_is_possible(
     [
         (["mine:number"], "mine:number must return a dict with model, data, loss and optimizer"),
         (["mine:partly"], "and any other argument of sickbay.fit; got ['model']."),
-        (["mine:typo"], "There is no argument of fit 'epoch'; did you mean 'epochs'?"),
+        (["mine:typo"], "There is no argument of fit called 'epoch'; did you mean 'epochs'?"),
         (["mine:raises"], "mine:raises raised KeyError: 'mine' (at "),
-        (["mine:nothing"], "There is no name in mine 'nothing'."),
+        (["mine:nothing"], "There is no name in mine called 'nothing'."),
         (["mine"], "A function must be named as package.module:function, got 'mine'."),
         (["mine:healthy", "--epochs", "0"], "epochs must be a whole number of at least 1, got 0."),
         (["mine:healthy", "--metric", "x"], "There is no metric 'x'. Possible: 'accuracy'"),

@@ -118,7 +118,7 @@ def test_what_a_function_returns(returned: Any, expected: float | None) -> None:
         return value(THREE, [0, 1, 2, 2], lambda *_: returned)
 
     if expected is None:
-        assert refused(ask).startswith("What metric returns (<lambda>) must be a number, got ")
+        assert refused(ask).startswith("What the metric <lambda> returns must be a number, got ")
     else:
         assert ask() == expected
 

@@ -3,12 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sickbay.findings import Suggestion
+from sickbay.findings import Odds, Suggestion
 from sickbay.remedies.base import Remedy
 from sickbay.remedies.by_problem import CHOICES, EVERY
 from sickbay.remedies.odds import odds, ranked
 
 MOST = 3  # suggestions for a finding
+# Published problems, and those of ours that they resemble most. Only for ours are odds measured.
+ALIKE: Mapping[str, Sequence[str]] = {
+    "large_gradient": ("exploding_gradient", "learning_rate_too_high"),
+    "loss_explosion": ("exploding_gradient", "learning_rate_too_high"),
+    "small_gradient": ("vanishing_gradient", "learning_rate_too_low"),
+    "unstable_gradient": ("exploding_gradient", "learning_rate_too_high"),
+}
 
 
 def suggested(
@@ -19,8 +26,9 @@ def suggested(
     Of the remedies shipped with sickbay, only those that have worked before are suggested. Of the
     caller's own `remedies`, the best are suggested in any case.
 
-    >>> print(suggested("improper_output")[0].code)
-    model = sickbay.surgery.change_output(model, (x,), task)
+    >>> from sickbay.remedies import ClipNorm
+    >>> print(suggested("loss_spike", {"loss_spike": [ClipNorm()]})[0].code)
+    nn.utils.clip_grad_norm_(model.parameters(), 1)
     """
     found = ranked(problem, (CHOICES if remedies is None else remedies).get(problem, ()))
     made = (_suggestion(problem, remedy) for remedy in found)
@@ -30,9 +38,12 @@ def suggested(
 
 
 def with_odds(problem: str, suggestion: Suggestion) -> Suggestion:
-    """Return a published suggestion with the odds of its remedy."""
+    """Return a published suggestion with the odds of its remedy, for this problem and its like."""
     remedy = EVERY.get(suggestion.remedy)
-    return suggestion if remedy is None else replace(suggestion, odds=odds(problem, remedy))
+    if remedy is None:
+        return suggestion
+    counted = (odds(each, remedy) for each in (problem, *ALIKE.get(problem, ())))
+    return replace(suggestion, odds=sum(counted, Odds()))
 
 
 def _suggestion(problem: str, remedy: Remedy) -> Suggestion:

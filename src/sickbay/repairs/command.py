@@ -58,7 +58,7 @@ def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
         got = type(returned).__name__
         raise UsageError(f"{options.factory} must return a dict with {NEEDED}; got {got}.")
     for name in returned:
-        check_choice("argument of fit", name, ARGUMENTS)
+        check_choice("argument of fit called", name, ARGUMENTS)
     for name in ("model", "data", "loss", "optimizer"):
         if name not in returned:
             got = short_repr(list(returned))

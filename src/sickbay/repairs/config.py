@@ -34,7 +34,7 @@ def read_config(path: Path) -> dict[str, Any]:
     for name in values:
         if name in OBJECTS:
             raise UsageError(f"{name!r} must come from the function, got it in {str(path)!r}.")
-        check_choice(f"setting in {str(path)!r}", name, SETTINGS)
+        check_choice(f"setting in {str(path)!r} called", name, SETTINGS)
     return values
 
 
@@ -56,21 +56,29 @@ def from_names(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _strategy(values: Mapping[str, Any]) -> Strategy:
-    name = check_choice("strategy", values.get("name"), STRATEGIES)
+    name = check_choice("strategy", _name("strategy", values), STRATEGIES)
     return _with_settings(name, STRATEGIES[name], values)
 
 
 def _remedy(values: Mapping[str, Any]) -> Remedy:
     known = installed()
-    name = check_choice("remedy", values.get("name"), known)
+    name = check_choice("remedy", _name("remedy", values), known)
     return _with_settings(name, known[name](), values)
 
 
 def _problem(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> Problem:
     strategy = check_strategy(arguments.get("strategy", "race"))
-    name: Any = values.get("name")
-    [usual] = problems_for(strategy, arguments.get("profile"), [name])
-    return _with_settings(usual.name(), usual, values)
+    name = _name("problem", values)
+    found = problems_for(strategy, arguments.get("profile"), [name])
+    if len(found) > 1:
+        raise bad_argument("A problem with settings", "a single one", name)
+    return _with_settings(found[0].name(), found[0], values)
+
+
+def _name(what: str, values: Mapping[str, Any]) -> Any:
+    if "name" not in values:
+        raise bad_argument(f"A {what} with settings", "an object with a name", dict(values))
+    return values["name"]
 
 
 def _with_settings(name: str, made: Named, values: Mapping[str, Any]) -> Named:
@@ -78,5 +86,7 @@ def _with_settings(name: str, made: Named, values: Mapping[str, Any]) -> Named:
     known = {each.name for each in fields(made)} if is_dataclass(made) else set()
     changed = {setting: value for setting, value in values.items() if setting != "name"}
     for setting in changed:
-        check_choice(f"setting of {name}", setting, known)
+        if not known:
+            raise UsageError(f"{name} has no settings, got {setting!r}.")
+        check_choice(f"setting of {name} called", setting, known)
     return replace(made, **changed) if changed else made  # type: ignore[type-var]

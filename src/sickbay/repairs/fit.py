@@ -12,12 +12,7 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from sickbay.arguments import (
-    bad_argument,
-    check_float,
-    check_int,
-    check_seed,
-)
+from sickbay.arguments import bad_argument, check_float, check_int, check_seed
 from sickbay.console import Console
 from sickbay.errors import UsageError
 from sickbay.model_arguments import check_device, check_model, check_optimizer
@@ -93,7 +88,8 @@ def fit(
             "autotrainer" tries them in this order, "race" by their odds.
         budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 50
             with "autotrainer".
-        profile: The problems to look for: "default", or that of the strategy.
+        profile: The problems to look for. Defaults to "default", or to "autotrainer" with the
+            strategy of that name.
         problems: The problems to look for instead: names, or objects with your own thresholds.
         strategy: "race" (remedies compete in short runs, and the best goes on), "autotrainer" (as
             in the AutoTrainer paper), or `sickbay.AutoTrainer(...)` with settings of your own.
@@ -185,9 +181,9 @@ def repair(
     choices = choose_remedies(remedies, chosen.remedies())
     looked_for = problems_for(chosen, profile, problems)
     settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
-    limit = chosen.budget * settings.epochs
     settings = replace(settings, metric=check_metric(metric, own_loop=train is not None))
     called = check_callbacks(callbacks)
+    limit = chosen.budget * settings.epochs
     if budget is not None:
         limit = check_float("budget", budget, above=0)
     samples = None

@@ -48,7 +48,7 @@ def value_of(metric: Callable[[Any, Tensor], Any], batches: Sequence[tuple[Any, 
     ):
         value = metric(joined(outputs), joined(targets))
         value = value.item() if hasattr(value, "item") else value  # of torch or numpy
-    return check_any_float(f"What metric returns ({name})", value)
+    return check_any_float(f"What the metric {name} returns", value)
 
 
 def joined(parts: Sequence[Any]) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Protocol
 
-from sickbay.arguments import check_choice
+from sickbay.arguments import bad_argument, check_choice
 from sickbay.problems import Problem
 from sickbay.problems.profiles import PROFILES, choose
 from sickbay.remedies import Remedy
@@ -47,6 +47,10 @@ def check_strategy(strategy: object) -> Strategy:
     """Return a strategy by its name or as it is given; raise `UsageError` if it is none."""
     if isinstance(strategy, Race | AutoTrainer):
         return strategy
+    if not isinstance(strategy, str):
+        raise bad_argument(
+            "strategy", "'race', 'autotrainer' or sickbay.AutoTrainer(...)", strategy
+        )
     return STRATEGIES[check_choice("strategy", strategy, STRATEGIES)]
 
 

@@ -1,35 +1,12 @@
-from collections.abc import Sequence
 from math import nan
 
 import pytest
 
-from sickbay.history import History
 from sickbay.problems import AmplifiedGradient
-from sickbay.vitals import Setup, Table, Vitals
+from tests.problems.published.gradient_means import history
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [4e6, 2e3, 1.0]  # sick: ratios 2000 and 2000
-SHAPES = {"bias": (4,)}
 problem = AmplifiedGradient()
-
-
-def history(
-    *readings: Sequence[float],
-    lost: float = 0,
-    epochs: int | None = 20,
-    finished: int = 1,
-    bias: float | None = None,
-) -> History:
-    made = History(Setup(epochs=epochs, shapes=SHAPES))
-    for step, means in enumerate(readings):
-        rows = {f"{index}.weight": {"mean_abs": mean} for index, mean in enumerate(means)}
-        if bias is not None:
-            rows["bias"] = {"mean_abs": bias}
-        for row in rows.values():
-            row["nonfinite"] = lost
-        made.append(Vitals(step=step, tables=[Table.of("gradient", step, rows)]))
-    for _ in range(finished):
-        made.end_epoch(loss=1.0)
-    return made
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,14 @@
-from collections.abc import Sequence
 from math import nan
 
 import pytest
 
-from sickbay.history import History
 from sickbay.problems import ReducedGradient
-from sickbay.vitals import Setup, Table, Vitals
+from tests.problems.published.gradient_means import history
 
 HEALTHY, SICK = [0.5, 0.5, 0.5], [1e-9, 5e-5, 1.0]  # sick: ratios 2e-5 and 5e-5
-SHAPES = {"bias": (4,)}
 problem = ReducedGradient()
 by_ratio = ReducedGradient(ratio=2.0**-13, mean=1e-300)
 by_mean = ReducedGradient(ratio=1e-300, mean=2.0**-17)
-
-
-def history(
-    *readings: Sequence[float],
-    lost: float = 0,
-    epochs: int | None = 20,
-    finished: int = 1,
-    bias: float | None = None,
-) -> History:
-    made = History(Setup(epochs=epochs, shapes=SHAPES))
-    for step, means in enumerate(readings):
-        rows = {f"{index}.weight": {"mean_abs": mean} for index, mean in enumerate(means)}
-        if bias is not None:
-            rows["bias"] = {"mean_abs": bias}
-        for row in rows.values():
-            row["nonfinite"] = lost
-        made.append(Vitals(step=step, tables=[Table.of("gradient", step, rows)]))
-    for _ in range(finished):
-        made.end_epoch(loss=1.0)
-    return made
 
 
 @pytest.mark.parametrize(

@@ -2,27 +2,11 @@ from math import nan
 
 import pytest
 
-from sickbay.history import History
 from sickbay.problems.published.bttackler_paper import ReducedGradient
-from sickbay.vitals import Setup
+from tests.problems.published.gradient_means import history
 
 problem = ReducedGradient(ratio=2.0**-13)
 SICK = [1e-9, 5e-5, 1.0]  # ratios 2e-5 and 5e-5
-
-
-def history(
-    *readings: list[float], lost: float = 0, epochs: int | None = 20, finished: int = 1
-) -> History:
-    made = History(Setup(epochs=epochs))
-    for step, means in enumerate(readings):
-        rows = {
-            f"{index}.weight": {"mean_abs": mean, "nonfinite": lost}
-            for index, mean in enumerate(means)
-        }
-        made.add_table("gradient", rows, step)
-    for _ in range(finished):
-        made.end_epoch(loss=1.0)
-    return made
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,17 @@ import torch
 
 from benchmarks.injection import double_faults
 from benchmarks.injection.faulty_runs import QUICK as INJECTION_SIZE
-from benchmarks.training_doctor.__main__ import FILES, main
-from benchmarks.training_doctor.component_tests import COMPONENTS
-from benchmarks.training_doctor.page import write_page
-from benchmarks.training_doctor.published import TABLE_1
-from benchmarks.training_doctor.texts import cleaned
-from benchmarks.training_doctor.watched_runs import VARIANTS, Plan, compare, train_in_turns
+from benchmarks.published.training_doctor.__main__ import FILES, main
+from benchmarks.published.training_doctor.component_tests import COMPONENTS
+from benchmarks.published.training_doctor.page import write_page
+from benchmarks.published.training_doctor.published import TABLE_1
+from benchmarks.published.training_doctor.texts import cleaned
+from benchmarks.published.training_doctor.watched_runs import (
+    VARIANTS,
+    Plan,
+    compare,
+    train_in_turns,
+)
 from sickbay.checkups import statements
 from sickbay.checkups.base import Statement
 from sickbay.plugins import classes_in

@@ -5,24 +5,18 @@ from __future__ import annotations
 from math import nan
 from typing import Any
 
+from benchmarks.published.training_doctor import published
+from benchmarks.published.training_doctor.component_tests import COMPONENTS
+from benchmarks.published.training_doctor.published import TABLE_1
 from benchmarks.report_page import Sheet, number, percent
-from benchmarks.training_doctor import published
-from benchmarks.training_doctor.component_tests import COMPONENTS
-from benchmarks.training_doctor.published import TABLE_1
 from sickbay.problems.profiles import PROFILES
 from sickbay.remedies.odds import shipped
+from sickbay.remedies.suggest import ALIKE
 
 Report = dict[str, Any]
 WATCHED = ("training_doctor", "default")
 GOOD = ("improving", "stable")
 GRADIENTS = ("gradients_up", "gradients_down")
-# The problems of ours that a rule of the paper resembles most, whose odds are shipped.
-KIN = {
-    "large_gradient": ("exploding_gradient", "learning_rate_too_high"),
-    "small_gradient": ("vanishing_gradient", "learning_rate_too_low"),
-    "unstable_gradient": ("exploding_gradient", "learning_rate_too_high"),
-    "overfitting": ("overfitting",),
-}
 
 
 def losses(run: Report) -> Sheet:
@@ -231,7 +225,7 @@ def measured(problem: str, key: str) -> str:
     counts = shipped().get("counts", {})
     known = [
         (name, *counts[name][key])
-        for name in (problem, *KIN.get(problem, ()))
+        for name in (problem, *ALIKE.get(problem, ()))
         if key in counts.get(name, {})
     ]
     return ", ".join(f"{worked} of {tried} ({name})" for name, worked, tried in known) or "-"

@@ -24,7 +24,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
 import sickbay
-from benchmarks.training_doctor.char_gpt import BYTES, CharGPT
+from benchmarks.published.training_doctor.char_gpt import BYTES, CharGPT
 
 Report = dict[str, Any]
 VARIANTS: Mapping[str, Mapping[str, Any] | None] = {

@@ -7,9 +7,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks.injection.double_faults import sheet as double_sheet
+from benchmarks.published.training_doctor import page_tables as tables
+from benchmarks.published.training_doctor import published
 from benchmarks.report_page import page_head, percent
-from benchmarks.training_doctor import page_tables as tables
-from benchmarks.training_doctor import published
 
 Report = dict[str, Any]
 WATCHED = tables.WATCHED
@@ -20,7 +20,7 @@ def write_page(run: Report, components: Report, injection: Report, double: Repor
     source = (
         f"`{run['about']['command']}`, the command `components` of the same benchmark, "
         "`python -m benchmarks.injection --data DIR` with and without `--double`, and then "
-        "`python -m benchmarks.training_doctor page`"
+        "`python -m benchmarks.published.training_doctor page`"
     )
     question = (
         "The Training Doctor paper trains a char-GPT on four texts, injects faults, and tests "

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 import sickbay
-from benchmarks.training_doctor.char_gpt import BYTES, CharGPT
-from benchmarks.training_doctor.watched_runs import SEED, Plan
+from benchmarks.published.training_doctor.char_gpt import BYTES, CharGPT
+from benchmarks.published.training_doctor.watched_runs import SEED, Plan
 from sickbay.checkups.statements import MemoryIsBounded
 
 Report = dict[str, Any]

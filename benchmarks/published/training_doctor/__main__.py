@@ -2,7 +2,7 @@
 
 `run` trains the paper's char-GPT on its four texts, plain and watched, and writes JSON:
 
-    python -m benchmarks.training_doctor run --data DIR --json FILE [--steps N] [--quick]
+    python -m benchmarks.published.training_doctor run --data DIR --json FILE [--steps N] [--quick]
 
 DIR holds tinyshakespeare.txt, enwik8_first4MB.txt.gz, gutenberg_moby_dick.txt.gz and
 gutenberg_war_and_peace.txt.gz; text8 is made from enwik8. On a GPU the model is compiled and trains
@@ -11,9 +11,9 @@ in bf16. Without one, use --quick, which trains a small model for a few steps.
 It needs only torch and numpy. `components` runs the paper's eight component tests, and `page`
 writes the documentation from the JSON of both and of `python -m benchmarks.injection`:
 
-    python -m benchmarks.training_doctor components --data DIR --json FILE [--quick]
-    python -m benchmarks.training_doctor page --run FILE --components FILE --injection FILE
-        --double FILE --out FILE
+    python -m benchmarks.published.training_doctor components --data DIR --json FILE [--quick]
+    python -m benchmarks.published.training_doctor page --run FILE --components FILE
+        --injection FILE --double FILE --out FILE
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.training_doctor.texts import BOOKS, ENWIK8, SHAKESPEARE, TEXTS, load
-from benchmarks.training_doctor.watched_runs import (
+from benchmarks.published.training_doctor.texts import BOOKS, ENWIK8, SHAKESPEARE, TEXTS, load
+from benchmarks.published.training_doctor.watched_runs import (
     QUICK,
     SEED,
     VARIANTS,
@@ -52,7 +52,9 @@ def run(given: argparse.Namespace) -> int:
         torch.backends.cuda.matmul.allow_tf32 = True
     plan = QUICK if given.quick else Plan()
     plan = replace(plan, steps=given.steps or plan.steps)
-    command = "python -m benchmarks.training_doctor run --data DIR" + " --quick" * given.quick
+    command = (
+        "python -m benchmarks.published.training_doctor run --data DIR" + " --quick" * given.quick
+    )
     about = {"command": f"{command} --steps {plan.steps}", "seed": SEED, **machine(device)}
     report: dict[str, Any] = {"about": about, "plan": asdict(plan), "texts": {}}
     for text in given.only or TEXTS:
@@ -91,7 +93,7 @@ class Progress:
 
 def components(given: argparse.Namespace) -> int:
     """Examine the model before training."""
-    from benchmarks.training_doctor.component_tests import examine  # needs rich
+    from benchmarks.published.training_doctor.component_tests import examine  # needs rich
 
     torch.set_num_threads(1)
     train, _ = load("shakespeare_char", given.data)
@@ -104,7 +106,7 @@ def components(given: argparse.Namespace) -> int:
 
 def page(given: argparse.Namespace) -> int:
     """Write the page."""
-    from benchmarks.training_doctor.page import write_page  # needs rich
+    from benchmarks.published.training_doctor.page import write_page  # needs rich
 
     reports = {name: json.loads(getattr(given, name).read_text()) for name in REPORTS}
     given.out.write_text(write_page(**reports))
@@ -113,7 +115,7 @@ def page(given: argparse.Namespace) -> int:
 
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.training_doctor",
+        prog="python -m benchmarks.published.training_doctor",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,0 +1,4 @@
+"""Repeats the experiments of the Training Doctor paper.
+
+python -m benchmarks.published.training_doctor
+"""

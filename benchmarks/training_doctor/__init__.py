@@ -1,1 +1,0 @@
-"""Repeats the experiments of the Training Doctor paper: `python -m benchmarks.training_doctor`."""
