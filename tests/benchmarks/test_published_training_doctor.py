@@ -150,16 +150,17 @@ def test_the_page(tiny: dict[str, Any]) -> None:
         "false_alarms_in_warmup": 4, "false_alarms_later": 5,
     }  # fmt: skip
     profiles = {"default": judged, "training_doctor": judged}
-    each = {"fault": "f", "profiles": profiles}
+    names = ("clean_gpt", "clean_cnn", "gradients_up", "gradients_down")
     full, quick = {"quick": False, "every": "auto"}, {"quick": True, "every": 1}
     pairs = {"one": pair_run({"default": [True, True], "training_doctor": [True, False]}, True)}
     page = write_page(
         {"about": about, "plan": plan, "texts": {"text8": tiny}},
         {name: {"outcome": "passed"} for names in COMPONENTS.values() for name in names},
-        {"about": full, "runs": {"gradients_up": each, "gradients_down": each}},
+        {"about": full, "runs": {name: {"profiles": profiles} for name in names}},
         {"about": quick, "pairs": pairs, "summary": double_faults.summary(pairs)},
     )
-    assert "[Injecting faults](../guide/inject.md). " in page
+    assert "| clean_gpt, default | - | - | - | 1 | 4 | 5 |" in page
+    assert "| gradients_up, default | all | 1 to 3 | 2 of 2 | 1 | 4 | 5 |" in page
     assert "`python -m benchmarks.injection --double`, with `--quick` and `--every 1`." in page
     assert "`default` found 4 of 4, at most 1 steps later (published: all, 1 to 3 steps)" in page
     assert "both found in 0 of 1 pairs by `training_doctor`, in 1 by `default`" in page
