@@ -24,6 +24,7 @@ ALLOWED = {
     # The shell itself: all that torch calls, and what stands in the place of its methods.
     "probe.guard:Guard.wrap.<locals>.wrapped",
     "probe.hooks:Hook.__call__",
+    "probe.activations:_LayerHook.__call__",
     "probe.hooks:weakly.<locals>.call",
     "probe.loss_modules:_call",
     "probe.grad_scaler:_step",
