@@ -129,15 +129,22 @@ DEEP_SIGMOID = Fault(
     ("vanishing_gradient", "saturated_activation"),
     ("learning_rate_too_low", "unchanged_weights"),
 )
-DEAD_RELU = Fault("dead ReLUs by a bad start", ("dying_relu", "dead_units"), ("unchanged_weights",))
+DEAD_RELU = Fault(
+    "dead ReLUs by a bad start",
+    ("dying_relu", "dead_units", "improper_initialisation"),
+    ("unchanged_weights",),
+)
 ZERO_START = Fault(
     "all weights start at zero",
-    ("unchanged_weights", "dead_units", "dying_relu", "vanishing_gradient", "symmetric_weights"),
+    (
+        *("unchanged_weights", "dead_units", "dying_relu", "vanishing_gradient"),
+        *("symmetric_weights", "improper_initialisation"),
+    ),
     ("frozen_by_accident",),
 )
 LARGE_START = Fault(
     "weights start too large",
-    ("saturated_activation", "exploding_gradient"),
+    ("saturated_activation", "exploding_gradient", "improper_initialisation"),
     (*UNSTABLE, *DEAD, "vanishing_gradient"),
 )
 FROZEN = Fault("frozen by requires_grad", (*STILL, "refused"), ("vanishing_gradient",))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from tempfile import NamedTemporaryFile
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -147,8 +148,95 @@ class SilverDiagnostics(Rival):
         return [self.translate(f"{each.title} {each.action}".lower()) for each in actions]
 
 
+class NeuralObservatory(Rival):
+    """`Observatory(model).watch()`, with `step` before each forward pass."""
+
+    package = "neural_observatory"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "Vanishing": "vanishing_gradient",
+        "Exploding": "exploding_gradient",
+        "collapsed": "gradient_collapse",
+        "dead": "dead_units dying_relu",
+        "Dead": "dead_units dying_relu",
+        "NaN": "non_finite",
+        "Inf": "non_finite",
+        "aturat": "saturated_activation",
+        "pike": "gradient_spike loss_spike",
+        "not updat": "unchanged_weights frozen_by_accident",
+        "frozen": "unchanged_weights frozen_by_accident",
+        "drift": "learning_rate_too_high",
+        "step-to-step": "learning_rate_too_high",
+    }
+
+    def __init__(self, model: nn.Module, optimizer: Optimizer) -> None:  # noqa: ARG002
+        self._observatory: Any = import_module(self.package).Observatory(model)
+        self._observatory.watch()
+        self._steps = 0
+        self._observatory.step(step=0, epoch=0)
+
+    def step(self, loss: Tensor) -> None:  # noqa: ARG002
+        self._steps += 1
+        self._observatory.step(step=self._steps, epoch=0)
+
+    def said(self) -> list[list[str]]:
+        self._observatory.stop()
+        report = self._observatory.report()
+        serious = [each for each in report.results if each.status.value in ("warning", "critical")]
+        serious.sort(key=lambda each: -each.severity)
+        told = [text for each in serious for text in each.warnings or [each.analyzer_name]]
+        return [list(names) for names in dict.fromkeys(tuple(self.translate(t)) for t in told)]
+
+
+class MLDoctor(Rival):
+    """`mldoctor diagnose` on a log of the losses and the gradient norm of each epoch."""
+
+    package = "mldoctor"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "Zero": "missing_zero_grad",
+        "zero_grad": "missing_zero_grad",
+        "Missing": "missing_zero_grad",
+        "Exploding": "exploding_gradient learning_rate_too_high non_finite",
+        "Vanishing": "vanishing_gradient",
+        "underfitting": "underfitting not_learning",
+        "overfitting": "overfitting",
+        "Label Noise": "bad_targets noisy_labels",
+    }
+
+    def __init__(self, model: nn.Module, optimizer: Optimizer) -> None:  # noqa: ARG002
+        self._model = model
+        self._steps: list[tuple[float, float]] = []  # loss and gradient norm
+        self._epochs: list[tuple[float, float, float]] = []
+
+    def step(self, loss: Tensor) -> None:
+        gradients = [each.grad for each in self._model.parameters() if each.grad is not None]
+        norm = sum(float(each.square().sum()) for each in gradients) ** 0.5
+        self._steps.append((float(loss.detach()), norm))
+
+    def epoch(self, **metrics: float) -> None:
+        if self._steps:
+            loss, norm = (sum(each) / len(each) for each in zip(*self._steps, strict=True))
+            self._epochs.append((loss, metrics.get("val_loss", loss), norm))
+            self._steps = []
+
+    def said(self) -> list[list[str]]:
+        if self._steps and not self._epochs:  # the loop has no epochs
+            size = max(1, len(self._steps) // 20)
+            steps = self._steps
+            for at in range(0, len(steps), size):
+                self._steps = steps[at : at + size]
+                self.epoch()
+        rows = [f"{at},{a},{b},{c}" for at, (a, b, c) in enumerate(self._epochs)]
+        with NamedTemporaryFile("w", suffix=".csv") as log:
+            log.write("\n".join(["epoch,train_loss,val_loss,grad_norm", *rows]))
+            log.flush()
+            label = str(import_module("mldoctor.advisor").diagnose_csv(log.name)["label"])
+        return [] if "ealthy" in label else [self.translate(label)]
+
+
 RIVALS: Mapping[str, type[Rival]] = {
     "torch-audit": TorchAudit,
     "torchmortem": Torchmortem,
     "silver-diagnostics": SilverDiagnostics,
+    "neural-observatory": NeuralObservatory,
+    "mldoct": MLDoctor,
 }

@@ -43,7 +43,7 @@ def test_the_calibration_half_is_broad() -> None:
 @pytest.mark.parametrize("program", ALL.values(), ids=lambda each: each.name)
 def test_a_program_is_well_formed(program: Any) -> None:
     assert 1 <= len(program.faults) <= 3
-    assert re.match(r"(forum|issue|Q&A|DeepCrime|Humbatova|defects4ML): ", program.source)
+    assert re.match(r"(forum|issue|Q&A|course|DeepCrime|Humbatova|defects4ML): ", program.source)
     for fault in program.faults:
         assert fault.names
         assert all(re.fullmatch(r"[a-z_]+", name) for name in (*fault.names, *fault.also))
