@@ -43,7 +43,8 @@ def text_of_the_picture() -> str:
 def test_the_demo_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--problem", "improper_loss", "--epochs", "8", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert [each["problem"] for each in result["findings"]] == ["improper_loss"]
+    faults = [each["problem"] for each in result["findings"] if each["severity"] != "info"]
+    assert faults == ["improper_loss"]
     assert result["solved"]
     assert result["score"] > 0.9 > result["trained_as_it_was"]
 

@@ -44,6 +44,7 @@ class History:
         self.setup = setup or Setup()
         self.step = -1
         self.epoch = 0
+        self.ended = False  # whether the run is over
         self.measured: Mapping[str, float] = {}  # the metrics given at the newest end of an epoch
         self._steps: dict[str, Series] = defaultdict(lambda: deque(maxlen=window))
         self._tables: dict[Kind, deque[Table]] = defaultdict(lambda: deque(maxlen=tables))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Task = Literal["", "binary", "multiclass", "multilabel", "regression", "next_token"]
 TASKS: tuple[Task, ...] = get_args(Task)
+OF_ONE_CLASS = ("multiclass", "next_token")  # tasks whose targets are often class numbers
 
 OF_CLASSES = ("cross_entropy", "nll", "multi_margin", "kl_div")  # one of several classes
 OF_ANSWERS = ("bce", "bce_logits", "soft_margin", "multilabel_margin")  # yes-or-no answers

@@ -1,9 +1,9 @@
 """One reading of a run, in plain numbers, so that judging it needs no torch."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,8 +123,41 @@ class Vitals:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class LossFacts:
+    """What a loss does, found out by calling it. All is as it should be by default.
+
+    Attributes:
+        unstretched: The loss broadcasts nothing: it compares each output with its own target.
+        ignores_outputs: The loss gives the outputs no gradient, as after `argmax`.
+        ignores_pairs: The loss compares averages over the batch: whose target is whose does not
+            matter, and all samples get the same gradient.
+        wrong_sign: The loss is lower for wrong answers than for right ones.
+        unbounded: The loss falls without end as outputs grow or shrink.
+        takes_log: The loss is not finite where the model is certain: it takes the logarithm of 0.
+        takes_probabilities: The loss is not finite, or gives no gradient, outside of 0 to 1.
+        mixes_classes: The softmax inside the loss runs over the samples, not over the classes.
+        mixes_samples: The softmax of the outputs runs over the samples, not over the classes.
+        reach: How far the last activation lets the loss fall, from ignorant answers (0) to the
+            least of the loss (1).
+    """
+
+    unstretched: bool = False
+    ignores_outputs: bool = False
+    ignores_pairs: bool = False
+    wrong_sign: bool = False
+    unbounded: bool = False
+    takes_log: bool = False
+    takes_probabilities: bool = False
+    mixes_classes: bool = False
+    mixes_samples: bool = False
+    reach: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(LossFacts):
     """What does not change during a run. Unknown values are "", () or 0.
+
+    It has the facts of `LossFacts` too, where the loss was probed.
 
     Attributes:
         layers: Class of every module that computes something, by its name, in forward order; of a
@@ -143,6 +176,15 @@ class Setup:
         bare: Whether the loss has no weights or other terms around it.
         strays: Number of layers that the model uses but does not register, as in a plain list.
         labels: Number of distinct whole numbers among the targets.
+        linear: Whether the outputs are a linear function of the inputs.
+        viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
+        over_positions: Whether the loss takes the positions of a sequence for its classes.
+        untrained: Layers that require no gradient and still have random initial weights.
+        dropout: Share of values that each dropout layer drops, by its name.
+        settings: Numbers among the settings of the optimizer's first group, as `weight_decay`.
+        constant: Score of the best constant answer on the validation data.
+        reference: Score of a quick reference model on the validation data.
+        held_out: Number of validation samples, 0 if they are also trained on.
     """
 
     layers: Mapping[str, str] = field(default_factory=dict)
@@ -160,8 +202,32 @@ class Setup:
     bare: bool = False
     strays: int = 0
     labels: int = 0
+    linear: bool = False
+    viewed_apart: bool = False
+    over_positions: bool = False
+    untrained: tuple[str, ...] = ()
+    dropout: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, float] = field(default_factory=dict)
+    constant: float | None = None
+    reference: float | None = None
+    held_out: int = 0
+
+    def follower(self, parameter: str) -> str:
+        """Return the class of the module that comes after a parameter's own, "" if none does."""
+        names = list(self.layers)
+        after = names[names.index(layer_of(parameter)) + 1 :]
+        return self.layers[after[0]] if after else ""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what was found out by calling the loss."""
+        return {each.name: getattr(self, each.name) for each in fields(LossFacts)}
+
+    def told(self) -> dict[str, Any]:
+        """Return what a loop does not show: the facts about the loss, the plan, the yardsticks."""
+        names = "epochs", "constant", "reference", "held_out"
+        return {**self.facts(), **{name: getattr(self, name) for name in names}}
 
     @classmethod
-    def of(cls, fields: object) -> "Setup":
+    def of(cls, values: object) -> "Setup":
         """Make a setup from JSON, where tuples are lists. Raise `UsageError` if it is none."""
-        return dataclass_from_json(cls, fields)
+        return dataclass_from_json(cls, values)

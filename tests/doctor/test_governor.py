@@ -12,6 +12,8 @@ from sickbay.doctor.governor import (
     BOOKKEEPING,
     CLOSER,
     DEBT,
+    FIRST_MILESTONE,
+    MILESTONE_SECONDS,
     MOST,
     SHARES,
     START_SECONDS,
@@ -20,6 +22,8 @@ from sickbay.doctor.governor import (
     running_mean,
 )
 from sickbay.vitals import Kind
+
+AT = FIRST_MILESTONE - MOST - 1  # a step that is far from the next milestone
 
 ALL: list[Kind] = ["gradient", "weight", "activation"]
 
@@ -39,7 +43,7 @@ def lap(
 
 def most(governor: Governor, seconds: float, prices: Mapping[str, float]) -> float:
     """Return the most it may have spent: budget, head start, and what is read in any case."""
-    head_start = START_SECONDS + START_STEPS * governor.budget * seconds
+    head_start = START_SECONDS + START_STEPS * governor.budget * seconds + MILESTONE_SECONDS
     always = sum((ALWAYS_READ.get(kind, 3) + 1) * price for kind, price in prices.items())
     always += ALWAYS_JUDGED * prices.get("judging", 0.0)
     return governor.budget * governor.loop_time + head_start + always
@@ -120,9 +124,9 @@ def test_a_long_pause_does_not_make_bookkeeping_cheap() -> None:
     governor = Governor("auto", 0.01, ["gradient"])
     for _ in range(50):
         governor.lap(0.001, {"bookkeeping": 2e-5})
-    before = governor.uneventful()
+    before = governor.uneventful(AT)
     governor.lap(600.0, {"bookkeeping": 2e-5})
-    assert governor.uneventful() >= before / 2 > 1
+    assert governor.uneventful(AT) >= before / 2 > 1
 
 
 def test_printing_counts_as_overhead_but_does_not_blind() -> None:
@@ -163,7 +167,7 @@ def test_bookkeeping_waits_longer_where_every_gradient_is_looked_at() -> None:
         governor = Governor("auto", 0.01, ["gradient"])
         for _ in range(50):
             governor.lap(0.01, {"bookkeeping": 5e-5, "looking": looking})
-        return governor.uneventful()
+        return governor.uneventful(AT)
 
     assert 0 < passing(1e-5) < passing(5e-5) < passing(1e-4)
 
@@ -228,12 +232,12 @@ def test_no_account_pays_for_another() -> None:
 )
 def test_expensive_bookkeeping_is_done_less_often(cost: float, expected: int) -> None:
     governor, fixed = Governor("auto", 0.01, ALL), Governor(5, 0.01, ALL)
-    assert governor.uneventful() == 0
+    assert governor.uneventful(AT) == 0
     for each in (governor, fixed):
         for _ in range(3):
             each.lap(0.01, {"bookkeeping": cost * BOOKKEEPING * AIM * 1e-4})
-    assert governor.uneventful() == expected
-    assert fixed.uneventful() == 0
+    assert governor.uneventful(AT) == expected
+    assert fixed.uneventful(AT) == 0
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,7 @@ def test_what_passing_costs_is_not_left_for_bookkeeping(passing: float, expected
     for _ in range(3):
         costs = {"bookkeeping": 3.6 * BOOKKEEPING * AIM * 1e-4, "passing": 9 * passing * AIM * 1e-4}
         governor.lap(0.1, costs, steps=10)
-    assert governor.uneventful() == expected
+    assert governor.uneventful(AT) == expected
 
 
 def test_overhead_is_the_share_of_the_time() -> None:

@@ -23,7 +23,7 @@ def test_every_number() -> None:
     governor.lap(0.01, {"gradient": 50.0, "bookkeeping": 9.0})
     assert governor.due(3) == set(ALL)
     assert governor.judging_due(99)
-    assert governor.uneventful() == 0
+    assert governor.uneventful(0) == 0
 
 
 def test_every_by_kind() -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 LOOP = """
+import os
 import random
 import sys
 import torch
@@ -56,8 +57,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 doctor = sickbay.watch(model, optimizer, every={"gradient": 1 + rank})
 random.seed(rank)
 train(model, doctor, optimizer, spoilt=4)
-print([finding.problem for finding in doctor.findings])
-distributed.destroy_process_group()
+print([finding.problem for finding in doctor.findings], flush=True)
+distributed.barrier()
+os._exit(0)  # gloo's threads now and then abort a process that ends in the usual way
 """
 )
 

@@ -41,18 +41,22 @@ def jump(step: int, optimizer: Optimizer, _x: Tensor) -> None:
         optimizer.param_groups[0]["lr"] *= 300
 
 
-@pytest.mark.parametrize("kind", [SGD, Adam])
+# Adam has nearly solved the task by then, so its first jump does not count: it is a small one.
+@pytest.mark.parametrize(("kind", "spike"), [(SGD, 151), (Adam, 152)])
 @pytest.mark.parametrize("every", [1, "auto"])
-def test_after_a_jump_of_the_learning_rate_the_weights_go_back(kind: Any, every: Any) -> None:
+def test_after_a_jump_of_the_learning_rate_the_weights_go_back(
+    kind: Any, spike: int, every: Any
+) -> None:
     model = regression()
     optimizer = kind(model.parameters(), lr=0.02)
     weights = [each.data_ptr() for each in model.parameters()]
     doctor = treated(model, optimizer, every=every)
     losses = learn(model, optimizer, doctor, jump, steps=300)
     (back,) = [each for each in doctor.treatments if each.remedy == "roll_back"]
-    assert (back.problem, back.step) == ("loss_spike", 154)
+    assert (back.problem, back.step) == ("loss_spike", spike + 3)
     assert "went back to the weights of step 1" in back.text
-    assert "limited the learning rate to 0.02 because of loss spike at step 151" in back.text
+    limited = "limited the learning rate to 0.02"
+    assert f"{limited} because of loss spike at step {spike}" in back.text
     assert max(losses[149:155]) > 100 * losses[149]
     assert sum(losses[-20:]) < sum(losses[130:150])
     assert [each.data_ptr() for each in model.parameters()] == weights

@@ -1,6 +1,7 @@
 """Targets worked out from the gradient of the outputs."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -68,3 +69,41 @@ def test_values_that_are_no_numbers_do_no_harm() -> None:
     outputs = torch.tensor([[1.0], [torch.nan]])
     found = recover_targets.targets("mse", torch.tensor(torch.nan), outputs, torch.ones(2, 1))
     assert found is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "expected"),
+    [
+        pytest.param(32, {}, True, id="all-rows"),
+        pytest.param(3, {}, True, id="the-first-rows"),
+        pytest.param(32, {"label_smoothing": 0.2}, False, id="smoothed"),
+        pytest.param(32, {"weight": torch.tensor([1.0, 2.0, 3.0])}, False, id="weighted"),
+        pytest.param(32, {"reduction": "sum"}, False, id="summed"),
+        pytest.param(32, {"ignore_index": 0}, False, id="some-ignored"),
+    ],
+)
+def test_classes(rows: int, options: dict[str, Any], expected: bool) -> None:
+    outputs = torch.randn(32, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    f.cross_entropy(outputs, LABELS, **options).backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    found = recover_targets.classes(outputs.detach()[:rows], outputs.grad[:rows], 32)
+    assert (found is not None) is expected
+    if found is not None:
+        assert found.tolist() == LABELS[:rows].tolist()
+
+
+def test_classes_of_half_precision() -> None:
+    outputs = torch.randn(32, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    f.cross_entropy(outputs, LABELS).backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    halves = outputs.detach().bfloat16(), outputs.grad.bfloat16()
+    found = recover_targets.classes(*halves, 32)
+    assert found is not None
+    assert found.tolist() == LABELS.tolist()
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_classes_of_values_that_are_no_numbers(value: float) -> None:
+    outputs = torch.full((4, 3), value)
+    assert recover_targets.classes(outputs, torch.zeros(4, 3), 4) is None
+    assert recover_targets.classes(torch.zeros(4, 3), outputs, 4) is None

@@ -95,6 +95,24 @@ def test_always_the_same(rows: list[dict[str, float]], expected: bool) -> None:
     assert bool(problem.check(history(rows))) is expected
 
 
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        pytest.param([1.0, *10 * [0.05]], True, id="learnt"),
+        pytest.param([1e-20, *10 * [5e-22]], True, id="any-scale"),
+        pytest.param([1.0, *10 * [0.051]], False, id="above-the-limit"),
+        pytest.param([1.0, *10 * [0.7]], False, id="its-opponent-learns-too"),
+        pytest.param([1.0], False, id="too-early"),
+        pytest.param([1.0, *9 * [0.0], nan], False, id="nan"),
+    ],
+)
+def test_the_same_by_design(losses: list[float], expected: bool) -> None:
+    made = history([SAME] * 3)
+    for step, loss in enumerate(losses):
+        made.append(Vitals(step=step, scalars={"loss": loss}))
+    assert bool(problem.check(made)) is expected
+
+
 def test_a_batch_without_targets_says_nothing() -> None:
     made = History(Setup(loss="bce"))
     for step in range(3):
@@ -124,7 +142,7 @@ def test_the_finding_names_the_step_and_the_numbers(
     row: dict[str, float], message: str, evidence: dict[str, float]
 ) -> None:
     made = history([row] * 3, "bce")
-    made.append(Vitals(step=9, epoch=2, scalars={"loss": 1.0}))
+    made.append(Vitals(step=9, epoch=2))
     finding = problem.check(made)
     assert finding is not None
     assert (finding.problem, finding.severity) == ("bad_targets", "critical")
@@ -147,3 +165,42 @@ def test_only_what_is_finite_leaves_damage(
     finding = problem.check(history(rows, loss))
     assert finding is not None
     assert problem.lasts(finding) is expected
+
+
+def counted(low: float, high: float, count: float = 30.0) -> dict[str, float]:
+    return {**labels(low, high), "count": count, "norm": 1.0, "mean": 1.0, "variance": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "shape", "task", "expected"),
+    [
+        pytest.param([counted(1, 2)], (8, 3), "multiclass", True, id="at-the-limit"),
+        pytest.param([counted(1, 2, 29.0)], (8, 3), "multiclass", False, id="too-few"),
+        pytest.param([counted(1, 2, 15.0)] * 2, (8, 3), "multiclass", True, id="two-batches"),
+        pytest.param(
+            [counted(0, 2, 15.0), counted(1, 2, 15.0)], (8, 3), "multiclass", False, id="0-before"
+        ),
+        pytest.param([counted(0, 2)], (8, 3), "multiclass", False, id="from-zero"),
+        pytest.param([counted(2, 3, 99.0)], (8, 4), "multiclass", False, id="from-two"),
+        pytest.param([counted(1, 2, 99.0)], (8, 4), "multiclass", False, id="the-last-is-free"),
+        pytest.param([counted(0, 1)], (8, 2), "multiclass", False, id="two-classes"),
+        pytest.param([counted(1, 49, 500.0)], (8, 50), "multiclass", True, id="fifty"),
+        pytest.param([counted(1, 50, 999.0)], (8, 51), "multiclass", False, id="many-classes"),
+        pytest.param([counted(1, 2)], (8, 3), "next_token", False, id="tokens"),
+        pytest.param([counted(1, 2)], (8, 3), "regression", False, id="numbers"),
+        pytest.param([counted(1, 2)], (), "multiclass", False, id="shape-not-known"),
+        pytest.param([counted(nan, nan)], (8, 3), "multiclass", False, id="nan"),
+    ],
+)
+def test_labels_that_start_at_one(
+    rows: list[dict[str, float]], shape: tuple[int, ...], task: str, expected: bool
+) -> None:
+    made = history(rows)
+    made.setup = Setup(loss="cross_entropy", task=task, output_shape=shape)
+    finding = BadTargets(per_class=10).check(made)
+    assert bool(finding) is expected
+    if finding is not None:
+        total = sum(row["count"] for row in rows)
+        start = f"the labels of {shape[1]} classes start at 1"
+        assert finding.message == f"{start}: none of {total:.0f} is 0"
+        assert (finding.step, finding.evidence) == (len(rows) - 1, {"minimum": 1.0})

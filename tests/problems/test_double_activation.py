@@ -30,6 +30,24 @@ def test_check(loss: str, output: str, expected: bool) -> None:
     assert bool(problem.check(History(Setup(loss=loss, output=output)))) is expected
 
 
+@pytest.mark.parametrize(
+    ("output", "reach", "expected"),
+    [
+        pytest.param("softmax", 0.74, True, id="softmax"),
+        pytest.param("sigmoid", 0.0, True, id="sigmoid"),
+        pytest.param("softmax", 0.75, False, id="at-the-limit"),
+        pytest.param("softmax", 1.0, False, id="reaches-all"),
+        pytest.param("tanh", 0.3, False, id="tanh-is-an-improper-output"),
+        pytest.param("linear", 0.3, False, id="linear"),
+    ],
+)
+def test_a_loss_of_the_users_own(output: str, reach: float, expected: bool) -> None:
+    finding = problem.check(History(Setup(output=output, reach=reach)))
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.evidence == {"reach": reach}
+
+
 def test_neither_the_loss_nor_its_fall_matters() -> None:
     setup = Setup(loss="cross_entropy", output="softmax")
     for losses in ([], [2.3], [2.3, 0.1], [float("nan")]):

@@ -109,3 +109,13 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert (finding.step, finding.epoch, finding.layers) == (2, 4, ("a", "c"))
     assert finding.evidence == pytest.approx({"share": 0.775})
     assert finding.message == "77.5 % of all gradient entries are exactly 0 (limit 75 %)"
+
+
+def test_recurrent_matrices_are_left_out() -> None:
+    rows = {
+        "a.weight_ih_l0": {"zeros": 0.0, "count": 1.0},
+        "a.weight_hh_l0": {"zeros": 1.0, "count": 99.0},
+    }
+    made = History(loss=[1.0])
+    made.add_table("gradient", rows)
+    assert DyingRelu(checks=1).check(made) is None

@@ -24,9 +24,9 @@ def weighed(gradient: float, weight: float, update: float, step: int = 0) -> His
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        pytest.param(weighed(101.0, 1.0, 2.0), True, id="far-too-large"),
-        pytest.param(weighed(100.0, 1.0, 2.0), False, id="at-the-limit"),
-        pytest.param(weighed(101e-6, 1e-6, 2.0), True, id="any-scale"),
+        pytest.param(weighed(101.0, 1.0, 11.0), True, id="far-too-large"),
+        pytest.param(weighed(100.0, 1.0, 11.0), False, id="at-the-limit"),
+        pytest.param(weighed(101e-6, 1e-6, 11.0), True, id="any-scale"),
         pytest.param(weighed(1e9, 1.0, 1.0), False, id="the-step-is-small-all-the-same"),
         pytest.param(weighed(1e9, 1.0, 2.0, step=1), False, id="of-different-steps"),
         pytest.param(weighed(nan, 1.0, 2.0), False, id="nan"),
@@ -37,8 +37,34 @@ def test_gradients_against_weights(made: History, expected: bool) -> None:
     assert bool(ExplodingGradient(relative=100).check(made)) is expected
 
 
+@pytest.mark.parametrize(
+    ("update", "loss", "expected"),
+    [
+        pytest.param(1.9, 1.0, False, id="the-loss-has-not-risen"),
+        pytest.param(2.0, 1.0, True, id="most-kernels-are-thrown"),
+        pytest.param(1.1, 1.1, True, id="the-loss-has-risen"),
+        pytest.param(1.0, 1.1, False, id="at-the-limit"),
+        pytest.param(1.9, 0.1, False, id="the-loss-falls"),
+        pytest.param(1.9, nan, True, id="nan"),
+    ],
+)
+def test_a_step_that_is_survived(update: float, loss: float, expected: bool) -> None:
+    made = weighed(1e9, 1.0, update)
+    made.append(Vitals(step=0, scalars={"loss": loss}))
+    assert bool(ExplodingGradient().check(made)) is expected
+
+
+def test_the_only_kernel_has_to_grow() -> None:
+    made = History(loss=[1.0])
+    made.add_table("gradient", {"weight": {"norm": 9e5}})
+    made.add_table("weight", {"weight": {"norm": 1.0, "update_ratio": 90.0}})
+    assert ExplodingGradient().check(made) is None
+    made.append(Vitals(step=0, scalars={"loss": 2.0}))
+    assert ExplodingGradient().check(made) is not None
+
+
 def test_the_finding_names_the_worst_layer() -> None:
-    finding = ExplodingGradient(relative=100).check(weighed(600.0, 2.0, 3.0))
+    finding = ExplodingGradient(relative=100).check(weighed(600.0, 2.0, 30.0))
     assert finding is not None
     assert (finding.layers, finding.evidence) == (("a",), {"relative": 300.0})
     assert finding.message == "the gradient is 3e+02 times as large as the weight (limit 100)"

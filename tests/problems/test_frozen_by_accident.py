@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from math import nan
 
 import pytest
 import torch
@@ -73,19 +74,25 @@ def test_fine_tuning_a_head_is_only_an_info(count: int, held: list[int], expecte
     assert ("to train only a head, freeze them" in finding.message) is (expected == "info")
 
 
-def watched(depth: int, *, frozen: bool, head_only: bool) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return what is found where the head trains, and the rest is frozen or just not held."""
+def watched(
+    depth: int, *, frozen: bool, head_only: bool, trained: bool = True
+) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return what is found where the head trains, and the rest is frozen or just not held.
+
+    Weights that were trained are larger than torch's first ones.
+    """
     torch.manual_seed(0)
     model = mlp(depth)
     *rest, head = [each for each in model.children() if isinstance(each, nn.Linear)]
     for layer in rest if frozen else ():
         layer.requires_grad_(False)
+        layer.weight.mul_(1.5 if trained else 1.0)
     optimizer = torch.optim.SGD((head if head_only else model).parameters(), lr=1e-2)
     doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
-    for _ in range(12):
+    for _ in range(60):
         x = features()
         optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(x), x[:, :4])
+        loss = nn.functional.mse_loss(model(x), x[:, :4].sin())
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         doctor.step(loss)
@@ -96,6 +103,40 @@ def watched(depth: int, *, frozen: bool, head_only: bool) -> list[tuple[str, str
 @pytest.mark.parametrize("head_only", [False, True])
 def test_what_is_frozen_on_purpose_is_no_accident(depth: int, head_only: bool) -> None:
     assert watched(depth, frozen=True, head_only=head_only) == []
+
+
+@pytest.mark.parametrize("head_only", [False, True])
+def test_what_is_frozen_before_it_was_trained_is_an_accident(head_only: bool) -> None:
+    found = watched(3, frozen=True, head_only=head_only, trained=False)
+    assert found == [("frozen_by_accident", "warning", ("0", "2", "4"))]
+
+
+def random_layers(score: float, steps: int = 60) -> History:
+    """Return a run of a model with layers frozen at random weights; a constant scores 0.5."""
+    setup = Setup(shapes=SHAPES, untrained=("x", "y"))
+    return History(setup, score=[score] * steps, constant_score=[0.5] * steps)
+
+
+@pytest.mark.parametrize(
+    ("score", "steps", "expected"),
+    [
+        pytest.param(0.6, 60, True, id="learns-little"),
+        pytest.param(0.95, 60, False, id="copes"),
+        pytest.param(0.6, 30, False, id="too-early"),
+        pytest.param(nan, 60, False, id="nan"),
+    ],
+)
+def test_layers_frozen_at_random_weights_count_if_little_is_learnt(
+    score: float, steps: int, expected: bool
+) -> None:
+    assert bool(problem.check(random_layers(score, steps))) is expected
+
+
+def test_layers_frozen_at_random_weights() -> None:
+    finding = problem.check(random_layers(0.6))
+    assert finding is not None
+    assert finding.layers == ("x", "y")
+    assert finding.message == "2 layers have random weights but requires_grad=False"
 
 
 def test_what_the_optimizer_lacks_is_found_in_any_loop() -> None:
@@ -158,3 +199,22 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     finding = problem.check(history(unheld=("b.weight", "c.weight")))
     assert finding is not None
     assert finding.message == "2 of 3 kernels are missing from the optimizer"
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        pytest.param([[], []], True, id="never"),
+        pytest.param([[]], False, id="too-early"),
+        pytest.param([KERNELS, [], []], False, id="had-one-before"),
+        pytest.param([[], [], KERNELS], False, id="has-one-now"),
+    ],
+)
+def test_no_gradient_at_all(readings: list[list[str]], expected: bool) -> None:
+    finding = problem.check(history(readings))
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.message == (
+            "no gradient reaches any of the 3 kernels: the loss does not depend on the model, "
+            "or backward() is missing"
+        )

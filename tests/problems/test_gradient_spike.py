@@ -54,3 +54,19 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert finding.message == (
         f"gradient norm 40, at most 2 in the {WINDOW} readings before (limit 8 times that)"
     )
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        pytest.param(0.05, False, id="hardly-any-loss-is-left"),
+        pytest.param(0.051, True, id="some-is"),
+        pytest.param(nan, True, id="nan"),
+    ],
+)
+def test_a_jump_near_the_minimum(level: float, expected: bool) -> None:
+    norms = [*STEADY, 40.0]
+    made = History(grad_norm=norms)
+    for step, loss in enumerate([1.0, *[level] * (len(norms) - 1)]):
+        made.append(Vitals(step=step, scalars={"loss": loss}))
+    assert bool(problem.check(made)) is expected

@@ -131,6 +131,12 @@ DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
         ),
         pytest.param("mse", "regression", {**DIGITS, "variance": 5.9}, 10, [], True, id="even"),
         pytest.param("mse", "regression", {**DIGITS, "variance": 5.7}, 10, [], False, id="uneven"),
+        pytest.param(
+            "mse", "regression", {**DIGITS, "mean": 3.2}, 10, [], True, id="in-the-middle"
+        ),
+        pytest.param("mse", "regression", {**DIGITS, "mean": 3.1}, 10, [], False, id="counts"),
+        pytest.param("mse", "regression", {**DIGITS, "mean": 5.9}, 10, [], False, id="from-above"),
+        pytest.param("mse", "regression", {**DIGITS, "mean": nan}, 10, [], True, id="no-mean"),
         pytest.param("mse", "regression", ends(0, 2), 3, [0.1], True, id="three-labels"),
         pytest.param("mse", "regression", DIGITS, 8, [], True, id="with-few-gaps"),
         pytest.param("mse", "regression", DIGITS, 7, [], False, id="with-gaps"),
@@ -221,3 +227,74 @@ def test_the_finding_names_the_step_and_what_does_not_fit(
     assert (finding.problem, finding.severity) == ("improper_loss", "critical")
     assert (finding.step, finding.epoch, finding.layers) == (7, 3, ())
     assert finding.message == message
+
+
+@pytest.mark.parametrize(
+    ("fact", "words"),
+    [
+        pytest.param("ignores_outputs", "no gradient", id="argmax"),
+        pytest.param("wrong_sign", "lower for wrong answers", id="sign"),
+        pytest.param("ignores_pairs", "averages over the batch", id="averages"),
+        pytest.param("mixes_classes", "runs over the samples", id="dimension"),
+        pytest.param("unbounded", "no lower bound", id="unbounded"),
+    ],
+)
+def test_what_calling_the_loss_has_shown(fact: str, words: str) -> None:
+    setup: dict[str, Any] = {fact: True}
+    finding = problem.check(History(Setup(**setup), loss=[1.0]))
+    assert finding is not None
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    ("losses", "gradients", "output", "expected"),
+    [
+        pytest.param([0.1, nan], [1.0, nan], {"nonfinite": 0.0}, True, id="finite-outputs"),
+        pytest.param([0.1, inf], [1.0, nan], {"nonfinite": 0.0}, True, id="infinite"),
+        pytest.param([nan], [nan], {"nonfinite": 0.0}, True, id="first-step"),
+        pytest.param([0.1, nan], [1.0, nan], {"nonfinite": 1.0}, False, id="outputs-were-nan"),
+        pytest.param([0.1, nan], [1.0, nan], {}, True, id="outputs-not-read"),
+        pytest.param([0.1, nan], [nan, nan], {}, False, id="gradient-was-nan-before"),
+        pytest.param([nan, nan], [1.0, nan], {}, False, id="loss-was-nan-before"),
+        pytest.param([0.1, nan], [], {}, False, id="gradient-not-known"),
+        pytest.param([nan], [nan], {}, False, id="nothing-before"),
+        pytest.param([0.1, 0.2], [1.0, 1.0], {"nonfinite": 0.0}, False, id="finite"),
+        pytest.param([], [], {}, False, id="too-early"),
+    ],
+)
+def test_logarithm_of_zero(
+    losses: list[float], gradients: list[float], output: dict[str, float], expected: bool
+) -> None:
+    made = History(Setup(takes_log=True), loss=losses, grad_norm=gradients)
+    if output:
+        made.add_table("batch", {"output": output})
+    assert bool(problem.check(made)) is expected
+    made.setup = Setup()
+    assert problem.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "changed", "expected"),
+    [
+        pytest.param([0.1, 0.18], {}, True, id="guesses"),
+        pytest.param([0.1, 0.2], {}, False, id="learns"),
+        pytest.param([0.5, 0.1], {}, False, id="has-learnt"),
+        pytest.param([0.1], {}, False, id="too-early"),
+        pytest.param([], {}, False, id="no-accuracy"),
+        pytest.param([0.1, 0.1], {"output": "sigmoid"}, True, id="sigmoid"),
+        pytest.param([0.1, 0.1], {"output": "linear"}, False, id="linear"),
+        pytest.param([0.1, 0.1], {"loss": "huber"}, False, id="another-loss"),
+        pytest.param([0.1, 0.1], {"task": "multilabel"}, False, id="tags"),
+        pytest.param([0.1, 0.1], {"output_shape": ()}, False, id="shape-not-known"),
+        pytest.param([0.54, 0.5], {"output_shape": (8, 2)}, True, id="two-classes"),
+        pytest.param([0.56, 0.5], {"output_shape": (8, 2)}, False, id="two-classes-learn"),
+    ],
+)
+def test_squared_error_of_probabilities(
+    accuracies: list[float], changed: dict[str, Any], expected: bool
+) -> None:
+    setup: dict[str, Any] = {"loss": "mse", "output": "softmax", "task": "multiclass"}
+    made = History(Setup(**{**setup, "output_shape": (8, 10), **changed}), loss=[1.0])
+    for accuracy in accuracies:
+        made.end_epoch(val_accuracy=accuracy)
+    assert bool(problem.check(made)) is expected

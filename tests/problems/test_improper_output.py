@@ -153,3 +153,52 @@ def test_the_finding_names_the_step_and_what_does_not_fit(made: History, message
     assert (finding.problem, finding.severity) == ("improper_output", "critical")
     assert (finding.step, finding.epoch, finding.layers) == (7, 3, ())
     assert finding.message == message
+
+
+@pytest.mark.parametrize(
+    ("setup", "expected"),
+    [
+        pytest.param({"output": "softmax", "mixes_samples": True}, True, id="over-the-samples"),
+        pytest.param({"output": "linear", "takes_probabilities": True}, True, id="log-of-logits"),
+        pytest.param({"output": "tanh", "reach": 0.74}, True, id="tanh"),
+        pytest.param({"output": "tanh", "reach": 0.75}, False, id="at-the-limit"),
+        pytest.param({"output": "softmax", "reach": 0.3}, False, id="is-a-double-activation"),
+        pytest.param({"output": "linear"}, False, id="linear"),
+    ],
+)
+def test_what_calling_the_loss_has_shown(setup: dict[str, Any], expected: bool) -> None:
+    assert bool(problem.check(history(**setup))) is expected
+
+
+@pytest.mark.parametrize(
+    ("task", "shape", "expected"),
+    [
+        pytest.param("multiclass", (8,), False, id="class-numbers"),
+        pytest.param("next_token", (8,), False, id="tokens"),
+        pytest.param("multiclass", (8, 10), True, id="a-value-for-every-output"),
+        pytest.param("regression", (8,), True, id="numbers"),
+    ],
+)
+def test_class_numbers_are_no_range(task: str, shape: tuple[int, ...], expected: bool) -> None:
+    known: dict[str, Any] = {"loss": "mse", "output": "softmax", "output_shape": (8, 10)}
+    made = history(targets(0.0, 9.0), task=task, target_shape=shape, **known)
+    assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("output", "task", "loss", "expected"),
+    [
+        pytest.param("softmax", "multilabel", "bce", True, id="tags"),
+        pytest.param("softmax", "multilabel", "multilabel_margin", True, id="margin"),
+        pytest.param("sigmoid", "multilabel", "bce", False, id="sigmoid"),
+        pytest.param("softmax", "multiclass", "bce", False, id="one-of-several"),
+        pytest.param("softmax", "multilabel", "mse", False, id="another-loss"),
+        pytest.param("softmax", "multilabel", "", False, id="loss-not-known"),
+    ],
+)
+def test_softmax_over_several_labels(output: str, task: str, loss: str, expected: bool) -> None:
+    made = history(output=output, task=task, loss=loss, output_shape=(8, 5))
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.message == "softmax shares 1 among labels of which several may hold"

@@ -169,3 +169,85 @@ def test_a_raised_rate(rates: list[float], ratios: list[float], expected: bool) 
             "a step changes the weights by 75 % of their size"
         )
         assert finding.evidence == {"rate": 50.0, "before": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("update", "expected"),
+    [pytest.param(60.0, False, id="at-the-limit"), pytest.param(60.1, True, id="above")],
+)
+def test_an_optimizer_that_takes_twenty_steps_at_once(update: float, expected: bool) -> None:
+    made = History(Setup(settings={"max_iter": 20.0}), loss=[1.0])
+    made.add_table("weight", {"a.weight": {"update_ratio": update}, "b.weight": {}})
+    assert bool(LearningRateTooHigh().check(made)) is expected
+
+
+def unusual(
+    rate: float, score: float = 0.5, *, steps: int = 60, optimizer: str = "Adam", **settings: float
+) -> History:
+    """Return a run at this rate, where a constant answer scores 0.5."""
+    setup = Setup(optimizer=optimizer, settings=settings)
+    scored, constant = steps * [score], steps * [0.5]
+    return History(setup, lr=steps * [rate], score=scored, constant_score=constant)
+
+
+@pytest.mark.parametrize(
+    ("rate", "score", "steps", "expected"),
+    [
+        pytest.param(0.1, 0.5, 60, True, id="a-hundred-times-as-high"),
+        pytest.param(0.016, 0.5, 60, False, id="at-the-limit"),
+        pytest.param(0.0161, 0.5, 60, True, id="above-the-limit"),
+        pytest.param(1e9, 0.5, 60, True, id="any-scale"),
+        pytest.param(0.1, 0.75, 60, False, id="gain-at-the-limit"),
+        pytest.param(0.1, 0.74, 60, True, id="gain-below-the-limit"),
+        pytest.param(0.1, 0.5, 41, True, id="just-in-time"),
+        pytest.param(0.1, 0.5, 40, False, id="too-early"),
+        pytest.param(nan, 0.5, 60, False, id="rate-nan"),
+        pytest.param(0.1, nan, 60, False, id="score-nan"),
+    ],
+)
+def test_an_unusual_rate_at_which_little_is_learnt(
+    rate: float, score: float, steps: int, expected: bool
+) -> None:
+    rule = LearningRateTooHigh(unusual=16, gain=0.5, after=40)
+    assert bool(rule.check(unusual(rate, score, steps=steps))) is expected
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "momentum", "expected"),
+    [
+        pytest.param("SGD", 0.0, False, id="usual-for-sgd"),
+        pytest.param("SGD", 0.9, False, id="high-but-sgd-takes-it"),
+        pytest.param("SGD", 0.99, True, id="but-not-with-such-momentum"),
+        pytest.param("AdamW", 0.0, True, id="adamw"),
+        pytest.param("LBFGS", 0.0, False, id="means-something-else"),
+        pytest.param("", 0.0, False, id="not-known"),
+    ],
+)
+def test_what_is_usual_depends_on_the_optimizer(
+    optimizer: str, momentum: float, expected: bool
+) -> None:
+    made = unusual(0.1, optimizer=optimizer, momentum=momentum)
+    assert bool(LearningRateTooHigh(after=40).check(made)) is expected
+
+
+def test_an_unusual_rate_is_a_cause_of_its_own() -> None:
+    rule = LearningRateTooHigh(gain=0.5, after=40)
+    finding = rule.check(unusual(0.1, 0.625))
+    assert finding is not None
+    assert (finding.step, finding.evidence) == (59, {"relative": 100.0, "score": 0.625})
+    assert finding.message == (
+        "learning rate 0.1, 100 times as high as usual for Adam; "
+        "the model scores 0.625 on its training batches, a constant answer 0.5"
+    )
+    assert rule.stands_alone(finding)
+    thrown = problem.check(history([SICK] * 2))
+    assert thrown is not None
+    assert not problem.stands_alone(thrown)
+
+
+def test_what_a_step_does_goes_before_what_is_usual() -> None:
+    made = unusual(0.1)
+    made.append(Vitals(step=60, tables=[Table.of("weight", 60, {"a.weight": {"update_ratio": 9}})]))
+    finding = LearningRateTooHigh().check(made)
+    assert finding is not None
+    assert finding.evidence == {"ratio": 9.0}

@@ -118,7 +118,7 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert finding is not None
     assert (finding.problem, finding.severity) == ("learning_rate_too_low", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (1, 2, ())
-    assert finding.evidence == {"ratio": 3e-8}
+    assert finding.evidence == {"ratio": 3e-8, "relative": pytest.approx(nan, nan_ok=True)}
     assert finding.message == (
         "a step changes the weights by 3e-08 of their size (limit 9.53674e-07), learning rate 1e-07"
     )
@@ -152,3 +152,25 @@ def test_a_rate_that_a_schedule_has_lowered(
 ) -> None:
     made = history([SICK] * 2, lr=lr, loss=[loss[0]] + [loss[1]] * 30, accuracy=[0.5])
     assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "rate", "relative", "alone"),
+    [
+        pytest.param("Adam", 2e-5, 0.02, True, id="at-the-limit"),
+        pytest.param("Adam", 3e-5, 0.03, False, id="above-the-limit"),
+        pytest.param("Adam", 1e-12, 1e-9, True, id="any-scale"),
+        pytest.param("SGD", 1e-4, 0.01, True, id="sgd"),
+        pytest.param("SGD", 1e-3, 0.1, False, id="lower-than-usual"),
+        pytest.param("Adadelta", 1e-9, nan, False, id="means-something-else"),
+        pytest.param("", 1e-9, nan, False, id="optimizer-not-known"),
+    ],
+)
+def test_far_below_the_usual_rate_it_is_a_cause_of_its_own(
+    optimizer: str, rate: float, relative: float, alone: bool
+) -> None:
+    rule = LearningRateTooLow(checks=2, unusual=0.02 * (1 + 1e-9))  # the rate is rounded
+    finding = rule.check(history([SICK] * 2, lr=[rate] * 2, setup=Setup(optimizer=optimizer)))
+    assert finding is not None
+    assert finding.evidence["relative"] == pytest.approx(relative, nan_ok=True)
+    assert rule.stands_alone(finding) is alone

@@ -57,3 +57,16 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert (finding.step, finding.epoch, finding.layers) == (9, 2, ())
     assert finding.evidence == {"loss": 9.0, "low": 1.0, "high": 1.5}
     assert finding.message == "loss 9, between 1 and 1.5 in the 4 steps before"
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        pytest.param(0.9, False, id="hardly-any-loss-was-left"),
+        pytest.param(1.1, True, id="up-to-half-of-the-first"),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e12])
+def test_a_jump_near_the_minimum(now: float, expected: bool, scale: float) -> None:
+    losses = [2.0, *20 * [0.01], now]
+    assert bool(problem.check(History(loss=[scale * loss for loss in losses]))) is expected

@@ -93,3 +93,44 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert (finding.problem, finding.severity) == ("unchanged_weights", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (0, 2, ("a", "c"))
     assert finding.message == "2 of 3 kernels did not change in 2 readings"
+
+
+@pytest.mark.parametrize(
+    ("scalars", "expected"),
+    [
+        pytest.param({"loss": 0.05}, False, id="hardly-any-loss-is-left"),
+        pytest.param({"loss": 0.051}, True, id="some-is"),
+        pytest.param({"grad_norm": 0.9e-3}, False, id="hardly-any-gradient"),
+        pytest.param({"grad_norm": 1e-3}, True, id="at-the-limit"),
+        pytest.param({"lr": 0.9e-3}, False, id="the-rate-has-run-out"),
+        pytest.param({"lr": 1e-3}, True, id="at-the-limit-of-the-rate"),
+        pytest.param({"loss": nan, "grad_norm": nan}, True, id="nan"),
+    ],
+)
+def test_at_a_minimum_nothing_moves(scalars: dict[str, float], expected: bool) -> None:
+    made = History(loss=[1.0], grad_norm=[1.0], lr=[1.0])
+    for step in range(1, 12):
+        made.append(Vitals(step=step, scalars=scalars))
+    for step in (10, 11):
+        rows = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 0.1}}
+        made.append(Vitals(step=step, tables=[Table.of("weight", step, rows)]))
+    assert bool(problem.check(made)) is expected
+
+
+def test_recurrent_matrices_are_left_out() -> None:
+    still = {"update_ratio": 0.0}
+    rows = {"a.weight_ih_l0": {"update_ratio": 0.1}, "a.weight_hh_l0": still, "b.weight": {}}
+    assert problem.check(read_twice(rows)) is None
+    finding = problem.check(
+        read_twice({**rows, "a.weight_ih_l0": still, "b.weight": {"update_ratio": 0.1}})
+    )
+    assert finding is not None
+    assert finding.layers == ("a",)
+    assert finding.message == "1 of 2 kernels did not change in 2 readings"
+
+
+def read_twice(rows: dict[str, dict[str, float]]) -> History:
+    made = History(loss=[1.0])
+    for step in range(2):
+        made.append(Vitals(step=step, tables=[Table.of("weight", step, rows)]))
+    return made

@@ -1,13 +1,14 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf, nan
 
 import pytest
 
 from sickbay.history import History
 from sickbay.problems import UnnormalisedInput
-from sickbay.vitals import Table, Vitals
+from sickbay.vitals import Setup, Table, Vitals
 
-problem = UnnormalisedInput(size=8, passed=4)
+problem = UnnormalisedInput(size=8, passed=4, extreme=8)
+patient = UnnormalisedInput(size=8, passed=4, extreme=64, after=20)
 Rows = Mapping[str, Mapping[str, float]]
 MORE = 1 + 1e-9
 
@@ -85,3 +86,49 @@ def test_the_finding_names_the_step_the_first_layer_and_the_numbers() -> None:
     assert finding.message == (
         "inputs are around 100 (limit 8), the first layer outputs 90 (limit 4)"
     )
+
+
+def waited(size: float, losses: Sequence[float], **tables: Rows) -> History:
+    """Return a history of classes with these losses, and with further tables at its last step."""
+    made = History(Setup(loss="cross_entropy", labels=10), loss=losses)
+    rows: dict[str, Rows] = {"batch": {"input": row(size)}, "activation": {"0": row(9)}, **tables}
+    made.append(
+        Vitals(
+            step=len(losses) - 1,
+            tables=[Table.of(kind, len(losses) - 1, each) for kind, each in rows.items()],  # type: ignore[arg-type]
+        )
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("size", "losses", "expected"),
+    [
+        pytest.param(65.0, [2.3], True, id="extreme"),
+        pytest.param(64.0, [2.3], False, id="not-extreme"),
+        pytest.param(32.0, 20 * [2.3], False, id="too-early"),
+        pytest.param(32.0, 21 * [2.3], True, id="does-not-learn"),
+        pytest.param(32.0, [9.0, *20 * [2.3]], False, id="fell-far"),
+        pytest.param(32.0, [7.6, *20 * [2.3]], True, id="fell-to-a-constant-answer"),
+        pytest.param(32.0, [2.4, *20 * [1.84]], False, id="better-than-a-constant-answer"),
+        pytest.param(32.0, [2.4, *20 * [1.85]], True, id="not-clearly-better"),
+        pytest.param(32.0, [2.4, *19 * [0.1], nan], True, id="nan"),
+    ],
+)
+def test_models_that_cope(size: float, losses: list[float], expected: bool) -> None:
+    assert bool(patient.check(waited(size, losses))) is expected
+
+
+def test_damage_counts_at_once() -> None:
+    wild = {"a.weight": {"update_ratio": 3.1}, "b.weight": {"update_ratio": 3.1}}
+    calm = {"a.weight": {"update_ratio": 0.1}, "b.weight": {"update_ratio": 0.1}}
+    assert patient.check(waited(32.0, [2.3], weight=wild)) is not None
+    assert patient.check(waited(32.0, [2.3], weight=calm)) is None
+
+
+def test_a_nan_in_the_first_batch_is_left_to_non_finite() -> None:
+    bad = {"input": {**row(99.0), "nonfinite": 1.0}}
+    made = waited(99.0, [2.3], batch=bad)
+    assert patient.check(made) is None
+    made.append(Vitals(step=1, tables=[Table.of("batch", 1, bad)]))
+    assert patient.check(made) is not None

@@ -54,7 +54,9 @@ def history(
     ],
 )
 def test_check(readings: list[list[float]], expected: bool) -> None:
-    assert bool(problem.check(history(readings))) is expected
+    made = history(readings)
+    made.append(Vitals(step=made.step, scalars={"output_spread": 0.0}))
+    assert bool(problem.check(made)) is expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_metrics_by_epoch_are_enough(epochs: list[dict[str, float]], expected: b
     sick = history([SICK, SICK], loss=())
     for metrics in epochs:
         sick.end_epoch(**metrics)
-    assert bool(problem.check(sick)) is expected
+    assert bool(VanishingGradient(checks=2).check(sick)) is expected
 
 
 def test_biases_are_left_out() -> None:
@@ -165,5 +167,27 @@ def test_outputs_that_do_not_depend_on_the_inputs(
     made = history([SICK, SICK], loss=loss)
     for step, spread in enumerate(spreads):
         made.append(Vitals(step=step, scalars={"output_spread": spread}))
-    spread_aware = VanishingGradient(ratio=RATIO, norm=NORM, spread=0.01, checks=2)
+    spread_aware = VanishingGradient(ratio=RATIO, norm=NORM, spread=0.01, checks=2, after=0)
     assert bool(spread_aware.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("spread", "step", "expected"),
+    [
+        pytest.param(0.001, 2, True, id="certain"),
+        pytest.param(0.002, 2, False, id="too-early"),
+        pytest.param(0.002, 99, False, id="just-too-early"),
+        pytest.param(0.002, 100, True, id="had-time-to-learn"),
+        pytest.param(nan, 100, False, id="nan"),
+    ],
+)
+def test_a_small_last_layer_gets_time(spread: float, step: int, expected: bool) -> None:
+    made = history([SICK, SICK])
+    made.append(Vitals(step=step, scalars={"output_spread": spread}))
+    waits = VanishingGradient(ratio=RATIO, norm=NORM, spread=0.01, checks=1)
+    assert bool(waits.check(made)) is expected
+
+
+def test_unknown_outputs_need_the_floor() -> None:
+    assert VanishingGradient(checks=1, floor=2.0**-20).check(history([SICK])) is not None
+    assert VanishingGradient(checks=1, floor=2.0**-21).check(history([SICK])) is None

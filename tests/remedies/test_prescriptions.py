@@ -207,3 +207,16 @@ def test_inputs_are_standardised() -> None:
 def test_wrong_settings(make: object, message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("loss", "changes"), [("", False), ("cross_entropy", True)])
+def test_a_softmax_over_the_samples_goes_with_its_loss(loss: str, changes: bool) -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.Softmax(0))
+    setup = Setup(output="softmax", mixes_samples=True, loss=loss, task="multiclass")
+    before = replace(
+        recipe(), model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), setup=setup,
+        example=(torch.ones(4, 2),),
+    )  # fmt: skip
+    assert bool(r.ChangeOutput().prescribe(FOUND, before)) is changes
+    made = given(r.ChangeLoss(), before)
+    assert kinds(made.model) == ["Linear", "Identity"]

@@ -71,7 +71,7 @@ class Secretive(nn.Sequential):
 class Poison(Remedy):
     """Use a model that ends its process."""
 
-    treats = ("vanishing_gradient", "dead_units")
+    treats = ("vanishing_gradient", "improper_initialisation")
 
     def prescribe(self, _finding: sickbay.Finding, recipe: sickbay.Recipe) -> sickbay.Recipe:
         model = Mortal(*healthy(), epoch=1)

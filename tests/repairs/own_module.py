@@ -23,7 +23,8 @@ def sick(): return made(layers(2, *[32] * 9, 1, hidden=nn.Sigmoid))
 def hopeless(): return {**sick(), "remedies": ["warm_up"], "epochs": 2, "target": 0.999}
 def scheduled():
     parts = healthy()
-    return {**parts, "scheduler": torch.optim.lr_scheduler.StepLR(parts["optimizer"], 5)}
+    scheduler = torch.optim.lr_scheduler.StepLR(parts["optimizer"], 5)
+    return {**parts, "scheduler": scheduler, "remedies": []}
 def stopped(): return {**healthy(), "callbacks": [lambda ended: ended.epoch == 1]}
 def slow():
     import time

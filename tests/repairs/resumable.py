@@ -1,4 +1,4 @@
-"""A small repair with a folder that it can be resumed from."""
+"""A small training run with a folder that it can be resumed from; nothing is repaired."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def adam(**settings: Any) -> Callable[..., Any]:
 POINTS, LABELS = circles(128)
 USUAL: dict[str, Any] = {
     "loss": nn.BCEWithLogitsLoss(), "optimizer": adam(), "validation": circles(64, seed=1),
-    "batch_size": 64, "epochs": 1, "progress": False,
+    "batch_size": 64, "epochs": 1, "remedies": [], "progress": False,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from torch import nn
 
 import sickbay
 from sickbay.findings import Finding
+from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.remedies import Remedy
 from sickbay.repairs import race
 from sickbay.repairs.journal import Journal
@@ -47,6 +48,24 @@ class Continue(Change):
     """Change something, and keep what was learnt."""
 
     keeps_weights: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Lengthen(Change):
+    """Train three times as long."""
+
+    def prescribe(self, _finding: Finding, recipe: sickbay.Recipe) -> sickbay.Recipe:
+        return recipe.but(f"# {self.what}", epochs=30)
+
+
+class Measured:
+    """Yardsticks that are written down beforehand."""
+
+    def __init__(self, yardstick: Yardstick) -> None:
+        self._yardstick = yardstick
+
+    def of(self, _recipe: sickbay.Recipe) -> Yardstick:
+        return self._yardstick
 
 
 def at(score: float, **more: Any) -> Script:
@@ -98,16 +117,24 @@ def weights_of(number: int) -> Weights:
 
 
 def search_of(
-    scripts: Scripts, remedies: Sequence[Remedy] = (), epochs: int = 10, budget: float = 100.0
+    scripts: Scripts,
+    remedies: Sequence[Remedy] = (),
+    epochs: int = 10,
+    budget: float = 100.0,
+    most: float | None = None,
+    yardstick: Yardstick | None = None,
+    hints: Sequence[Remedy] | None = None,
 ) -> Search:
     """Return a search of scripted runs; the remedies are for every finding."""
     model = nn.Linear(1, 1)
     recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.SGD(model.parameters(), lr=0.1))
     settings = RunSettings(problems=(), treatable=(), epochs=epochs)
-    choices = {FOUND.problem: remedies, OTHER.problem: remedies}
+    choices = {FOUND.problem: remedies, "underfitting": remedies}
+    choices[OTHER.problem] = remedies if hints is None else hints
+    yardsticks: Any = Measured(yardstick or Yardstick())
     journal = Journal(None, False, dict, None, None)
     executor: Any = ScriptedExecutor(scripts)
-    return Search(recipe, settings, executor, journal, choices, budget)
+    return Search(recipe, settings, executor, journal, choices, budget, most, yardsticks)
 
 
 ILL = at(0.1, start={"val_accuracy": 0.1}, finding=FOUND)

@@ -121,7 +121,8 @@ def test_a_recipe_is_needed() -> None:
 
 
 def test_numbers_of_numpy_will_do() -> None:
-    outcome = fit(healthy(), epochs=np.int64(1), batch_size=np.int32(64), seed=np.int64(3))
+    numbers = {"epochs": np.int64(1), "batch_size": np.int32(64), "seed": np.int64(3)}
+    outcome = fit(healthy(), remedies=[], **numbers)
     assert outcome.epochs == 1
     assert repr(outcome.recipe.batch_size) == "64"
     assert repr(recipe_of(healthy(), epochs=np.int64(2)).epochs) == "2"  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def fitted(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
 
 
 def test_a_healthy_model_is_trained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "mine:healthy", "--epochs", "4"]) == 0
+    assert main(["fit", "mine:healthy"]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("healthy: score ")
     assert "0  as given: score" in printed.out
@@ -61,7 +61,7 @@ def test_a_sick_model_is_repaired_and_recorded(
 def test_the_saved_weights_are_those_of_the_best_model(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    outcome = fitted(capsys, "mine:healthy", "--epochs", "5", "--save", "best.pt")
+    outcome = fitted(capsys, "mine:healthy", "--save", "best.pt")
     model = layers(2, 32, 32, 1, gain=2.4)
     model.load_state_dict(torch.load(tmp_path / "best.pt", weights_only=True))
     points, labels = circles(256, seed=1)
@@ -91,11 +91,11 @@ def test_the_function_may_give_any_argument(capsys: pytest.CaptureFixture[str]) 
 def test_options_beat_the_config_and_that_beats_the_function(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    config = tmp_path / "fit.json"
-    config.write_text(json.dumps({"epochs": 3, "metric": "loss", "target": -9}))
+    config, short = tmp_path / "fit.json", {"epochs": 3, "metric": "loss", "remedies": []}
+    config.write_text(json.dumps({**short, "target": -9}))
     outcome = fitted(capsys, "mine:healthy", "--config", "fit.json")
     assert (outcome["epochs"], outcome["score"] < 0) == (1, True)
-    config.write_text(json.dumps({"epochs": 3, "metric": "loss"}))
+    config.write_text(json.dumps(short))
     assert fitted(capsys, "mine:healthy", "--config", "fit.json")["epochs"] == 3
     chosen = fitted(
         capsys, "mine:healthy", "--config", "fit.json", "--epochs", "2", "--metric", "f1"
@@ -156,7 +156,7 @@ def test_a_finished_repair_is_resumed_at_once(capsys: pytest.CaptureFixture[str]
 
 
 def test_it_trains_in_processes(tmp_path: Path) -> None:
-    ran = [*COMMAND, "mine:healthy", "--epochs", "1", "--workers", "2", "--json", "--quiet"]
+    ran = [*COMMAND, "mine:healthy", "--target", "0.1", "--workers", "2", "--json", "--quiet"]
     done = subprocess.run(ran, env=environment(), cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0
     assert json.loads(done.stdout)["epochs"] == 1

@@ -78,7 +78,7 @@ def test_a_healthy_fit_is_a_plain_loop_to_the_bit(
         model, loader(), loss=recorded(losses), optimizer=optimizer,
         validation=circles(256, seed=1),
         scheduler=make(optimizer) if as_object else make, scheduler_step=step,
-        epochs=EPOCHS, progress=False,
+        epochs=EPOCHS, remedies=[], progress=False,
     )  # fmt: skip
     assert (len(outcome.attempts), outcome.epochs) == (1, EPOCHS)
     assert losses[-STEPS:] == plain_loop(make, step)
@@ -141,7 +141,7 @@ def test_in_processes_it_comes_to_the_same() -> None:
     optimizer = sgd(model)
     more: dict[str, Any] = {
         "optimizer": optimizer, "scheduler": one_cycle(optimizer), "scheduler_step": "batch",
-        "epochs": EPOCHS,
+        "epochs": EPOCHS, "remedies": [],
     }  # fmt: skip
     alone, several = fit(model, **more), fit(model, workers=2, **more)
     assert several.history == alone.history
@@ -157,7 +157,12 @@ def test_another_schedule_is_another_repair(tmp_path: Path) -> None:
         model = healthy()
         optimizer = sgd(model)
         made = lrs.StepLR(optimizer, 2, gamma=gamma)
-        more: dict[str, Any] = {"chart": tmp_path / "run", "resume": True, "epochs": 1}
+        more: dict[str, Any] = {
+            "chart": tmp_path / "run",
+            "resume": True,
+            "epochs": 1,
+            "remedies": [],
+        }
         return fit(model, optimizer=optimizer, scheduler=made, **more)
 
     repair(0.5)

@@ -37,6 +37,24 @@ CASES: list[tuple[Any, str]] = [
         lambda: surgery.resize_output(model(), (X,), 2.5, seed=0),  # type: ignore[arg-type]
         "width must be a whole number of at least 1, got 2.5.",
     ),
+    (
+        lambda: surgery.scale_outputs(model(), (X,), "much", 1.0),  # type: ignore[arg-type]
+        "mean must be a number, or one for each output, got 'much'.",
+    ),
+    (lambda: surgery.scale_outputs(model(), (X,), 0.0, -1.0), "std must be at least 0, got -1.0."),
+    (
+        lambda: surgery.scale_outputs(model(), (X,), torch.nan, 1.0),
+        "mean must be finite, got nan.",
+    ),
+    (
+        lambda: surgery.lower_dropout(model(), (X,), 1.5),
+        "p must be a number of at least 0 and at most 1, got 1.5.",
+    ),
+    (
+        lambda: surgery.widen_layers(model(), (X,), 0, seed=0),
+        "width must be a whole number of at least 1, got 0.",
+    ),
+    (lambda: surgery.widen_layers(model(), (X,), 9, seed=-1), "seed must be a whole number of"),
     (lambda: surgery.standardise_inputs(model(), 0, X), "mean must be a tensor of real numbers"),  # type: ignore[arg-type]
     (
         lambda: surgery.standardise_inputs(model(), X, X.to(torch.complex64)),

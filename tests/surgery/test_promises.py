@@ -32,6 +32,10 @@ OPERATIONS: dict[str, Callable[[nn.Module, Any], Any]] = {
     "standardise_inputs": lambda model, _: surgery.standardise_inputs(
         model, torch.zeros(1), torch.ones(1)
     ),
+    "scale_outputs": lambda model, example: surgery.scale_outputs(model, example, 5.0, 2.0),
+    "insert_activations": surgery.insert_activations,
+    "lower_dropout": surgery.lower_dropout,
+    "widen_layers": lambda model, example: surgery.widen_layers(model, example, 24, seed=0),
     "output_activation": surgery.output_activation,
 }
 # What cannot be done, and all that cannot: anything else must work.
@@ -46,6 +50,17 @@ DECLINED = {
         for name in ("mlp", "in-place", "shared", "cnn", "unet", "gated", "lstm", "encoder", "gpt")
     },
     ("optional", "remove_output"): "linear already",
+    ("twofold", "scale_outputs"): "one tensor of real numbers, got tuple",
+    **{(name, "insert_activations"): "an activation between any two layers" for name in MODELS},
+    **{
+        (name, "lower_dropout"): "0 or less already"
+        for name in MODELS
+        if name not in ("plain", "encoder")
+    },
+    **{
+        (name, "widen_layers"): "no hidden layer of less than 24 units"
+        for name in ("in-place", "unet", "gated", "gpt", "twofold")
+    },
 }
 
 
@@ -119,8 +134,9 @@ def test_the_public_names() -> None:
     public = {name for name in vars(surgery) if not name.startswith("_")}
     modules = {name for name in public if type(getattr(surgery, name)).__name__ == "module"}
     assert public - modules == {
-        "add_dropout", "initialise", "insert_normalisation", "output_activation",
-        "replace_activations", "replace_output", "resize_output", "standardise_inputs",
+        "add_dropout", "initialise", "insert_activations", "insert_normalisation", "lower_dropout",
+        "output_activation", "replace_activations", "replace_output", "resize_output",
+        "scale_outputs", "standardise_inputs", "widen_layers",
     }  # fmt: skip
     assert issubclass(Declined, SickbayError)
     assert not issubclass(Declined, UsageError)

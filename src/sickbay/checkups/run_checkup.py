@@ -68,6 +68,7 @@ def checkup(
 
     Example:
         >>> import torch
+        >>> _ = torch.manual_seed(0)
         >>> model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(-1))
         >>> data = torch.randn(32, 4), torch.arange(32) % 3
         >>> report = checkup(model, data, nn.CrossEntropyLoss())

@@ -68,7 +68,9 @@ class Causes:
 
     def _fresh(self, history: History) -> set[Source]:
         """Return the sources with something new since the last judgement."""
-        now: dict[Source, int] = {"step": history.step, "epoch": history.epoch}
+        now: dict[Source, int] = {
+            "step": history.step, "epoch": history.epoch, "end": int(history.ended)
+        }  # fmt: skip
         for kind in KINDS:
             if (table := history.table(kind)) is not None:
                 now[kind] = table.step
@@ -90,7 +92,10 @@ class Causes:
     def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
         """Split new findings into those to report, with their consequences, and the others."""
         lately = [name for name in self._said if step <= self._until[name]]
-        causes = {name: self._cause(name, list(new), lately) for name in new}
+        alone = {name for name in new if self.problems[name].stands_alone(new[name])}
+        causes = {
+            name: name if name in alone else self._cause(name, list(new), lately) for name in new
+        }
         own = [name for name, cause in causes.items() if cause == name]
         self._explained |= new.keys() - set(own)
         self._said.update(own)

@@ -107,12 +107,17 @@ class Doctor(DoctorView):
         """Tell the doctor that an epoch is over, with its metrics; return what it found."""
         return self._guard.run("doctor", self._end_epoch, metrics) or []
 
+    def end(self) -> list[Finding]:
+        """Tell the doctor that the run is complete; return what it finds in the run as a whole."""
+        return self._guard.run("end of the run", self._end_run) or []
+
     def close(self) -> None:
         """Remove every hook and finish the chart. The findings stay."""
         if not self._closed:
             self._closed = True
             self._guard.run("passed steps", self._add_passed)
             self._guard.run("doctor", self._wait)
+            self._unreturned += self._guard.run("end of the run", self._end_run) or []
             self._guard.run("retiring", self._retire)
             self._guard.run("run log", self._log.close)
 
@@ -192,6 +197,13 @@ class Doctor(DoctorView):
         """Wait for all values. The next step or epoch returns what is found."""
         self._unreturned = self._receive(wait=True)
 
+    def _end_run(self) -> list[Finding]:
+        """Judge the run once more, as a whole."""
+        if self._history.ended:
+            return []
+        self._history.ended = True
+        return self._ask_judge() if self._history.step >= 0 else []
+
     def _take(self, vitals: Vitals, collected: Collected) -> list[Finding]:
         """Add a step to the history; judge if there is a reason to."""
         step = vitals.step
@@ -229,16 +241,17 @@ class Doctor(DoctorView):
     def _look_again(self, learnt: bool = False) -> None:
         """Check whether the model has changed, and update the history's setup."""
         if self._probe.refresh() or learnt or not self._history.setup.layers:
-            self._history.setup = self._probe.setup(self._history.setup.epochs)
+            self._history.setup = self._probe.setup(self._history.setup)
             self._log.setup(self._history.setup)
 
     def _plan(self) -> None:
         """Choose what to read at the next step."""
         probe = self._probe
-        due = self._governor.due(self._intake.step + 1) if not probe.meter.full else set()
+        following = self._intake.step + 1
+        due = self._governor.due(following) if not probe.meter.full else set()
         self._guard.run("probe", probe.arm, due)
         may_pass = not due and len(probe.held.optimizers) == 1 and not probe.meter.late
-        self._uneventful = self._governor.uneventful() if may_pass else 0
+        self._uneventful = self._governor.uneventful(following) if may_pass else 0
         if self._treater is not None:
             self._uneventful = min(self._uneventful, self._treater.may_pass)
         probe.quiet = self._uneventful > 0

@@ -24,6 +24,11 @@ START_STEPS = 50  # steps for which the budget is doubled
 ALWAYS_READ: Mapping[str, int] = {"gradient": 3, "activation": 3, "weight": 3, "batch": 8}
 READ_ONCE: Mapping[str, int] = {"gradient": 1, "weight": 1}  # the cheap kinds, if not eager
 ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
+# How well a model learns shows in no single stretch of a run. So there are milestones, each so many
+# times as late as the one before, which are read ahead of the accounts within an allowance.
+FIRST_MILESTONE, MILESTONES = 40, 1.4
+AT_MILESTONES: tuple[Kind, ...] = ("gradient", "weight", "batch")
+MILESTONE_SECONDS, MILESTONE_SHARE = 0.01, 0.25  # once, and of the budget
 AIM = 0.7  # of the budget; the rest is for costs that cannot be timed from inside (hooks, caches)
 LEAST = 0.05  # of the aim always goes to readings, or a very fast loop would never be read
 BOOKKEEPING = 0.5  # of the aim, less the cost of passing, may go to this and the gradient norm
@@ -75,6 +80,7 @@ class Governor:
         self._balances = {each: start * share for each, share in self._shares.items()}
         self._start = START_STEPS if eager else 0
         self._always, self._eager = ALWAYS_READ if eager else READ_ONCE, eager
+        self._milestone, self._milestone_costs = FIRST_MILESTONE, 0.0
         self._closer_until = dict.fromkeys(accounts, -1)
         self._prices = dict.fromkeys(accounts, 0.0)
         self._answer = -1, False  # of a function for `every`, with its step
@@ -101,10 +107,12 @@ class Governor:
     def due(self, step: int) -> set[Kind]:
         """Return the kinds to read at `step`."""
         if self.every == "auto":
+            milestone = self._eager and self._passes_milestone(step)
             return {
                 kind
                 for kind in self.kinds
                 if step < max(self._always.get(kind, 0), self._closer_until[kind])
+                or (milestone and kind in AT_MILESTONES)
                 or self._affords(kind)
             }
         if isinstance(self.every, Mapping):
@@ -112,6 +120,18 @@ class Governor:
             return {kind for kind in self.kinds if every.get(kind) and step % every[kind] == 0}
         read = self._says_yes(step) if callable(self.every) else step % self.every == 0
         return set(self.kinds) if read else set()
+
+    def _passes_milestone(self, step: int) -> bool:
+        """Return whether a milestone is reached that the allowance covers."""
+        if step < self._milestone:
+            return False
+        self._milestone = int(step * MILESTONES)
+        cost = sum(self._prices[kind] for kind in self.kinds if kind in AT_MILESTONES)
+        allowance = MILESTONE_SECONDS + MILESTONE_SHARE * self.budget * self.loop_time
+        if self._milestone_costs + cost > allowance:
+            return False
+        self._milestone_costs += cost
+        return True
 
     def _says_yes(self, step: int) -> bool:
         if self._answer[0] == step:  # the user's function is called once for a step
@@ -141,13 +161,14 @@ class Governor:
         always = max(ALWAYS_JUDGED, self._closer_until["judging"])
         return self.every != "auto" or step < always or affordable
 
-    def uneventful(self) -> int:
-        """Return how many steps may pass without bookkeeping if nothing happens."""
+    def uneventful(self, step: int) -> int:
+        """Return how many steps from `step` on may pass without bookkeeping if nothing happens."""
         always = self._passing_price + self._looking_price
         allowance = BOOKKEEPING * (AIM * self.budget * self._step_time - always)
         if self.every != "auto" or self._bookkeeping_price <= allowance:
             return 0
-        return min(MOST, int(self._bookkeeping_price / allowance)) if allowance > 0 else MOST
+        most = min(MOST, max(0, self._milestone - step - 1)) if self._eager else MOST
+        return min(most, int(self._bookkeeping_price / allowance)) if allowance > 0 else most
 
     def lap(self, elapsed: float, costs: Mapping[str, float], steps: int = 1) -> None:
         """Account for some steps: the seconds they took, and the seconds each part cost."""

@@ -110,7 +110,7 @@ class RunLog:
             self.guard.run("chart", self._chart.finding, finding)
         self._add(Event(kind="finding", step=finding.step, epoch=finding.epoch, text=str(finding)))
         treated = self._planned(finding)
-        if self._on_finding == "stop":
+        if self._on_finding == "stop" and finding.severity != "info":
             self.to_raise.append(finding)
         else:
             self._announce(finding, treated)
@@ -186,7 +186,7 @@ class RunLog:
     def _announce(self, finding: Finding, treated: bool) -> None:
         if callable(self._on_finding):
             self.guard.run("on_finding", self._on_finding, finding)
-        elif self._on_finding in ("advise", "treat"):
+        elif self._on_finding != "silent":  # an info does not stop a loop
             told = () if treated else finding.suggestions
             self._speak(lambda: terminal.print_finding(finding, terminal.advice(told)))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isnan, nan
+from math import isnan, nan, prod
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,21 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
-from sickbay.probe import loss_graph, loss_modules
+from sickbay.probe import loss_axes, loss_graph, loss_modules
+from sickbay.probe.answers import Answers
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
-from sickbay.probe.locate_nan import LARGE, NanLocator, excerpt
+from sickbay.probe.initial_weights import unregistered
+from sickbay.probe.leaks import copied, repeated
+from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred
+FEW = 4  # samples needed to compare their gradients
 PAIRS = 16  # pairs of outputs and targets kept of one step at most
 
 
@@ -51,6 +55,7 @@ class Batch:
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
         self.facts = Setup()  # what is known about the task
+        self._answers = Answers()
         self.scalars: dict[str, float] = {}
         self.due = False
         # Kept between readings: a compiled model would be compiled again without its hook.
@@ -95,7 +100,7 @@ class Batch:
         self._no_output = self._output is None
         seen = Seen(
             inputs=first_tensor(inputs),
-            tokens=any(each.ndim > 1 and not each.is_floating_point() for each in inputs),
+            tokens=next((each for each in reversed(inputs) if are_tokens(each)), None),
             output=self._output,
             shape=self._shape,
             activation=activation,
@@ -104,7 +109,7 @@ class Batch:
             loss=None if loss is None else loss.detach(),
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
-            strays=self._strays(),
+            **self._searched_facts(),
         )
         self._forget()
         return seen.on_cpu(self._meter) if self._meter.late else seen
@@ -118,9 +123,7 @@ class Batch:
             output=[pair.outputs for pair in pairs] if pairs else [seen.output],
             target=[pair.targets for pair in pairs],
         )
-        outputs = pairs[-1].outputs if pairs else seen.output
-        difference = nan if outputs is None else spread(outputs)
-        self.scalars = {} if isnan(difference) else {"output_spread": difference}
+        self.scalars = self._scalars(seen, pairs)
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
     def close(self) -> None:
@@ -138,7 +141,7 @@ class Batch:
             return
         self._keep(tensor)
         self._gradient = None
-        if tensor.grad_fn is not None and tensor.numel() <= LARGE:
+        if tensor.grad_fn is not None:
             self._unhook()
             keep = weakly(self.guard, self.kind, self._keep_gradient)
             self._gradient_hook = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
@@ -148,7 +151,7 @@ class Batch:
         self._output_node = outputs.grad_fn
 
     def _keep_gradient(self, gradient: Tensor) -> None:
-        self._gradient = gradient.detach()
+        self._gradient = excerpt(gradient)
 
     def _is_ours(self, outputs: Tensor) -> bool:
         """Return whether these are the model's own outputs, not those of a model that it feeds."""
@@ -161,7 +164,8 @@ class Batch:
         """Add what this batch shows about the task to what is known."""
         traced = seen.traced
         pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
-        loss, output, stretched, bare = traced.loss, traced.output, traced.stretched, traced.bare
+        loss, output, bare = traced.loss, traced.output, traced.bare
+        stretched = traced.stretched or seen.stretched
         if not loss:
             output = seen.activation
         shapes = (seen.shape, ()) if pair is None else pair.shapes
@@ -171,7 +175,7 @@ class Batch:
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
         some = None if pair is None else _some(pair.targets)
-        task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens)
+        task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens is not None)
         known = self.facts
         corrected = task in ("multilabel", "regression")  # one batch may look like a simpler task
         self.facts = replace(
@@ -184,16 +188,49 @@ class Batch:
             stretched=known.stretched or stretched,
             bare=known.bare or bare,
             strays=known.strays or seen.strays,
+            linear=known.linear or seen.linear,
+            viewed_apart=known.viewed_apart or seen.viewed_apart,
+            mixes_samples=known.mixes_samples or seen.over_samples,
+            over_positions=known.over_positions or seen.over_positions,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
 
-    def _strays(self) -> int:
-        """Count the layers that the model uses but does not register; only once, as it is slow."""
+    def _scalars(self, seen: Seen, pairs: Sequence[Pair]) -> dict[str, float]:
+        outputs = pairs[-1].outputs if pairs else seen.output
+        spreads = {"output_spread": outputs, "input_spread": seen.inputs}
+        found = {name: spread(each) for name, each in spreads.items() if each is not None}
+        if seen.gradient is not None and len(seen.gradient) == seen.shape[0] >= FEW:
+            found["pull_spread"] = spread(seen.gradient)
+            if seen.gradient.ndim == 2:
+                found["pull_spread_within"] = spread(seen.gradient.T)
+            found["pull_size"] = float(seen.gradient.abs().float().mean()) * prod(seen.shape)
+        # A loss without a name may compare something else than outputs and targets.
+        if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
+            targets, gradient = pairs[0].targets, seen.gradient
+            if gradient is not None and gradient.numel() == pairs[0].outputs.numel():
+                gradient = gradient.reshape(pairs[0].outputs.shape)
+            found |= self._answers.scalars(self.facts.task, pairs[0].outputs, targets, gradient)
+            if seen.tokens is not None:
+                found["leak"] = repeated(seen.tokens, targets)
+            elif seen.inputs is not None and self.facts.task == "regression":
+                found["leak"] = copied(seen.inputs, targets)
+        return {name: value for name, value in found.items() if not isnan(value)}
+
+    def _searched_facts(self) -> dict[str, Any]:
+        """Return what a search of the whole graph shows; only once, as it is slow."""
         if self._loss is None or self._searched:
-            return 0
+            return {"strays": 0}
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
-        return loss_graph.count_strays(self._loss.grad_fn, own)
+        node, source = self._loss.grad_fn, self._output_node
+        return {
+            "strays": loss_graph.count_strays(node, own) or unregistered(self._model, own),
+            "stretched": source is not None and loss_graph.is_stretched(node, source),
+            "linear": source is not None and loss_graph.is_linear(source),
+            "viewed_apart": source is not None and loss_axes.is_viewed_apart(node, source),
+            "over_samples": source is not None and loss_axes.runs_over_samples(node, source),
+            "over_positions": source is not None and loss_axes.runs_over_positions(node, source),
+        }
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:
@@ -214,9 +251,14 @@ def spread(outputs: Tensor) -> float:
     """
     if outputs.ndim == 0 or len(outputs) < 2:
         return nan
-    flat = outputs.float().reshape(len(outputs), -1)
+    flat = outputs.reshape(len(outputs), -1).float()
     size = float(flat.square().mean().sqrt())
     return float(flat.var(0, unbiased=False).mean().sqrt()) / size if size else 0.0
+
+
+def are_tokens(inputs: Tensor) -> bool:
+    """Return whether inputs are rows of whole numbers."""
+    return inputs.ndim > 1 and not inputs.is_floating_point()
 
 
 def _measured(**named: Sequence[Tensor | None]) -> dict[str, Numbers]:

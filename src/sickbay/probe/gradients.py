@@ -6,6 +6,7 @@ from math import nan, sqrt
 from operator import is_
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,7 +16,7 @@ from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, weakly
 from sickbay.probe.layer_order import HeldParameters, Layers
 from sickbay.probe.meter import Meter
-from sickbay.vitals import COLUMN, Kind, Numbers, Table
+from sickbay.vitals import COLUMN, STATISTICS, Kind, Numbers, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class StepGradients:
     raw: Rows | None = None  # as backward left them
     final: dict[int, Rows] = field(default_factory=dict)  # as used, by the id of the optimizer
     changed: bool = False
+    missed: bool = False  # an optimizer looked for gradients and found none
     started_clean: bool | None = None  # whether any backward of the step began from zero
     dead_rows: list[tuple[Numbers, int, Numbers]] = field(default_factory=list)  # to be filled in
 
@@ -57,7 +59,8 @@ class StepGradients:
     def tables(self, step: int, scaler: bool, order: Iterable[str]) -> list[Table]:
         """Return the gradients as used, and as backward left them if that differs.
 
-        A gradient scaler multiplies what backward leaves by its scale; those are not returned.
+        A gradient scaler multiplies what backward leaves by its scale; those are not returned. The
+        table of a step that used no gradient at all is empty.
         """
         for values, row, share in self.dead_rows:
             values[row, DEAD] = share[0]
@@ -65,6 +68,8 @@ class StepGradients:
         if self.raw is not None and self.raw.names and self.raw not in used:
             used.append(self.raw)  # last: it counts only for gradients that no optimizer used
         tables = [joined("gradient", step, used, order)] if used else []
+        if self.missed and not used:
+            tables = [Table("gradient", step, (), np.empty((0, len(STATISTICS))))]
         if self.changed and self.raw is not None and not scaler:
             tables.append(joined("raw_gradient", step, [self.raw], order))
         return tables
@@ -100,11 +105,7 @@ class Gradients:
         self.due = due and "gradient" not in self._guard.off
         if not self.due:
             self._unhook()
-        elif not self._handles:
-            # One parameter is enough, and every hooked parameter costs time from then on.
-            if self._sentinel is None:
-                self._sentinel = list((self._held.last() or self._layers.parameters).values())[-1]
-            sentinel: Any = self._sentinel
+        elif not self._handles and (sentinel := self._choose_sentinel()) is not None:
             arriving = weakly(self._guard, "clearing", self._arriving)
             arrived = weakly(self._guard, "gradient", self._arrived)
             self._handles.add(sentinel.register_hook(arriving))
@@ -124,6 +125,7 @@ class Gradients:
         step, raw = self._step, self._step.raw
         names, grads = present(parameters)
         if not names:
+            step.missed = True
             return
         if raw is None and self.due:  # backward went unnoticed: use another sentinel next time
             self._unhook()
@@ -151,6 +153,17 @@ class Gradients:
 
     def close(self) -> None:
         self.arm(False)
+
+    def _choose_sentinel(self) -> Any:
+        """Return the parameter to hook, None if all are frozen.
+
+        One is enough, and every hooked parameter costs time from then on.
+        """
+        if self._sentinel is None or not self._sentinel.requires_grad:
+            candidates = (self._held.last() or self._layers.parameters).values()
+            trained = [each for each in candidates if each.requires_grad]
+            self._sentinel = trained[-1] if trained else None
+        return self._sentinel
 
     def _unhook(self) -> None:
         if self._handles and self._sentinel is not None:

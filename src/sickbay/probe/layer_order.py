@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked
+from sickbay.probe.initial_weights import frozen_at_random
 
 RATE_JUMP = 10.0  # a learning rate above this many times an earlier one has jumped
 TORCH_CLASSES = frozenset(each for each in vars(nn).values() if isinstance(each, type))
@@ -31,6 +32,7 @@ class Layers:
         self._calls: dict[nn.Module, int] = {}
         self._hooks = Handles()
         self._is_learnt = False
+        self.untrained = frozen_at_random(dict(self.model.named_modules()))  # before the loop
         self.refresh()
 
     def refresh(self) -> bool:
@@ -58,6 +60,14 @@ class Layers:
             name: torch_class(module)
             for name, module in self.modules.items()
             if computes(module) or has_parameters(module)
+        }
+
+    def dropout(self) -> dict[str, float]:
+        """Return the share of values that each dropout layer drops."""
+        return {
+            name: float(module.p)
+            for name, module in self.modules.items()
+            if isinstance(module, nn.modules.dropout._DropoutNd)
         }
 
     def uncalled(self) -> tuple[str, ...]:
@@ -129,6 +139,11 @@ class HeldParameters:
         """Return the parameters that no optimizer holds; nothing if no optimizer holds any."""
         held = self.names()
         return tuple(name for name in self._layers.parameters if held and name not in held)
+
+    def settings(self) -> dict[str, float]:
+        """Return the numbers among the settings of the first group."""
+        first = next((optimizer.param_groups[0] for optimizer in self.optimizers), {})
+        return {name: float(each) for name, each in first.items() if type(each) in (int, float)}
 
     def learning_rates(self) -> dict[str, float]:
         """Return the learning rate of every group: `lr`, then `lr_1`, `lr_2` and so on."""

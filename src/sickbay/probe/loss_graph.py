@@ -61,6 +61,13 @@ COMPOSED = {
     ("Clamp", "Rsub", "Mul"): "hinge",
     ("ClampMin", "Rsub", "Mul"): "hinge",
 }
+# Operations that leave a chain of layers a linear function of its inputs.
+LINEAR = (
+    *MOVING, "Addmm", "Mm", "Bmm", "Add", "Sub", "Mean", "Sum", "Convolution", "NativeDropout",
+    "AvgPool2D", "AdaptiveAvgPool2D",
+)  # fmt: skip
+SCALING = ("Mul", "Div", "Neg")  # linear, if only one side was computed from parameters
+ELEMENTWISE = ("Sub", "Rsub", "Add", "Mul", "Div", "Pow")
 DEPTH = 24  # nodes followed at most
 NODES = 20_000  # larger graphs are not searched for strays
 
@@ -131,6 +138,55 @@ def nodes(*ends: Any, most: float = inf) -> set[Any]:
     3
     """
     return _reachable((node for node in ends if node is not None), inputs_of, most)
+
+
+def is_linear(node: Any) -> bool:
+    """Return whether an output is a linear function of the inputs, as far as the graph shows it.
+
+    >>> import torch
+    >>> linear = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.1), nn.Linear(2, 1))
+    >>> is_linear(linear(torch.ones(4, 3)).grad_fn)
+    True
+    >>> is_linear(torch.relu(linear(torch.ones(4, 3))).grad_fn)
+    False
+    """
+    graph = nodes(node, most=NODES)
+    return len(graph) <= NODES and all(map(_keeps_linear, graph))
+
+
+def _keeps_linear(node: Any) -> bool:
+    if hasattr(node, "variable"):  # a parameter
+        return True
+    several = sum(map(_comes_from_a_layer, inputs_of(node))) > 1
+    return title(node) in LINEAR or (title(node) in SCALING and not several)
+
+
+def _comes_from_a_layer(node: Any) -> bool:
+    return not hasattr(node, "variable")
+
+
+def is_stretched(node: Any, source: Any) -> bool:
+    """Return whether a loss written by hand compares every output with every target of the batch.
+
+    An output of shape (B, 1) less a target of shape (B,) has the shape (B, B). `source` is the node
+    of the output.
+    """
+    batch = shape_of(source)[:1]
+    if not batch or batch[0] < 2:
+        return False
+    for each in nodes(node, most=NODES):
+        shape, before = shape_of(each), inputs_of(each)
+        if title(each) in ELEMENTWISE and len(before) == 1 and shape == batch * 2:
+            first = shape_of(before[0])
+            if first in ((*batch, 1), batch) and leads_to(before[0], source):
+                return True
+    return False
+
+
+def shape_of(node: Any) -> tuple[int, ...]:
+    """Return the shape of what a node computed, () if that is not known."""
+    known = getattr(node, "_input_metadata", None)
+    return tuple(known[0].shape) if known else ()
 
 
 def count_strays(node: Any, own: Collection[int]) -> int:

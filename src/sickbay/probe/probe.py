@@ -141,14 +141,21 @@ class Probe:
             self.held.update()
         return changed
 
-    def setup(self, epochs: int | None) -> Setup:
-        """Return what is known about the run."""
+    def setup(self, known: Setup) -> Setup:
+        """Return what is known about the run, with what others have told in `known`."""
+        seen = self.batch.facts
+        mixes = known.mixes_samples or seen.mixes_samples
         return replace(
-            self.batch.facts,
+            seen,
+            **{**known.told(), "mixes_samples": mixes},
+            loss=seen.loss or known.loss,
+            stretched=known.stretched or (seen.stretched and not known.unstretched),
+            untrained=self.layers.untrained,
+            dropout=self.layers.dropout(),
+            settings=self.held.settings(),
             layers=self.layers.class_names(),
             shapes={name: tuple(each.shape) for name, each in self.layers.parameters.items()},
             optimizer=", ".join(type(optimizer).__name__ for optimizer in self.held.optimizers),
-            epochs=epochs,
             unheld=self.held.unheld(),
             uncalled=self.layers.uncalled(),
         )
@@ -158,10 +165,10 @@ class Probe:
         self._hooks.remove()
         grad_scaler.forget(self)
         clean_copies.forget(self)
-        parts = (self.layers, self.activations, self.gradients, self.weights, self.batch)
-        for part in (*parts, self.nan_locator):
-            if part is not None:
-                part.close()
+        if self.nan_locator is not None:
+            self.nan_locator.close()
+        for part in (self.layers, self.activations, self.gradients, self.weights, self.batch):
+            part.close()
 
     def before_scaler(self, optimizer: Optimizer) -> None:
         """Remember how many steps the optimizer had made."""
@@ -268,8 +275,7 @@ class Probe:
             return
         scale = grad_scaler.factor(optimizer) if now.scaled else 1.0
         if not self.gradients.due:
-            norms = self.guard.run("gradient norm", gradient_norms, parameters)
-            if norms is None:
+            if (norms := self.guard.run("gradient norm", gradient_norms, parameters)) is None:
                 return
             norm = now.norms[id(optimizer)] = float(scale) * hypot(*norms)
             now.unusual |= self._fell_silent(optimizer, norms.count(0.0))

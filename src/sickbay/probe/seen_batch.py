@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from torch import Tensor
 
-from sickbay.probe import loss_graph, recover_targets
+from sickbay.probe import gradient_patterns, loss_graph, recover_targets
 from sickbay.probe.locate_nan import excerpt
 from sickbay.probe.meter import Meter
 
@@ -36,7 +37,7 @@ class Seen:
     """What was read of the batch of one step."""
 
     inputs: Tensor | None
-    tokens: bool  # whether the inputs are rows of whole numbers
+    tokens: Tensor | None  # the last of the inputs that are rows of whole numbers
     output: Tensor | None
     shape: tuple[int, ...]  # of the whole output
     activation: str  # that produced the output
@@ -46,6 +47,11 @@ class Seen:
     traced: loss_graph.Origin
     direct: bool  # whether the loss was computed from the model's own output
     strays: int
+    stretched: bool = False  # the loss compares every output with every target
+    linear: bool = False  # the output is a linear function of the inputs
+    viewed_apart: bool = False  # a view in place of a transpose gives the loss its classes
+    over_samples: bool = False  # a softmax near the loss runs over the samples
+    over_positions: bool = False  # a softmax in the loss runs over the positions of a sequence
 
     def on_cpu(self, meter: Meter) -> Seen:
         """Return it with tensors on the CPU, which a late meter fills in later."""
@@ -56,16 +62,38 @@ class Seen:
             return replace(owner, **{name: meter.copy(each) for name, each in on_gpu})
 
         inputs = None if self.inputs is None else excerpt(self.inputs)
+        tokens = None if self.tokens is None else excerpt(self.tokens)
         pairs = [moved(each, "outputs", "targets", "value") for each in self.pairs]
-        seen = replace(self, inputs=inputs, pairs=pairs)
-        copied: Seen = moved(seen, "inputs", "output", "gradient", "loss")
+        seen = replace(self, inputs=inputs, tokens=tokens, pairs=pairs)
+        copied: Seen = moved(seen, "inputs", "tokens", "output", "gradient", "loss")
         return copied
 
 
 def recovered(seen: Seen) -> list[Pair]:
     """Work out the targets from the gradient, if the loss was computed from the model's output."""
     output, gradient, loss, traced = seen.output, seen.gradient, seen.loss, seen.traced
-    if output is None or gradient is None or loss is None or loss.ndim or traced.stretched:
+    if output is None or gradient is None or output.shape != gradient.shape:
+        return []
+    if traced.loss == "cross_entropy" and (output.ndim > 2 or output.shape != seen.shape):
+        return _recovered_rows(seen, output, gradient)
+    if loss is None or loss.ndim or traced.stretched or output.shape != seen.shape:
         return []
     found = recover_targets.targets(traced.loss, loss, output, gradient) if seen.direct else None
-    return [] if found is None else [Pair.of(output, found, traced.loss, traced.output)]
+    if found is not None:
+        return [Pair.of(output, found, traced.loss, traced.output)]
+    pattern = gradient_patterns.find(seen.activation, output, gradient)
+    return [] if pattern is None else [Pair.of(output, pattern[1], pattern[0], seen.activation)]
+
+
+def _recovered_rows(seen: Seen, output: Tensor, gradient: Tensor) -> list[Pair]:
+    """Work out the classes of every position, where those of a position are in the last dimension.
+
+    Of a large output only the first samples are known.
+    """
+    width = output.shape[-1]
+    rows, total = output.reshape(-1, width), prod(seen.shape) // max(1, width)
+    found = recover_targets.classes(rows, gradient.reshape(-1, width), total)
+    if found is None:
+        return []
+    pair = Pair.of(rows, found, seen.traced.loss, seen.traced.output)
+    return [replace(pair, shapes=((total, width), (total,)))]

@@ -29,7 +29,7 @@ class StepWeights:
 
     def table(self, step: int, order: Iterable[str]) -> Table | None:
         """Return the table of the step, None if nothing was measured."""
-        if not self.values:
+        if not self.names:
             return None
         values = np.concatenate(self.values)
         if self.moved:

@@ -1,6 +1,9 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.problems.shared.small_batches import LOOK_BACK
+from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
+
+FEW_CLASSES = 50  # of more, the first may be rare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +16,8 @@ class BadTargets(Problem):
     How it is judged:
         The targets hold NaN or Inf. Or the targets of a binary cross-entropy lie outside 0 to 1. Or
         all targets are the same in `batches` readings in a row that together hold at least `values`
-        targets.
+        targets, and the model has learnt this one answer: hardly any loss is left. A discriminator
+        does not: its targets may all be 0 by design, but its opponent learns too.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -32,6 +36,7 @@ class BadTargets(Problem):
     explains = ("non_finite", "improper_output", "improper_loss", *EVERYTHING)
 
     batches: int = threshold(5, "Readings in a row with all targets the same.", least=2)
+    per_class: int = threshold(50, "Labels per class among which 0 must occur.", least=2)
     values: int = threshold(256, "Number of targets needed in these readings.", least=2)
 
     def check(self, history: History) -> Finding | None:
@@ -48,10 +53,21 @@ class BadTargets(Problem):
                 f"targets range from {low:.3g} to {high:.3g}, but {history.setup.loss} needs 0 to 1"
             )
             return self.found(history, message, step=step, minimum=low, maximum=high)
-        return self._constant(history, low) if low == high else None
+        return self._constant(history, low) if low == high else self._no_first_class(history)
 
     def lasts(self, finding: Finding) -> bool:
         return "nonfinite" not in finding.evidence  # otherwise it would still be in the weights
+
+    def _no_first_class(self, history: History) -> Finding | None:
+        setup, tables = history.setup, history.tables("batch", LOOK_BACK)
+        target, width = pooled(tables, "target"), (*setup.output_shape, 0, 0)[1]
+        enough = target["count"] >= self.per_class * width
+        if setup.task != "multiclass" or not 2 < width <= FEW_CLASSES or not enough:
+            return None
+        if not (target["minimum"] == 1 and target["maximum"] == width - 1):
+            return None
+        message = f"the labels of {width} classes start at 1: none of {target['count']:.0f} is 0"
+        return self.found(history, message, step=tables[-1].step, minimum=1.0)
 
     def _constant(self, history: History, value: float) -> Finding | None:
         tables = history.tables("batch", LOOK_BACK)
@@ -59,6 +75,8 @@ class BadTargets(Problem):
         if not all(row["minimum"] == value == row["maximum"] for row in rows):
             return None
         if len(rows) < self.batches or sum(row["count"] for row in rows) < self.values:
+            return None
+        if history.recent("loss", 1) and not is_nearly_solved(history):
             return None
         message = f"every target in the last {len(rows)} batches read is {value:.3g}"
         return self.found(history, message, step=tables[-1].step, value=value)

@@ -1,4 +1,4 @@
-from sickbay.problems.shared.base import Finding, History, Problem, dataclass
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES
 from sickbay.tasks import APPLIES
 
@@ -14,6 +14,8 @@ class DoubleActivation(Problem):
     How it is judged:
         The autograd graph of the loss shows softmax or sigmoid, as a module or a function, right
         before cross-entropy or BCE with logits. A log-softmax before cross-entropy is harmless.
+        `fit` also calls a loss that is not torch's own: if it takes any number, and outputs behind
+        softmax or sigmoid let it fall less than `reach` of the way to its least value, it counts.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -31,9 +33,24 @@ class DoubleActivation(Problem):
     reads = ("batch",)
     explains = ("improper_output", *RATES, *NO_PROGRESS)
 
+    reach: float = threshold(
+        0.75,
+        "Share of its fall that the outputs must allow a loss of the user's own.",
+        least=0,
+        most=1,
+    )
+
     def check(self, history: History) -> Finding | None:
-        loss, output = history.setup.loss, history.setup.output
-        if loss not in APPLIES or output not in ("softmax", "sigmoid"):
+        setup = history.setup
+        loss, output = setup.loss, setup.output
+        if output not in ("softmax", "sigmoid"):
             return None
-        message = f"{output} before {loss}, which applies {APPLIES[loss]} itself"
-        return self.found(history, message)
+        if loss in APPLIES:
+            message = f"{output} before {loss}, which applies {APPLIES[loss]} itself"
+            return self.found(history, message)
+        if setup.reach >= self.reach:
+            return None
+        message = (
+            f"{output} before a loss that takes any number; it can fall only {setup.reach:.0%}"
+        )
+        return self.found(history, f"{message} of the way", reach=setup.reach)

@@ -3,7 +3,7 @@ from math import inf
 import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
-from sickbay.problems.shared.layer_gradients import GradientProblem
+from sickbay.problems.shared.layer_gradients import GradientProblem, fed_kernels
 from sickbay.vitals import Table
 
 
@@ -17,7 +17,8 @@ class DyingRelu(GradientProblem):
     How it is judged:
         Among the gradient entries of all kernels, the share of exact zeros is at least `share`, in
         `checks` readings in a row, while the model learns badly (see `accuracy` and `loss_drop`).
-        Embeddings do not count: their gradient is zero for every word that did not occur.
+        Embeddings do not count: their gradient is zero for every word that did not occur. Nor do
+        the recurrent matrices of an LSTM, which have no gradient in sequences of length one.
 
     Example:
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
@@ -51,7 +52,7 @@ class DyingRelu(GradientProblem):
 
 def zero_share(history: History, table: Table) -> float:
     """Return the share of exact zeros among the gradient entries of all kernels."""
-    rows = history.kernels(table)
+    rows = fed_kernels(history, table)
     counts, zeros = table.column("count")[rows], table.column("zeros")[rows]
     total = float(np.nansum(counts))
     return float(np.nansum(counts * zeros)) / total if 0 < total < inf else 0.0
@@ -60,6 +61,6 @@ def zero_share(history: History, table: Table) -> float:
 def silenced(problem: Problem, history: History, table: Table, *, share: float) -> Finding:
     """Return the finding for gradients with too many zeros."""
     found, zeros = zero_share(history, table), table.column("zeros")
-    layers = tuple(table.layers[row] for row in history.kernels(table) if zeros[row] >= share)
+    layers = tuple(table.layers[row] for row in fed_kernels(history, table) if zeros[row] >= share)
     message = f"{100 * found:.3g} % of all gradient entries are exactly 0 (limit {100 * share:g} %)"
     return problem.found(history, message, step=table.step, layers=layers, share=found)

@@ -2,7 +2,12 @@ import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import AFTER_DAMAGE
-from sickbay.problems.shared.weight_updates import all_updates, relative_gradients
+from sickbay.problems.shared.weight_updates import (
+    all_updates,
+    fast_median,
+    inner_steps,
+    relative_gradients,
+)
 from sickbay.vitals import rms
 
 HUGE = 100  # times the targets
@@ -17,8 +22,9 @@ class ExplodingGradient(Problem):
 
     How it is judged:
         The gradient of a kernel is more than `relative` times as large as the kernel itself. In
-        addition, a step changes some kernel by more than its own size, or the outputs are more than
-        100 times as large as the targets.
+        addition, a step changes some kernel by more than its own size, and the loss has risen since
+        the start; or it changes most of several kernels so much; or the outputs are more than 100
+        times as large as the targets.
 
     Example:
         >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
@@ -46,7 +52,11 @@ class ExplodingGradient(Problem):
             return None
         if not np.fmax.reduce(sizes, initial=0) > self.relative:
             return None
-        thrown = np.fmax.reduce(all_updates(history, weight), initial=0) > 1
+        changes = all_updates(history, weight) / inner_steps(history)
+        risen = not history.latest("loss") <= history.first("loss")
+        thrown = np.fmax.reduce(changes, initial=0) > 1 and risen
+        # A kernel that starts near 0 has to grow: the only one of a linear model, or the last one.
+        thrown |= len(changes) > 1 and fast_median(changes[~np.isnan(changes)]) > 1
         output, target = history.batch("output"), history.batch("target")
         huge = bool(target) and rms(output) > HUGE * max(1.0, rms(target))
         if not thrown and not huge:

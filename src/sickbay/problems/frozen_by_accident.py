@@ -1,7 +1,11 @@
+"""Longer than 60 lines: a layer can fail to train in five ways, and each is told apart."""
+
 from dataclasses import dataclass, replace
 
 from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
+from sickbay.problems.shared.small_batches import LOOK_BACK
+from sickbay.problems.shared.training_score import gains_less
 from sickbay.vitals import layer_of
 
 
@@ -14,11 +18,13 @@ class FrozenByAccident(Problem):
 
     How it is judged:
         Kernels that require a gradient and are called are missing from the optimizer. Or kernels
-        that the optimizer holds had no gradient in `checks` readings in a row. Or the model uses
-        kernels that are not registered in it, such as layers in a plain list. Layers frozen on
-        purpose do not count, because they require no gradient. The severity is `info` if there are
-        three or more kernels and the optimizer holds only the last quarter or less of them, because
-        this may be the fine-tuning of a head.
+        that the optimizer holds had no gradient in `checks` readings in a row. If none of them ever
+        had one, the loss does not depend on the model: it was computed from an argmax, from numbers
+        or from detached outputs. Or the model uses kernels that are not registered in it, such as
+        layers in a plain list. Layers that require no gradient count if their weights are spread as
+        torch draws the first ones, and from step `after` on the model gains less than `gain` over a
+        constant answer. The severity is `info` if there are three or more kernels and the optimizer
+        holds only the last quarter or less of them, because this may be the fine-tuning of a head.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -33,19 +39,25 @@ class FrozenByAccident(Problem):
     """
 
     advice = (
-        "pass model.parameters() to the optimizer, keep layers in a ModuleList, look for detach()"
+        "pass model.parameters() to the optimizer, keep layers in a ModuleList, look for detach(), "
+        "item() and argmax()"
     )
-    reads = ("gradient",)
+    reads = ("gradient", "batch")
     spares_weights = True
     explains = (
         "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *NO_PROGRESS,
     )  # fmt: skip
 
     checks: int = threshold(3, "Readings in a row without a gradient.", least=1)
+    gain: float = threshold(0.7, "Gain of a model that copes with random layers.", above=0)
+    after: int = threshold(40, "Steps to wait for that gain.", least=0)
 
     def check(self, history: History) -> Finding | None:
         setup, newest = history.setup, history.table("gradient")
         complete = newest is not None and len(newest.names) == len(setup.shapes)
+        if setup.untrained and gains_less(history, self.gain, self.after):
+            message = f"{len(setup.untrained)} layers have random weights but requires_grad=False"
+            return self.found(history, message, layers=setup.untrained)
         if complete and not setup.unheld and not setup.strays:
             return None
         kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
@@ -62,10 +74,19 @@ class FrozenByAccident(Problem):
             return None
         reached = {name for table in tables for name in table.names}
         lost = [name for name in called if name not in reached and name not in setup.unheld]
-        if not lost or not reached:
+        if not reached:
+            return self._cut_off(history, len(kernels))
+        if not lost:
             return None
         message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
         return self.found(history, message, layers=tuple(map(layer_of, lost)))
+
+    def _cut_off(self, history: History, kernels: int) -> Finding | None:
+        if any(table.names for table in history.tables("gradient", LOOK_BACK)):
+            return None
+        message = f"no gradient reaches any of the {kernels} kernels"
+        why = "the loss does not depend on the model, or backward() is missing"
+        return self.found(history, f"{message}: {why}")
 
     def _missing(
         self, history: History, kernels: list[str], missing: list[str], held: list[str]

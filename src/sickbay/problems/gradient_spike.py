@@ -1,4 +1,5 @@
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
+from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.recent_norms import newest_and_earlier_norms
 from sickbay.problems.shared.small_batches import SampledProblem
 
@@ -12,7 +13,8 @@ class GradientSpike(SampledProblem):
 
     How it is judged:
         The newest norm is above `factor` times the highest of the `window` steps before it. Where
-        batches are small, the newest norm is the median over `samples` samples.
+        batches are small, the newest norm is the median over `samples` samples. It does not count
+        while hardly any loss is left: gradients are tiny there, and any batch stands out.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])
@@ -34,7 +36,7 @@ class GradientSpike(SampledProblem):
         steps = self.steps(history)
         now, before = newest_and_earlier_norms(history, self.window, steps)
         high = max(before, default=0.0)
-        if not now > self.factor * high > 0:
+        if not now > self.factor * high > 0 or is_nearly_solved(history, steps):
             return None
         message = (
             f"gradient norm {now:.3g}, at most {high:.3g} in the {len(before)} readings before "

@@ -2,6 +2,8 @@ from math import inf, isnan, nan
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.learns_badly import best_accuracy
+from sickbay.problems.shared.loss_faults import loss_fault
+from sickbay.problems.shared.observed_losses import observed_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.tasks import DISTANCES
 
@@ -10,6 +12,7 @@ NEVER_NEGATIVE = (
     "soft_margin", "multi_margin",
 )  # fmt: skip
 FEW = 12  # whole numbers below this count as classes if all are about equally frequent
+SKEW = 0.15  # of the largest: three standard errors of the mean of 32 equally frequent numbers
 SIGNED = ("soft_margin", "hinge_embedding", "hinge")
 
 
@@ -21,10 +24,15 @@ class ImproperLoss(Problem):
         Training minimises the loss, whether or not that makes sense.
 
     How it is judged:
-        One of these is found: a loss below its lower bound; cross-entropy over one unit, or on
-        targets that are not classes; log-likelihood of values that are not logarithms; a soft
-        margin loss without labels of -1; an L1 loss on one-hot classes; a distance to class
-        numbers.
+        One of these is found: a loss that pulls the outputs away from the targets, is 0 from the
+        first step on, or is below its lower bound; classes that a view has mixed; cross-entropy
+        over one unit, or on targets that are not classes; log-likelihood of values that are not
+        logarithms; a soft margin loss without labels of -1; an L1 loss on one-hot classes; a
+        distance to class numbers; squared error on softmax or sigmoid outputs of classes that are
+        still guessed after 70 steps or two epochs. `fit` also calls a loss that is not torch's own
+        with right and wrong answers. It finds one that is lower for wrong answers, has no lower
+        bound, gives outputs no gradient, compares averages over the batch, has its softmax over the
+        samples, or is not finite because it takes the logarithm of 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -39,10 +47,12 @@ class ImproperLoss(Problem):
     severity = "critical"
     advice = "use cross-entropy for classes, BCE with logits for yes or no, MSE or L1 for numbers"
     reads = ("batch", "step", "epoch")
-    explains = EVERYTHING
+    explains = ("non_finite", *EVERYTHING)
 
     def check(self, history: History) -> Finding | None:
-        message = self._mismatch(history) if history.setup.loss else ""
+        message = loss_fault(history) or observed_fault(history)
+        if not message and history.setup.loss:
+            message = self._mismatch(history)
         return self.found(history, message) if message else None
 
     def _mismatch(self, history: History) -> str:
@@ -81,5 +91,6 @@ class ImproperLoss(Problem):
             return False
         most = target["maximum"]
         evenly = most * (most + 2) / 12  # variance of equally frequent numbers
-        even = target["variance"] > 0.7 * evenly and setup.labels > 0.8 * most
+        skewed = abs(target["mean"] - most / 2) > SKEW * most
+        even = target["variance"] > 0.7 * evenly and setup.labels > 0.8 * most and not skewed
         return (even and most < FEW) or (best_accuracy(history) > -inf and most < 100)

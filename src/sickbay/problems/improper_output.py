@@ -1,9 +1,12 @@
+"""Longer than 60 lines: outputs can disagree with the loss, the task or the targets."""
+
 from math import inf
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
+from sickbay.problems.shared.loss_faults import output_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
-from sickbay.tasks import APPLIES
+from sickbay.tasks import APPLIES, OF_ANSWERS, OF_ONE_CLASS
 
 REACHES = {
     "sigmoid": (0.0, 1.0),
@@ -12,7 +15,6 @@ REACHES = {
     "relu": (0.0, inf),
     "softplus": (0.0, inf),
 }
-TAKES_LOGITS = tuple(APPLIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +25,13 @@ class ImproperOutput(SampledProblem):
         Training cannot reach values that the last activation cannot produce.
 
     How it is judged:
-        A bounded or clipped output before a loss that expects logits; softmax over a single unit;
-        or targets that lie outside the range of the activation by more than `margin` standard
-        deviations. A clamp counts as a bound where it cuts off at least a quarter of the outputs.
+        A bounded or clipped output before a loss that expects logits; softmax over a single unit,
+        or over labels of which several may hold; or targets that lie outside the range of the
+        activation by more than `margin` standard deviations. A clamp counts as a bound where it
+        cuts off at least a quarter of the outputs.
+        `fit` also finds a softmax over the samples, and calls a loss that is not torch's own: it
+        may take probabilities, but get any number; or it may take any number, but get those of a
+        tanh, which let it fall less than `reach` of the way to its least value.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -51,19 +57,31 @@ class ImproperOutput(SampledProblem):
         0.5, "Standard deviations by which targets may be out of range.", least=0
     )
 
+    reach: float = threshold(
+        0.75,
+        "Share of its fall that the outputs must allow a loss of the user's own.",
+        least=0,
+        most=1,
+    )
+
     def check(self, history: History) -> Finding | None:
-        message = self._mismatch(history) if history.setup.output else ""
+        message = output_fault(history.setup, self.reach)
+        if not message and history.setup.output:
+            message = self._mismatch(history)
         return self.found(history, message) if message else None
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup
         if setup.output == "softmax" and setup.output_shape[-1:] == (1,):
             return "softmax over a single unit is always 1"
-        if setup.loss in TAKES_LOGITS and setup.output in (*REACHES, "clamp"):
+        if setup.output == "softmax" and setup.task == "multilabel" and setup.loss in OF_ANSWERS:
+            return "softmax shares 1 among labels of which several may hold"
+        if setup.loss in APPLIES and setup.output in (*REACHES, "clamp"):
             return f"{setup.output} before {setup.loss}, which expects logits"
         tables, output = self.readings(history, "batch"), history.batch("output")
         target = pooled(tables, "target")
-        if not target:
+        numbered = setup.task in OF_ONE_CLASS and setup.target_shape != setup.output_shape
+        if not target or numbered:  # the outputs are not compared with the numbers of classes
             return ""
         low, high = REACHES.get(setup.output, (-inf, inf))
         if setup.output == "clamp" and output and len(tables) == 1:

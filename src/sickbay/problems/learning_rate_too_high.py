@@ -5,16 +5,21 @@ from math import nan
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.problems.shared.small_batches import SampledProblem
-from sickbay.problems.shared.weight_updates import fast_median, relative_gradients, updates
-from sickbay.vitals import Table
+from sickbay.problems.shared.usual_rates import UnusuallyHighRate
+from sickbay.problems.shared.weight_updates import (
+    fast_median,
+    inner_steps,
+    relative_gradients,
+    updates,
+)
+from sickbay.vitals import Numbers, Table
 
 HUGE = 100  # times the weight: then the gradient is to blame, not the rate
 WINDOW = 512  # learning rates to look back at
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningRateTooHigh(SampledProblem):
+class LearningRateTooHigh(UnusuallyHighRate):
     """Each step changes the weights by a large part of their size, and the loss does not fall.
 
     Why it matters:
@@ -27,6 +32,10 @@ class LearningRateTooHigh(SampledProblem):
         samples). Or the update is above `ratio` once, just after the learning rate was raised to
         more than `raised` times its highest value so far. Or one step changes a kernel by more than
         `jump` times its size, although its gradient is at most 100 times as large as the weight.
+        If the optimizer takes several steps at once, as LBFGS does, an update is divided by their
+        number. Or the rate is more than `unusual` times as high as usual for its optimizer (ten
+        times as much for SGD), and from step `after` on the model gains less than `gain` over a
+        constant answer.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
@@ -54,10 +63,13 @@ class LearningRateTooHigh(SampledProblem):
     )
 
     def check(self, history: History) -> Finding | None:
+        return self._thrown(history) or self.unusual_rate(history)
+
+    def _thrown(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)
         if not tables:
             return None
-        newest, step = updates(history, tables[-1]), tables[-1].step
+        newest, step = step_updates(history, tables[-1]), tables[-1].step
         largest = newest.max(initial=0.0)
         if largest > self.jump and not (relative_gradients(history) > HUGE).any():
             message = f"a step changes weights by {largest:.3g} times their size"
@@ -77,7 +89,7 @@ class LearningRateTooHigh(SampledProblem):
         return self.found(history, message, step=step, rate=rate, before=usual)
 
     def _lasting(self, history: History, tables: list[Table]) -> Finding | None:
-        ratio = min(fast_median(updates(history, table)) for table in tables)
+        ratio = min(fast_median(step_updates(history, table)) for table in tables)
         if len(tables) < self.checks or not ratio > self.ratio:
             return None
         steps = self.steps(history)
@@ -94,3 +106,8 @@ class LearningRateTooHigh(SampledProblem):
         )
         step = tables[-1].step
         return self.found(history, message, step=step, ratio=ratio, loss=now, first=first)
+
+
+def step_updates(history: History, table: Table) -> Numbers:
+    """Return the update of each kernel by a single step, relative to its size."""
+    return updates(history, table) / inner_steps(history)

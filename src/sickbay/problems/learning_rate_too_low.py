@@ -1,6 +1,7 @@
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
+from sickbay.problems.shared.usual_rates import relative_rate
 from sickbay.problems.shared.weight_updates import usual_update
 
 
@@ -16,7 +17,8 @@ class LearningRateTooLow(LearningProblem):
         `certain`, or from step `after` on below `ratio`, in each of the last `checks` readings,
         while the model learns badly (see `accuracy` and `loss_drop`). It does not count while the
         learning rate rises, as in a warm-up. Once a schedule has lowered the rate to less than
-        half, a loss that fell by `loss_drop` is good enough.
+        half, a loss that fell by `loss_drop` is good enough. At less than `unusual` of the usual
+        rate of the optimizer, it is a cause of its own whatever else is found.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
@@ -37,6 +39,12 @@ class LearningRateTooLow(LearningProblem):
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
     after: int = threshold(50, "Steps to wait for the loss to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
+    unusual: float = threshold(
+        0.02, "Share of the usual rate at which no other problem is to blame.", least=0
+    )
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return 0 < finding.evidence.get("relative", 1.0) <= self.unusual
 
     def check(self, history: History) -> Finding | None:
         newest = history.table("weight")
@@ -57,7 +65,7 @@ class LearningRateTooLow(LearningProblem):
             return None
         if not self.learns_badly(history):
             return None
-        ratio = max(ratios)
+        ratio, relative = max(ratios), relative_rate(history)
         message = f"a step changes the weights by {ratio:.2g} of their size (limit {limit:g})"
         message += f", learning rate {rates[-1]:g}" if rates else ""
-        return self.found(history, message, step=tables[-1].step, ratio=ratio)
+        return self.found(history, message, step=tables[-1].step, ratio=ratio, relative=relative)

@@ -2,10 +2,12 @@ from collections.abc import Sequence
 from math import inf, isfinite
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
+from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.problem_groups import AFTER_DAMAGE, GRADIENTS
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 
 MOST = 512  # losses kept in a history
+VOTERS = 3  # steps at least whose median is judged: of two, one can decide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +20,8 @@ class LossSpike(SampledProblem):
     How it is judged:
         The newest loss exceeds the highest of the `window` steps before it by more than `factor`
         times their range, and by more than `least` of the first loss. Where batches are small, the
-        median over `samples` samples is compared with means over as many.
+        median over `samples` samples, in three steps or more, is compared with means over as many.
+        If hardly any loss was left, only a jump to half of the first loss counts.
 
     Example:
         >>> history = History(loss=[2.3] + 20 * [1.0, 1.1] + [4.0])
@@ -48,6 +51,7 @@ class LossSpike(SampledProblem):
 
     def check(self, history: History) -> Finding | None:
         steps = max(1, min(self.steps(history), MOST // (self.window + 1)))
+        steps = max(VOTERS, steps) if steps > 1 else 1
         losses = history.recent("loss", steps * (self.window + 1))
         if len(losses) < steps * (self.window + 1) or not all(map(isfinite, losses[:-1])):
             return None
@@ -55,6 +59,8 @@ class LossSpike(SampledProblem):
         low, high = min(before), max(before)
         jump = max(self.factor * (high - low), self.least * abs(self.first_loss(history)))
         if not high + jump < now < inf:
+            return None
+        if now < 0.5 * self.first_loss(history) and is_nearly_solved(history, steps):
             return None
         span = steps * self.window
         message = f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {span} steps before"

@@ -1,11 +1,14 @@
 import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
+from sickbay.problems.shared.layer_gradients import fed_kernels
+from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.vitals import Kind
 
 # By table: the column and its value if nothing changes.
 IDLE: dict[Kind, tuple[str, float]] = {"weight": ("update_ratio", 0.0), "gradient": ("zeros", 1.0)}
+AT_REST = 1e-3  # share of the first gradient norm, or of the highest learning rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,10 @@ class UnchangedWeights(SampledProblem):
     How it is judged:
         The update, or the whole gradient, of a kernel was exactly 0 in each of the last `checks`
         readings, while that of at least one other kernel was not. The finding names the first of
-        these steps. Weights without a gradient may still drift, by momentum and weight decay.
+        these steps. Weights without a gradient may still drift, by momentum and weight decay. It
+        does not count at a minimum, where updates are too small to change a weight: the loss, the
+        gradient or the learning rate is next to nothing compared with the start. Nor does the
+        recurrent matrix of a layer count: it has no gradient in sequences of length one.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 0.0}, "b.weight": {"update_ratio": 1e-3}}
@@ -39,6 +45,8 @@ class UnchangedWeights(SampledProblem):
     checks: int = threshold(3, "Readings in a row without any change.", least=1)
 
     def check(self, history: History) -> Finding | None:
+        if self._is_at_rest(history):
+            return None
         for kind, (column, idle) in IDLE.items():
             newest = history.table(kind)
             if newest is None or not (newest.column(column) == idle).any():
@@ -47,7 +55,7 @@ class UnchangedWeights(SampledProblem):
             if not tables or any(each.names != newest.names for each in tables):
                 continue
             layers, unused = newest.layers, history.setup.uncalled
-            rows = [row for row in history.kernels(newest) if layers[row] not in unused]
+            rows = [row for row in fed_kernels(history, newest) if layers[row] not in unused]
             values = np.stack([table.column(column)[rows] for table in tables])
             still = (values == idle).all(0)
             if still.any() and (values != idle).any(1).all():
@@ -56,3 +64,13 @@ class UnchangedWeights(SampledProblem):
                 message = f"{still.sum()} of {len(rows)} kernels {what} in {len(tables)} readings"
                 return self.found(history, message, step=tables[0].step, layers=where)
         return None
+
+    def _is_at_rest(self, history: History) -> bool:
+        small = [
+            history.latest(name) < AT_REST * most
+            for name, most in (
+                ("grad_norm", history.first("grad_norm")),
+                ("lr", history.best("lr")),
+            )
+        ]
+        return any(small) or is_nearly_solved(history, self.steps(history))

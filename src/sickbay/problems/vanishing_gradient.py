@@ -3,6 +3,8 @@ from sickbay.problems.shared.layer_gradients import GradientProblem, first_and_l
 from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES, UNITS
 from sickbay.vitals import Table
 
+CERTAIN = 0.1  # of the limit for the spread: small initial weights alone do not cause that
+
 
 @dataclass(frozen=True, kw_only=True)
 class VanishingGradient(GradientProblem):
@@ -15,8 +17,9 @@ class VanishingGradient(GradientProblem):
         The gradient norm of the first kernel is tiny both by itself and compared with that of the
         last kernel, or it is below `floor` whatever the last one is. This must hold in `checks`
         readings in a row, and it counts only while the outputs hardly depend on the inputs
-        (`spread`). If the outputs are not known, it counts while the model learns badly (see
-        `accuracy` and `loss_drop`).
+        (`spread`; a tenth of it before step `after`, because small initial weights in the last
+        layer have the same effect, and go away). If the outputs are not known, it counts only below
+        `floor`, while the model learns badly (see `accuracy` and `loss_drop`).
 
     Example:
         >>> history = History(loss=[0.69])
@@ -42,6 +45,8 @@ class VanishingGradient(GradientProblem):
         4e-3, "Limit for the spread of the outputs, relative to their size.", above=0
     )
 
+    after: int = threshold(100, "Steps to wait for the first layers to learn.", least=0)
+
     def shows(self, history: History, table: Table) -> bool:
         first, last = first_and_last(history, table)
         if not (first <= self.norm and last > 0):
@@ -50,8 +55,14 @@ class VanishingGradient(GradientProblem):
 
     def learns_badly(self, history: History) -> bool:
         count = max(self.checks, self.steps(history))
-        spreads = history.recent("output_spread", count)
-        return max(spreads) <= self.spread if spreads else super().learns_badly(history)
+        spreads, early = history.recent("output_spread", count), history.step < self.after
+        if spreads:
+            return max(spreads) <= self.spread * (CERTAIN if early else 1)
+        return self._is_certain(history) and super().learns_badly(history)
+
+    def _is_certain(self, history: History) -> bool:
+        table = history.table("gradient")
+        return table is not None and first_and_last(history, table)[0] <= self.floor
 
     def describe(self, history: History, table: Table) -> Finding:
         return starved(self, history, table, norm=self.norm, ratio=self.ratio)

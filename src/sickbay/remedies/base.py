@@ -26,6 +26,8 @@ class Remedy(Tunable, ABC):
         safety: `live` if a running loop may apply it, `retrain` if only a new run may, `advice` if
             only a person can.
         keeps_weights: Whether the weights learnt so far are still useful afterwards.
+        specific: Whether it changes only what the recipe shows to be wrong, so that it goes before
+            others until its odds are known.
         between_runs: Whether a new run may start with it; some remedies only help a running one.
         code_template: The remedy as code, with its settings as `{names}`; other braces are doubled.
         words_template: The remedy in words, with its settings in the same way. By default the
@@ -35,6 +37,7 @@ class Remedy(Tunable, ABC):
     treats: ClassVar[tuple[str, ...]] = ()
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
+    specific: ClassVar[bool] = False
     between_runs: ClassVar[bool] = True
     code_template: ClassVar[str] = ""
     words_template: ClassVar[str] = ""

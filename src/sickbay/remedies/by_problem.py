@@ -36,7 +36,25 @@ SLOW = (
 SILENT = (LEAKY, ELU, NORM, HE, LECUN, GLOROT, *DRAWN, SLOWER)
 JUMPS = (HALVED, CLIP, SLOWER, USUAL, r.RollBack(), r.WarmUp(), ADAM)
 
+SCALED, SOUND = r.ScaleTargets(), r.SoundDefaults()
+UNFROZEN, MEAN = r.UnfreezeParameters(), r.UseMeanLoss()
+INSERTED, LOOSER = r.InsertActivations(), r.LoosenClipping()
+WIDER, MUCH_WIDER = r.WidenLayers(to=64), r.WidenLayers(to=256)
+LONGER, MUCH_LONGER = r.TrainLonger(factor=3), r.TrainLonger(factor=10)
+UNDROPPED, LESS_DROPPED = r.LowerDropout(to=0.0), r.LowerDropout(to=0.1)
+UNDECAYED = r.RemoveWeightDecay()
+STUCK = (
+    SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL, ADAM, FASTER,
+    SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
+)  # fmt: skip
+UNDERFIT = (
+    SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED, WIDER, ADAM, USUAL, FASTER,
+    r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
+)  # fmt: skip
+LARGER_BATCH = r.Together(first=r.SetBatchSize(to=32), second=USUAL)
+
 _LISTED: Mapping[str, Sequence[Remedy]] = {
+    "improper_initialisation": (HE, LECUN, GLOROT, *DRAWN, NORM, LEAKY),
     "vanishing_gradient": (SELU, RELU, NORM, HE, LECUN, GLOROT, ADAM),
     "reduced_gradient": (SELU, RELU, NORM),
     "low_activation": (SELU, RELU, NORM),
@@ -44,24 +62,25 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "exploding_gradient": (
         SELU, RELU, TANH, NORM, r.ClipValues(), LECUN, GLOROT, HE, r.Together(),
         r.Together(first=NORM, second=LECUN), SLOWER, CLIP, r.WarmUp(), r.ProcessData(),
+        SCALED, MEAN, SOUND,
     ),
     "amplified_gradient": (SELU, RELU, TANH, NORM, r.ClipValues()),
     "abnormal_gradient": (NORM, SELU, LECUN),
     "dying_relu": SILENT,
     "dead_units": SILENT,
     "oscillating_accuracy": UNEVEN,
-    "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp()),
+    "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp(), SCALED, MEAN, SOUND),
     "slow_convergence": SLOW,
-    "learning_rate_too_low": SLOW,
+    "learning_rate_too_low": (*SLOW, SCALED, SOUND),
     "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
-    "improper_loss": (r.ChangeLoss(), r.ChangeOutput()),
+    "improper_loss": (r.ChangeLoss(), r.ChangeOutput(), MEAN),
     "shape_broadcast": (r.ChangeLoss(),),
     "abnormal_data": (r.ProcessData(), NORM, r.SkipBadBatches(), SLOWER),
-    "unnormalised_input": (r.ProcessData(), NORM, SLOWER),
+    "unnormalised_input": (r.ProcessData(), NORM, SLOWER, SOUND),
     "non_finite": (
         r.ProcessData(), r.SkipBadBatches(), SLOWER, LECUN, USUAL, CLIP, r.Together(),
-        r.RollBack(), NORM,
+        r.RollBack(), NORM, SCALED, MEAN, SOUND,
     ),
     "loss_spike": JUMPS,
     "gradient_spike": (CLIP, r.ClipValues(), HALVED, r.WarmUp()),
@@ -76,9 +95,20 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "no_more_gain": (HALVED, r.LowerOnPlateau()),
     "unexpected_loss": (USUAL, SLOWER, ADAM),
     "passive_loss": (USUAL, FASTER, ADAM),
-    "frozen_by_accident": (r.HoldAllParameters(),),
-    "unchanged_weights": (r.HoldAllParameters(),),
+    "frozen_by_accident": (r.HoldAllParameters(), UNFROZEN),
+    "unchanged_weights": (r.HoldAllParameters(), UNFROZEN),
     "layer_imbalance": (r.HoldAllParameters(), ADAM),
+    "constant_prediction": STUCK,
+    "not_learning": STUCK,
+    "underfitting": UNDERFIT,
+    "still_falling": (LONGER, ADAM, USUAL, FASTER, MUCH_LONGER, MUCH_FASTER, SOUND),
+    "unscaled_targets": (SCALED, SOUND, ADAM, SLOWER),
+    "excessive_dropout": (UNDROPPED, LESS_DROPPED, SOUND),
+    "excessive_weight_decay": (UNDECAYED, SOUND),
+    "excessive_clipping": (LOOSER, SOUND),
+    "no_hidden_activation": (INSERTED,),
+    "network_too_small": (WIDER, MUCH_WIDER),
+    "batch_too_small": (r.EnlargeBatch(), LARGER_BATCH, SLOWER, SOUND),
     "wrong_mode": (r.TrainMode(),),
     "missing_zero_grad": (r.ClearGradients(),),
     "bad_targets": (r.MendTargets(), r.ChangeLoss(), r.SkipBadBatches()),

@@ -2,6 +2,8 @@ from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.fit_loss_to_task import new_loss, width
 from sickbay.surgery import output_activation, replace_output, resize_output
 
+MOST_CLASSES = 1000  # more different labels are quantities
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeLoss(Remedy):
@@ -16,11 +18,14 @@ class ChangeLoss(Remedy):
     """
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        loss = new_loss(recipe.setup)
+        loss = new_loss(recipe.setup, recipe.targets)
         if loss is None:
             return None
+        outputs = width(recipe.setup, recipe.targets)
+        if outputs is not None and outputs > MOST_CLASSES:
+            return None
         changed = recipe.but(f"loss = {loss}", loss=loss)
-        if (outputs := width(recipe.setup, recipe.targets)) is not None:
+        if outputs is not None:
             model = resize_output(changed.model, recipe.example, outputs, seed=0)
             line = f"model = sickbay.surgery.resize_output(model, (x,), {outputs}, seed=0)"
             changed = changed.with_model(model, line)

@@ -1,6 +1,7 @@
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.fit_loss_to_task import right_output
 from sickbay.surgery import output_activation, replace_output
+from sickbay.tasks import APPLIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,8 @@ class ChangeOutput(Remedy):
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         to = right_output(recipe.setup)
+        if recipe.setup.mixes_samples and recipe.setup.loss not in APPLIES:
+            return None  # the loss takes probabilities, so it must change too
         if output_activation(recipe.model, recipe.example) == to:
             return None
         line = f"model = sickbay.surgery.replace_output(model, (x,), {to!r})"

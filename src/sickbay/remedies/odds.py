@@ -18,6 +18,7 @@ from sickbay.remedies.base import Remedy
 SHIPPED = Path(__file__).with_name("odds.json")
 LARGEST = 10_000_000  # bytes of the user's file
 RETRAINING = 0.03  # how much less a remedy that discards the weights is worth, in odds
+SPECIFIC = 0.9  # the odds of a specific remedy before it is tried
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
 
@@ -61,8 +62,13 @@ def ranked(problem: str, remedies: Sequence[Remedy]) -> list[Remedy]:
 
 
 def worth(problem: str, remedy: Remedy) -> float:
-    """Return the expected success rate, a little less if the weights are lost."""
-    return odds(problem, remedy).mean - (0.0 if remedy.keeps_weights else RETRAINING)
+    """Return the expected success rate, a little less if the weights are lost.
+
+    A remedy for what the recipe shows to be wrong is expected to work until it has been tried.
+    """
+    counted = odds(problem, remedy)
+    expected = SPECIFIC if remedy.specific and not counted.tried else counted.mean
+    return expected - (0.0 if remedy.keeps_weights else RETRAINING)
 
 
 def _of(counts: Mapping[str, Any], problem: str, remedy: Remedy) -> Odds:

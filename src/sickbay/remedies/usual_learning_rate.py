@@ -1,9 +1,10 @@
 from torch.optim import ASGD, SGD, Rprop
 
+from sickbay.problems.shared.usual_rates import ADAPTIVE_RATE as ADAPTIVE_RATE
+from sickbay.problems.shared.usual_rates import SGD_RATE as SGD_RATE
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 
 SGD_LIKE = (SGD, ASGD, Rprop)
-SGD_RATE, ADAPTIVE_RATE = 0.01, 0.001  # that most often work
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ class AutoTrainer:
 
     profile: ClassVar[str] = "autotrainer"
     budget: ClassVar[float] = 50.0
+    most: ClassVar[float] = 50.0
 
     check_every: int = 3
     accuracy: float = 0.7

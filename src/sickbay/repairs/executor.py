@@ -71,7 +71,7 @@ class WorkerExecutor:
         if self._remote:  # sent without what only remedies look at
             recipe = replace(recipe.on("cpu"), example=(), inputs=None, targets=None)
             weights = on_cpu(weights)
-        settings = replace(self._settings, treatable=run.treatable)
+        settings = replace(self._settings, treatable=run.treatable, yardstick=run.yardstick)
         loop = partial(TrainingLoop, recipe, self._data, settings, weights, chart)
         self._workers[run] = self._make_worker(loop)
 

@@ -32,6 +32,7 @@ from sickbay.repairs.search import Search
 from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
 from sickbay.repairs.training_loop import RunSettings
 from sickbay.repairs.user_loop import Train, check_train
+from sickbay.repairs.yardsticks.measure import Yardsticks
 from sickbay.schedules import MakeScheduler, check_scheduler
 
 
@@ -86,8 +87,8 @@ def fit(
         device: Where to train. Defaults to the model's device.
         remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
             "autotrainer" tries them in this order, "race" by their odds.
-        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 50
-            with "autotrainer".
+        budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 6 as
+            long as the score falls short of simple means, or 50 with "autotrainer".
         profile: The problems to look for. Defaults to "default", or to "autotrainer" with the
             strategy of that name.
         problems: The problems to look for instead: names, or objects with your own thresholds.
@@ -183,9 +184,9 @@ def repair(
     settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
     settings = replace(settings, metric=check_metric(metric, own_loop=train is not None))
     called = check_callbacks(callbacks)
-    limit = chosen.budget * settings.epochs
+    limit, most = chosen.budget * settings.epochs, chosen.most * settings.epochs
     if budget is not None:
-        limit = check_float("budget", budget, above=0)
+        limit = most = check_float("budget", budget, above=0)
     samples = None
     if train is None:
         samples = Data.of(
@@ -201,14 +202,17 @@ def repair(
     recipe = recipe.on(settings.device)
     executor = choose_executor(recipe, samples, settings, train, workers)
     keys = {problem: [each.key for each in some] for problem, some in choices.items()}
-    more = {"strategy": chosen, "budget": limit, "remedies": keys, "train": train}
+    more = {"strategy": chosen, "budget": (limit, most), "remedies": keys, "train": train}
     mark = partial(fingerprint, recipe, samples, settings, **more)
     journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
     counted = recipe.scheduler is not None and recipe.scheduler_step == "batch"
     fixed = counted or (samples is not None and samples.fixed_batches)
-    search = Search(recipe, settings, executor, journal, choices, limit, fixed, called)
+    yardsticks = Yardsticks(samples, settings.metric, journal.say)
+    search = Search(
+        recipe, settings, executor, journal, choices, limit, most, yardsticks, fixed, called
+    )
     with journal, search:
         outcome = chosen.run(search)
     if learn:

@@ -11,7 +11,10 @@ from torch import nn
 
 from sickbay.findings import Finding
 from sickbay.printable import printable
+from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
+
+NUMBERS = ("solved", "score", "before", "constant", "reference", "epochs")  # of an outcome
 
 
 @dataclass
@@ -25,7 +28,7 @@ class Attempt:
     words: str = "as given"  # what the remedy does
     epochs: float = 0.0
     score: float = float("-inf")  # the best one
-    result: str = ""  # `healthy`, the name of a problem, `slower`, or why it failed
+    result: str = ""  # `healthy`, the name of a problem, `slower`, `stopped`, or why it failed
 
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""
@@ -51,7 +54,7 @@ class Outcome:
         recipe: The recipe it was trained with.
         original: The recipe as given.
         solved: Whether training reached the target or, if there is no target, ended without a
-            finding.
+            finding, above the best constant answer and not clearly below a quick reference.
         score: Its score on the validation data.
         before: The best score of the recipe as given, or the score before training if that was
             stopped in its first epoch.
@@ -59,6 +62,8 @@ class Outcome:
         attempts: Every attempt, in order. They form a tree by `parent`.
         history: The metrics after each epoch of the attempt with the best model.
         chart: The folder that everything is recorded in, if any.
+        constant: The score of the best constant answer, None if it is not known.
+        reference: The score of a quick reference model, None if there is none.
     """
 
     model: nn.Module = field(repr=False)
@@ -71,6 +76,8 @@ class Outcome:
     attempts: Sequence[Attempt] = field(repr=False, default=())
     history: Sequence[dict[str, float]] = field(repr=False, default=())
     chart: Path | None = None
+    constant: float | None = None
+    reference: float | None = None
 
     @property
     def diff(self) -> str:
@@ -84,7 +91,7 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything but the models. NaN and infinity become None."""
-        fields = {name: getattr(self, name) for name in ("solved", "score", "before", "epochs")}
+        fields = {name: getattr(self, name) for name in NUMBERS}
         fields |= {
             "diff": self.diff.splitlines(),
             "findings": [asdict(each) for each in self.findings],
@@ -96,13 +103,16 @@ class Outcome:
     def summary(self) -> str:
         """Return a few lines about what happened."""
         verdict = "solved" if self.solved else "not solved"
-        if self.solved and len(self.attempts) == 1 and not self.findings:
+        faults = any(each.severity != "info" for each in self.findings)
+        if self.solved and len(self.attempts) == 1 and not faults:
             verdict = "healthy"
         problems = ", ".join(dict.fromkeys(each.title for each in self.findings)) or "nothing"
         trained = bool(self.attempts) and self.attempts[0].epochs >= 1
         when = "before" if trained else "untrained"
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
+        if compared := Yardstick(self.constant, self.reference).told():
+            head = f"{head}; {compared}"
         tree = _tree(self.attempts, None, "")
         return printable("\n".join([head, "", f"found: {problems}", *tree, "", self.diff]))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import ceil, inf
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, worth
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Run
-from sickbay.repairs.search import Search
+from sickbay.repairs.search import UNDERFITTING, Search
 
 CANDIDATES = 4  # that race against each other
 FIRST_HEAT = 0.05  # of the epochs; each further heat is twice as long
@@ -30,6 +31,7 @@ class Race:
 
     profile: ClassVar[str] = "default"
     budget: ClassVar[float] = 2.5
+    most: ClassVar[float] = 6.0
     check_every: ClassVar[None] = None
 
     def remedies(self) -> Mapping[str, Sequence[Remedy]]:
@@ -50,8 +52,9 @@ def race(search: Search) -> Outcome:
         finding = run.progress.finding
         if finding is None or not search.affords():
             break
-        search.journal.show(finding)
-        search.finish(run)
+        if not run.result:
+            search.journal.show(finding)
+            search.finish(run)
         winner = find_winner(search, run, finding, tried.setdefault(finding.problem, set()))
         if winner is None:
             break
@@ -59,8 +62,18 @@ def race(search: Search) -> Outcome:
             search.advance([winner], search.epochs_of(winner))
         worked = not has_problem(winner, finding) and not winner.progress.failed
         search.count(winner, worked)
-        run = winner
+        run = further(search, run, winner)
     return conclude(search, run)
+
+
+def further(search: Search, run: Run, winner: Run) -> Run:
+    """Return the run to go on from: the winner, unless it falls short and is no better."""
+    finding = winner.progress.finding
+    short = finding is not None and finding.problem == UNDERFITTING and has_problem(run, finding)
+    if not short or winner.progress.score > run.progress.score:
+        return winner
+    search.finish(winner)
+    return run
 
 
 def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) -> Run | None:
@@ -69,7 +82,7 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     A candidate that fails costs next to nothing, so others take its place until enough of them
     learn. If none learns, one with a new problem in place of the old one wins, then any other.
     """
-    choices = [pair for pair in search.prescribe(parent, finding) if pair[0].key not in tried]
+    choices = [pair for pair in prescribed(search, parent, finding) if pair[0].key not in tried]
     choices.sort(key=lambda pair: -worth(finding.problem, pair[0]))
     heat = max(1, round(FIRST_HEAT * search.settings.epochs))
     learning: list[Run] = []
@@ -96,12 +109,25 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     return winner
 
 
+def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
+    """Return the remedies for a finding and their recipes.
+
+    A run that falls short may have said why: those remedies take turns with the general ones.
+    """
+    causes = [finding]
+    if finding.problem == UNDERFITTING:
+        causes += {each.problem: each for each in run.progress.findings}.values()
+    lists = [search.prescribe(run, each) for each in {c.problem: c for c in causes}.values()]
+    turns = [pair for pairs in zip_longest(*lists) for pair in pairs if pair is not None]
+    return list({remedy.key: (remedy, recipe) for remedy, recipe in turns}.values())
+
+
 def start(search: Search, parent: Run, finding: Finding, remedy: Remedy, recipe: Recipe) -> Run:
     """Start a candidate, from the last healthy weights if its remedy keeps them."""
     healthy = parent.healthy if remedy.keeps_weights else None
     ends_by_itself = recipe.cooldown or recipe.scheduler is not None
     if search.executor.pausable and not ends_by_itself:
-        recipe = recipe.but(cooldown=ceil(COOLDOWN * search.settings.epochs))
+        recipe = recipe.but(cooldown=ceil(COOLDOWN * search.settings.epochs_of(recipe)))
     return search.start(recipe, parent, finding, remedy, healthy)
 
 
@@ -166,9 +192,13 @@ def conclude(search: Search, run: Run) -> Outcome:
     """
     if run.progress.healthy:
         complete = search.is_complete(run)
-        search.finish(run, "healthy" if complete else "out of budget")
+        score = run.progress.score
+        met = run.yardstick.is_surely_met(score) or search.settings.reached(score)
+        short = UNDERFITTING if complete else "out of budget"
+        short = "stopped" if run.progress.stopped else short
+        search.finish(run, "healthy" if complete and met else short)
         learnt = run.remedy is None or run.progress.learns
-        return search.cured(run, solved=complete and learnt)
+        return search.cured(run, solved=complete and learnt and met)
     if not run.result:
         search.finish(run)
     search.train_to_the_end()

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from sickbay.findings import Finding
+from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.repairs.outcome import Attempt
@@ -91,6 +92,7 @@ class Run:
     finding: Finding | None = None  # what it should cure
     remedy: Remedy | None = None  # what changed the recipe
     treatable: Collection[str] = ()  # the problems that stop it
+    yardstick: Yardstick = field(default_factory=Yardstick)  # what its score is held against
     progress: Progress = field(default_factory=Progress)
     heats: list[Progress] = field(default_factory=list)  # the progress after each heat
     best: Weights = field(default_factory=dict)
@@ -100,6 +102,11 @@ class Run:
 
     def __post_init__(self) -> None:
         self.best = self.healthy = self.recipe.model.state_dict()
+
+    @property
+    def meets_yardstick(self) -> bool:
+        """Whether its score is above that of a constant answer, and not far below a reference."""
+        return self.yardstick.is_met(self.progress.score)
 
     @property
     def problem(self) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from sickbay import tasks
 from sickbay.isolated_random import evaluating
 from sickbay.probe.loss_modules import loss_name
+from sickbay.problems.shared.yardsticks import metric_in
 from sickbay.recipe import Loss
 from sickbay.remedies import Fitted
 from sickbay.repairs.batch_sources import Rows
@@ -26,7 +27,6 @@ from sickbay.repairs.metrics import (
 )
 
 IGNORED = -100  # the label that torch's losses ignore
-ORDER = ((SCORE, 1), ("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))  # first is best
 
 
 def key(scores: Mapping[str, float]) -> float:
@@ -35,8 +35,8 @@ def key(scores: Mapping[str, float]) -> float:
     >>> key({"val_loss": 0.7, "val_accuracy": 0.9}), key({"val_loss": 0.7}), key({})
     (0.9, -0.7, -inf)
     """
-    values = [sign * scores[name] for name, sign in ORDER if name in scores]
-    return values[0] if values and not isnan(values[0]) else -inf
+    name, sign = metric_in(scores)
+    return -inf if isnan(scores.get(name, nan)) else sign * scores[name]
 
 
 def doubt(scores: Mapping[str, float], samples: int | None) -> float:

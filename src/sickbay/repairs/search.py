@@ -13,6 +13,7 @@ from math import inf
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
 from sickbay.printable import error_message
+from sickbay.problems import Underfitting
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
@@ -22,8 +23,16 @@ from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Run, Update, Weights
 from sickbay.repairs.scoring import key
-from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.training_loop import SETBACK, RunSettings
 from sickbay.repairs.user_loop import UserLoopExecutor
+from sickbay.repairs.yardsticks.measure import Yardsticks
+
+UNDERFITTING = Underfitting.name()
+
+
+def rank(run: Run) -> tuple[bool, float]:
+    """Return what runs are compared by: whether they meet their yardstick, then the score."""
+    return run.meets_yardstick, run.progress.score
 
 
 class Search:
@@ -37,11 +46,14 @@ class Search:
         journal: Journal,
         remedies: Mapping[str, Sequence[Remedy]],
         budget: float,
+        most: float | None = None,
+        yardsticks: Yardsticks | None = None,
         fixed_batches: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
         self.original, self.settings, self.executor = recipe, settings, executor
-        self.journal, self.budget = journal, budget
+        self.journal, self._budget, self._most = journal, budget, budget if most is None else most
+        self._yardsticks = yardsticks or Yardsticks(None)
         self._remedies, self._fixed_batches = remedies, fixed_batches
         self._callbacks = callbacks
         self.runs: list[Run] = []
@@ -63,8 +75,15 @@ class Search:
 
     @property
     def best(self) -> Run:
-        """The run with the best score, the first of equals."""
-        return max(self.runs, key=lambda run: run.progress.score)
+        """The run with the best score that meets its yardstick, if any; the first of equals."""
+        return max(self.runs, key=rank)
+
+    @property
+    def budget(self) -> float:
+        """Epochs that all runs may take: more as long as none meets the yardstick."""
+        known = any(run.yardstick.known for run in self.runs)
+        met = any(run.progress.scores and run.meets_yardstick for run in self.runs)
+        return self._most if known and not met else self._budget
 
     def affords(self, epochs: int = 1) -> bool:
         """Return whether so many more epochs are within the budget."""
@@ -84,7 +103,8 @@ class Search:
             for problem, some in self._remedies.items()
             if any(each.applies(recipe) for each in some)
         }
-        run = Run(len(self.runs), recipe, parent, finding, remedy, treatable)
+        yardstick = self._yardsticks.of(recipe)
+        run = Run(len(self.runs), recipe, parent, finding, remedy, treatable, yardstick)
         if not self.journal.restore(run, self.epochs_of(run)):
             self.executor.start(run, weights, self.journal.chart(run))
         self.runs.append(run)
@@ -136,19 +156,24 @@ class Search:
 
     def epochs_of(self, run: Run) -> int:
         """Return the epochs of a run, with its cooldown."""
-        return self.settings.epochs + run.recipe.cooldown
+        return self.settings.epochs_of(run.recipe) + run.recipe.cooldown
 
     def is_complete(self, run: Run) -> bool:
         """Return whether a run had all its epochs, or was done before."""
         progress = run.progress
         counted = bool(progress.scores)  # a user's loop may report no epochs
         reached = self.settings.reached(progress.score)
-        ended = progress.stopped or progress.epochs >= self.settings.epochs
+        ended = progress.stopped or progress.epochs >= self.settings.epochs_of(run.recipe)
         return reached or not counted or ended
 
     def train_to_the_end(self) -> None:
-        """Train the original recipe whatever is found, as far as the budget goes."""
-        if self.affords():
+        """Train the original recipe whatever is found, as far as the budget goes.
+
+        If it only fell short, it had all its epochs before.
+        """
+        first, found = self.runs[0].progress, self.runs[0].result
+        done = found == UNDERFITTING and first.epochs >= self.settings.epochs_of(self.original)
+        if self.affords() and not done:
             run = self.start(self.original)
             self.advance([run], self.epochs_of(run), stop_at_findings=False)
             self.finish(run, "taken to its end")
@@ -170,7 +195,7 @@ class Search:
         """
         over = [run for run in self.runs if run.result]
         needed = {run.parent for run in self.runs if not run.result or run in ended}
-        needed |= {max(over, key=lambda run: run.progress.score, default=None), *ended}
+        needed |= {max(over, key=rank, default=None), *ended}
         for run in over:
             if run not in needed:
                 run.release()
@@ -195,7 +220,14 @@ class Search:
         return prescribed
 
     def cured(self, run: Run, solved: bool) -> Outcome:
-        """Return the outcome of a search that ended with a healthy run."""
+        """Return the outcome of a search that ended with a healthy run.
+
+        If another run was far better, its model is returned, and the search has failed.
+        """
+        best = self.best
+        same = best.yardstick.metric == run.yardstick.metric
+        if same and rank(best) > rank(run) and best.progress.score > run.progress.score + SETBACK:
+            return self.failed()
         reached = self.settings.target is None or self.settings.reached(run.progress.score)
         return self._outcome(run, solved and reached)
 
@@ -212,7 +244,7 @@ class Search:
         model = copy.deepcopy(best.recipe.model)
         model.load_state_dict(best.best)
         recipe, cooldown = best.recipe, self.original.cooldown
-        if recipe.cooldown != cooldown and best.progress.epochs <= self.settings.epochs:
+        if recipe.cooldown != cooldown and best.progress.epochs <= self.settings.epochs_of(recipe):
             recipe = replace(recipe, cooldown=cooldown)  # it ended before that
         first = self.runs[0].progress
         trained = first.scores or not first.start
@@ -226,6 +258,8 @@ class Search:
             findings=[each for run in self.runs for each in run.progress.findings],
             attempts=[run.attempt for run in self.runs],
             history=best.progress.scores,
+            constant=best.yardstick.constant,
+            reference=best.yardstick.reference,
             chart=self.journal.path,
         )
 

@@ -21,11 +21,13 @@ class Strategy(Protocol):
     Attributes:
         profile: The profile that it uses unless another is given.
         budget: How many training runs all attempts together may take, unless `budget` is given.
+        most: How many they may take as long as none meets the yardstick.
         check_every: Epochs between two checks. None means that every step is judged.
     """
 
     profile: ClassVar[str]
     budget: ClassVar[float]
+    most: ClassVar[float]
 
     @property
     def check_every(self) -> int | None: ...

@@ -3,7 +3,7 @@
 import copy
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import torch
@@ -16,11 +16,13 @@ from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.problems import Problem
+from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
 from sickbay.repairs.epoch_checks import EpochChecks
 from sickbay.repairs.metrics import Metric
+from sickbay.repairs.probed_loss import probed
 from sickbay.repairs.rate_schedule import RateSchedule
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
@@ -45,6 +47,11 @@ class RunSettings:
     seed: int = 0
     metric: Metric | None = None  # the score; None is the default of the task
     check_every: int | None = None  # epochs between two checks; None checks every step
+    yardstick: Yardstick = field(default_factory=Yardstick)  # what scores are held against
+
+    def epochs_of(self, recipe: Recipe) -> int:
+        """Return the planned epochs of a recipe, without its cooldown."""
+        return self.epochs if recipe.epochs is None else recipe.epochs
 
     def reached(self, score: float) -> bool:
         """Return whether a score reaches the target."""
@@ -52,6 +59,8 @@ class RunSettings:
 
     def stops(self, finding: Finding, near_best: bool) -> bool:
         """Return whether a finding stops a run whose score is, or is not, near its best."""
+        if finding.severity == "info":
+            return False
         tolerated = {each.name() for each in self.problems if each.tolerated_at_best}
         if near_best and finding.problem in tolerated:
             return False
@@ -76,7 +85,8 @@ class TrainingLoop:
         self.live = live_copy(recipe, settings, start)
         self.data = data.without_bad_samples() if recipe.clean_data else data
         self._chart = chart
-        self._epochs = settings.epochs + recipe.cooldown
+        self._planned = settings.epochs_of(recipe)
+        self._epochs = self._planned + recipe.cooldown
         self._epoch, self._fraction = 0, 0.0
         self._start: dict[str, float] = {}
         self._scores: list[dict[str, float]] = []
@@ -144,8 +154,10 @@ class TrainingLoop:
         if self._doctor is None:
             self._start = self._evaluate()
             self._doctor = doctor_for(self.live, self.settings, self._chart, self._checks)
+            history = self._doctor.history
+            history.setup = probed(self.live, self.data, history.setup)
         doctor = self._doctor
-        if self.recipe.cooldown and self._epoch == self.settings.epochs:
+        if self.recipe.cooldown and self._epoch == self._planned:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
             self._schedule.stop()
@@ -169,6 +181,8 @@ class TrainingLoop:
         self._schedule.end_epoch(scores)
         if self._checks is None:  # problems of steps go by the validation accuracy
             findings = doctor.epoch(**scores)
+            if self._epoch >= self._epochs:
+                findings += doctor.end()
         else:
             doctor.epoch(**scores, **trained)
             findings = self._checks.found
@@ -183,15 +197,18 @@ class TrainingLoop:
         live.optimizer.zero_grad()
         outputs = live.model(*inputs)
         loss = live.loss(outputs, targets)
-        loss.backward()  # type: ignore[no-untyped-call]
+        if loss.requires_grad or not doctor.history.setup.ignores_outputs:
+            loss.backward()  # type: ignore[no-untyped-call]
         live.optimizer.step()
         self._schedule.end_batch()
         if isinstance(outputs, Tensor):
             self._accuracy.add(inputs, outputs, targets)
         if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
             return doctor.step(loss)  # it looks for what the loss compares itself
-        fitted = live.loss.fit(outputs, targets) if isinstance(live.loss, Fitted) else targets
-        return doctor.step(loss, outputs=outputs, targets=fitted)
+        compared = outputs, targets
+        if isinstance(live.loss, Fitted):
+            compared = live.loss.compared(outputs, targets)
+        return doctor.step(loss, outputs=compared[0], targets=compared[1])
 
     def _stops(self, findings: Sequence[Finding]) -> bool:
         """Note the first treatable finding, and tell whether there is one."""
@@ -203,7 +220,7 @@ class TrainingLoop:
     def _keep_best(self, scores: Mapping[str, float]) -> None:
         """Keep the weights of the best epoch, or the last one that is as good within chance."""
         score = key(scores)
-        if score > self._peak or score > self._peak - doubt(scores, self.data.validation.size):
+        if score >= self._peak - doubt(scores, self.data.validation.size):
             self._peak = max(self._peak, score)
             self.best_score = score
             self.best = copy.deepcopy(self.live.model.state_dict())
@@ -233,10 +250,17 @@ def doctor_for(
         settings.problems,
         every=is_read if checks is None else checks.reads,
         budget=0.01,
-        epochs=settings.epochs,
+        epochs=settings.epochs_of(live),
         chart=chart,
         on_finding="silent",
         activations=True,
+    )
+    held = settings.yardstick
+    watched.history.setup = replace(
+        watched.history.setup,
+        constant=held.constant,
+        reference=held.reference,
+        held_out=held.samples,
     )
     guard = watched.log.guard
     if checks is None:

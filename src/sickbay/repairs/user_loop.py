@@ -86,7 +86,7 @@ class LoopDoctor:
         self._check(found, score >= self.best_score - SETBACK)
         self.healthy = weights
         reached = self._settings.reached(self.best_score)
-        if self.stopped or reached or epochs >= self._settings.epochs:
+        if self.stopped or reached or epochs >= self._settings.epochs_of(self._live):
             raise Completed("all epochs are done")
         return findings
 
@@ -149,7 +149,7 @@ class UserLoopExecutor:
         self, run: Run, stop_at_findings: bool, on_epoch: Callable[[Update], bool | None]
     ) -> Update:
         weights, chart = self._waiting.pop(run)
-        settings = replace(self._settings, treatable=run.treatable)
+        settings = replace(self._settings, treatable=run.treatable, yardstick=run.yardstick)
         live = live_copy(run.recipe, settings, weights)
         watching = LoopDoctor(live, settings, chart, stop_at_findings, on_epoch)
         doctor, hooks = watching.doctor, RecipeHooks(live)

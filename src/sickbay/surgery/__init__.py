@@ -1,4 +1,4 @@
-"""Changes to a model: other activations, norms, dropout, weights and outputs.
+"""Changes to a model: other activations, norms, dropout, widths, weights and outputs.
 
 Every function leaves the user's model alone. It returns a changed copy that was tried out, or
 raises `Declined` with the reason. `example` is a tuple of arguments for one call of the model.
@@ -21,7 +21,11 @@ from sickbay.surgery.changing_output import output_activation as output_activati
 from sickbay.surgery.changing_output import replace_output as replace_output
 from sickbay.surgery.changing_output import resize_output as resize_output
 from sickbay.surgery.initialising_weights import initialise as initialise
+from sickbay.surgery.inserting_activations import insert_activations as insert_activations
+from sickbay.surgery.lowering_dropout import lower_dropout as lower_dropout
 from sickbay.surgery.norms_and_dropout import add_dropout as add_dropout
 from sickbay.surgery.norms_and_dropout import insert_normalisation as insert_normalisation
 from sickbay.surgery.replacing_activations import replace_activations as replace_activations
+from sickbay.surgery.scaling_outputs import scale_outputs as scale_outputs
 from sickbay.surgery.standardising_inputs import standardise_inputs as standardise_inputs
+from sickbay.surgery.widening_layers import widen_layers as widen_layers

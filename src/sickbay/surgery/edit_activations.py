@@ -1,7 +1,7 @@
 """Changing the activations of a model: new modules before, after or in place of them."""
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from sickbay.surgery.edit_graph import (
     add_module,
     describe,
     edit_activation,
-    raise_dropout,
+    edit_dropout,
     rewrite_forward,
     trace,
 )
@@ -109,15 +109,15 @@ class ActivationEditor:
         for caller, edits in rewrites.items():
             self._rewrite(caller, edits, graphs[caller])
 
-    def raise_dropout(self, callers: Collection[str], p: float, most: float) -> bool:
-        """Raise the p of every `F.dropout` in the code of modules; tell if there was room."""
-        raised = False
+    def edit_dropout(self, callers: Collection[str], new: Callable[[float], float]) -> bool:
+        """Change the p of every `F.dropout` in the code of modules; tell if any changes."""
+        changed = False
         for caller, graphs in self._trace(callers).items():
             for node in (node for graph in graphs for node in graph.nodes):
                 if node.op == "call_function" and ops.bare_name(node.target) in ops.DROPOUTS:
-                    raised |= raise_dropout(node, p, most)
+                    changed |= edit_dropout(node, new)
             rewrite_forward(self.model.get_submodule(caller), *graphs)
-        return raised
+        return changed
 
     def _replace_module(self, path: str, change: Change) -> None:
         """Change an activation module, under its old name."""

@@ -114,17 +114,16 @@ def edit_activation(
         graph.erase_node(node)
 
 
-def raise_dropout(node: fx.Node, p: float, most: float) -> bool:
-    """Raise the p of a step that calls `F.dropout`; tell whether there was room."""
+def edit_dropout(node: fx.Node, new: Callable[[float], float]) -> bool:
+    """Change the p of a step that calls `F.dropout`; tell whether it was another one before."""
     now = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
     if not isinstance(now, float | int):
-        raise Declined("A dropout whose p is computed cannot be raised.")
-    raised = max(now, min(now + p, most))
+        raise Declined("A dropout whose p is computed cannot be changed.")
     if len(node.args) > 1:
-        node.update_arg(1, raised)
+        node.update_arg(1, new(now))
     else:
-        node.update_kwarg("p", raised)
-    return raised > now
+        node.update_kwarg("p", new(now))
+    return new(now) != now
 
 
 def rewrite_forward(module: nn.Module, training: fx.Graph, evaluation: fx.Graph) -> None:

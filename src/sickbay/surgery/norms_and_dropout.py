@@ -105,9 +105,12 @@ def add_dropout(model: nn.Module, example: tuple[Any, ...], p: float) -> nn.Modu
     """
     p = check_float("p", p, above=0, most=MOST_P)
     editor = ActivationEditor(model, example)
-    layers, callers = _dropout_layers(editor), _dropout_callers(editor.forward)
+    layers, callers = _dropout_layers(editor), dropout_callers(editor.forward)
     if layers or callers:
-        raised = [editor.raise_dropout(callers, p, MOST_P), *(_raise(layer, p) for layer in layers)]
+        raised = [
+            editor.edit_dropout(callers, lambda now: _raised(now, p)),
+            *(_raise(layer, p) for layer in layers),
+        ]
         if not any(raised):
             raise Declined(f"The dropout is {MOST_P} or more already.")
         return editor.checked()
@@ -132,7 +135,7 @@ def _dropout_layers(editor: ActivationEditor) -> list[nn.Module]:
     return []
 
 
-def _dropout_callers(forward: ForwardPass) -> list[str]:
+def dropout_callers(forward: ForwardPass) -> list[str]:
     """Return the modules that call dropout as a function."""
     found = {operation.path for operation in forward.operations if operation.name in DROPOUTS}
     return [
@@ -145,5 +148,9 @@ def _dropout_callers(forward: ForwardPass) -> list[str]:
 def _raise(layer: nn.Module, p: float) -> bool:
     name = "dropout" if isinstance(layer, nn.RNNBase) else "p"
     now = float(getattr(layer, name))
-    setattr(layer, name, max(now, min(now + p, MOST_P)))
+    setattr(layer, name, _raised(now, p))
     return now < MOST_P
+
+
+def _raised(now: float, p: float) -> float:
+    return max(now, min(now + p, MOST_P))

@@ -26,15 +26,20 @@ def standardise_inputs(
         >>> model(torch.tensor([[5.0], [9.0], [1e9], [torch.nan]])).flatten().tolist()
         [0.0, 2.0, 10.0, 0.0]
     """
-    for name, value in (("mean", mean), ("std", std)):
-        _check(name, value)
-    if bool((std < 0).any()):
-        raise UsageError(f"std must be at least 0, got {short_repr(std.tolist())}.")
+    check_statistics(mean, std)
     clip = check_float("clip", clip, above=0)
     copied = copy_of(model)
     tensors = [*copied.parameters(), *copied.buffers()]
     device = tensors[0].device if tensors else mean.device
     return Standardised(copied, mean.to(device), std.to(device), clip).train(model.training)
+
+
+def check_statistics(mean: Tensor, std: Tensor) -> None:
+    """Raise `UsageError` unless these are finite numbers, and no deviation is below 0."""
+    for name, value in (("mean", mean), ("std", std)):
+        _check(name, value)
+    if bool((std < 0).any()):
+        raise UsageError(f"std must be at least 0, got {short_repr(std.tolist())}.")
 
 
 def _check(name: str, value: object) -> None:

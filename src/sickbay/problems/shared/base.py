@@ -14,8 +14,9 @@ from sickbay.thresholds import switch as switch
 from sickbay.thresholds import threshold as threshold
 from sickbay.vitals import KINDS, Kind
 
-Source: TypeAlias = Kind | Literal["step", "epoch"]  # a table, the scalars of a step, of an epoch
-SOURCES: tuple[Source, ...] = ("step", "epoch", *KINDS)
+# A table, the scalars of a step or of an epoch, or the end of the run.
+Source: TypeAlias = Kind | Literal["step", "epoch", "end"]
+SOURCES: tuple[Source, ...] = ("step", "epoch", "end", *KINDS)
 
 
 class Problem(Tunable, ABC):
@@ -74,6 +75,10 @@ class Problem(Tunable, ABC):
     def lasts(self, _finding: Finding) -> bool:
         """Return whether the damage may outlast the problem, so that it explains later problems."""
         return True
+
+    def stands_alone(self, _finding: Finding) -> bool:
+        """Return whether this is a cause of its own, whatever else is present."""
+        return False
 
     def suggest(self, times: int) -> tuple[Suggestion, ...]:  # noqa: ARG002
         """Return what a paper suggests at the n-th finding in a row, best first.

@@ -47,6 +47,15 @@ def first_and_last(history: History, table: Table) -> tuple[float, float]:
     return float(norms[rows[0]]), float(norms[rows[-1]])
 
 
+def fed_kernels(history: History, table: Table) -> list[int]:
+    """Return the rows of the kernels that every batch feeds.
+
+    The recurrent matrices of an LSTM, GRU or RNN do not count: in sequences of length one they are
+    multiplied by zeros, and so is that of a direction of which only the first state is used.
+    """
+    return [row for row in history.kernels(table) if "weight_hh" not in table.names[row]]
+
+
 def by_kernel(history: History, table: Table, statistic: str) -> dict[int, float]:
     """Return a statistic of every kernel by its row, without those that are NaN."""
     values = table.column(statistic).tolist()

@@ -1,12 +1,14 @@
 """Problems that only count while the model learns badly."""
 
 from collections.abc import Sequence
-from math import inf, isnan, nan
+from math import inf, isnan, log, nan
 
 from sickbay.problems.shared.base import History, dataclass, threshold
 from sickbay.problems.shared.small_batches import SampledProblem, typical
 
 RECENT = 10  # steps whose mean is the newest value
+CLEARLY = 0.8  # of the loss of a constant answer: below that, the model has learnt something
+SOLVED = 0.05  # share of the first loss that is hardly anything
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,8 @@ class LearningProblem(SampledProblem):
         accuracy = best_accuracy(history, steps)
         if accuracy > -inf:
             return accuracy <= self.accuracy
-        return not loss_fall(history, steps) > self.loss_drop
+        fell = loss_fall(history, steps) > self.loss_drop
+        return not fell and not is_nearly_solved(history, steps)
 
 
 def best_accuracy(history: History, steps: int = 1) -> float:
@@ -60,6 +63,38 @@ def loss_fall(history: History, steps: int = 1) -> float:
     if isnan(first) or not losses or not first:
         return nan
     return (first - level(losses, steps)) / abs(first)
+
+
+def is_nearly_solved(history: History, steps: int = 1) -> bool:
+    """Return whether little is left to learn: the usual loss is a twentieth of the first or less.
+
+    A few losses that are far off do not matter.
+
+    >>> is_nearly_solved(History(loss=[2.0, *9 * [0.01], 5.0]))
+    True
+    """
+    first, losses = history.first("loss", steps), history.recent("loss", RECENT * steps)
+    return bool(losses) and 0 <= typical(losses) <= SOLVED * first
+
+
+def beats_constant(history: History, steps: int = 1) -> bool:
+    """Return whether the loss is clearly below that of the best constant answer, if that is known.
+
+    >>> from sickbay.vitals import Setup
+    >>> setup = Setup(loss="cross_entropy", labels=10)
+    >>> [beats_constant(History(setup, loss=each)) for each in ([9.0, 2.3], [9.0, 0.5, 0.5, 0.5])]
+    [False, False]
+    >>> beats_constant(History(setup, loss=[9.0, *10 * [0.5]]))
+    True
+    """
+    setup, losses = history.setup, history.recent("loss", RECENT * steps)
+    if setup.loss in ("cross_entropy", "nll"):
+        constant = log(max(2, setup.labels))
+    elif setup.loss in ("bce", "bce_logits"):
+        constant = log(2)
+    else:
+        constant = history.batch("target").get("variance", nan) if setup.loss == "mse" else nan
+    return bool(losses) and level(losses, steps) < CLEARLY * constant
 
 
 def level(losses: Sequence[float], steps: int = 1) -> float:

@@ -5,7 +5,7 @@ JUMPS = ("gradient_spike", "gradient_collapse", "loss_spike")
 UNITS = ("dead_units", "dying_relu", "saturated_activation")
 RATES = ("learning_rate_too_high", "learning_rate_too_low", "layer_imbalance")
 # How a run that does not learn looks from outside, whatever the cause.
-NO_PROGRESS = ("constant_prediction", "slow_convergence")
+NO_PROGRESS = ("constant_prediction", "slow_convergence", "not_learning", "underfitting")
 # What a model shows after its weights were damaged.
 AFTER_DAMAGE = ("overfitting", *JUMPS, *UNITS, *RATES, *NO_PROGRESS, "oscillating_accuracy")
 # What a run shows when its data, its loss or its loop is wrong.

@@ -24,6 +24,16 @@ def usual_update(history: History, table: Table) -> float:
     return fast_median(updates(history, table))
 
 
+def inner_steps(history: History) -> float:
+    """Return how many steps the optimizer may take at once, 1 for most; LBFGS takes 20.
+
+    >>> from sickbay.vitals import Setup
+    >>> inner_steps(History(Setup(settings={"lr": 1.0, "max_iter": 20.0}))), inner_steps(History())
+    (20.0, 1.0)
+    """
+    return max(1.0, history.setup.settings.get("max_iter", 1.0))
+
+
 def relative_gradients(history: History) -> Numbers:
     """Return the gradient of each kernel relative to its size, if both were read together."""
     gradient, weight = history.table("gradient"), history.table("weight")

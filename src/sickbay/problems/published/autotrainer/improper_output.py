@@ -1,6 +1,7 @@
 from sickbay.problems import improper_output as ours
 from sickbay.problems.published.autotrainer.low_accuracy_base import LowAccuracyProblem
 from sickbay.problems.shared.base import Finding, History, dataclass
+from sickbay.tasks import APPLIES
 from sickbay.vitals import Setup
 
 RECOMMENDED = {
@@ -22,7 +23,7 @@ def fitting_outputs(setup: Setup) -> tuple[str, ...]:
     >>> fitting_outputs(Setup(task="multiclass", loss="cross_entropy"))
     ('linear',)
     """
-    if setup.loss in ours.TAKES_LOGITS:
+    if setup.loss in APPLIES:
         return ("linear",)
     if setup.loss in TAKES_LOG_PROBABILITIES:
         return ("log_softmax",)

@@ -1,0 +1,158 @@
+"""How good a model's answers are on a batch, beside the best constant answer to the targets so far.
+
+This knows nothing of the loss, so it also tells when the loss measures something else.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+FEW, MOST = 4, 1024  # values needed, and rows of outputs that are looked at
+CLASSES = 10_000  # more are not counted
+
+
+@dataclass
+class ConstantAnswer:
+    """The best constant answer to the targets so far: the most frequent class, or the mean."""
+
+    counts: dict[float, int] = field(default_factory=dict)
+    number: int = 0
+    mean: float = 0.0
+    squares: float = 0.0  # sum of squared deviations from the mean
+
+    def add(self, targets: Tensor, classes: bool) -> None:
+        """Take the targets of a batch into account."""
+        if classes:
+            if len(self.counts) <= CLASSES:
+                values, counts = torch.unique(targets, return_counts=True)
+                for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+                    self.counts[value] = self.counts.get(value, 0) + count
+        else:
+            count, mean = targets.numel(), float(targets.mean())
+            moved, total = mean - self.mean, self.number + count
+            self.squares += float((targets - mean).square().sum())
+            self.squares += moved**2 * self.number * count / total
+            self.mean += moved * count / total
+        self.number += targets.numel()
+
+    @property
+    def share(self) -> float:
+        """The share of targets that are of the most frequent class."""
+        return max(self.counts.values(), default=0) / max(1, sum(self.counts.values()))
+
+    @property
+    def variance(self) -> float:
+        """The variance of the targets."""
+        return self.squares / max(1, self.number)
+
+
+class Answers:
+    """Scores the outputs of each batch: `score`, `constant_score`, `signal` and `pull`.
+
+    `score` is the share of right classes, or the share of the targets' variance that is explained,
+    and `constant_score` what the best constant answer gets. `signal` is the correlation of outputs
+    and targets, `purity` the share of the most frequent class in the batch, and `pull` the cosine
+    between the direction in which the loss pulls the outputs and that towards the targets: below
+    0, the loss pulls them away.
+    """
+
+    def __init__(self) -> None:
+        self._constant: dict[bool, ConstantAnswer] = {}
+
+    def scalars(
+        self, task: str, outputs: Tensor, targets: Tensor, gradient: Tensor | None
+    ) -> dict[str, float]:
+        """Return the scalars of a batch, as far as they are known."""
+        rows = in_rows(task, outputs, targets)
+        if rows is None:
+            return {}
+        given, wanted = rows
+        found = {"signal": correlation(given, wanted)}
+        if gradient is not None and gradient.shape == outputs.shape:
+            pulled = in_rows(task, -gradient, targets)
+            if pulled is not None:
+                found["pull"] = cosine(pulled[0], _towards(task, given, wanted))
+        found |= self._scored(task, given, wanted)
+        return {name: value for name, value in found.items() if value == value}
+
+    def _scored(self, task: str, given: Tensor, wanted: Tensor) -> dict[str, float]:
+        classes = task != "regression"
+        constant = self._constant.setdefault(classes, ConstantAnswer())
+        if task in ("multiclass", "next_token"):
+            labels = wanted.argmax(1)
+            constant.add(labels, True)
+            right = float((given.argmax(1) == labels).double().mean())
+            purity = float(torch.unique(labels, return_counts=True)[1].max()) / len(labels)
+            return {"score": right, "constant_score": constant.share, "purity": purity}
+        if classes:
+            middle = 0.5 if bool(((given >= 0) & (given <= 1)).all()) else 0.0
+            constant.add(wanted, True)
+            right = float(((given > middle) == (wanted > 0.5)).double().mean())
+            found = {"score": right, "constant_score": constant.share}
+            if task == "binary":
+                yes = float(wanted.mean())
+                found["purity"] = max(yes, 1 - yes)
+            return found
+        constant.add(wanted, False)
+        if not constant.variance > 0:
+            return {}
+        error = float((given - wanted).square().mean())
+        return {"score": 1 - error / constant.variance, "constant_score": 0.0}
+
+
+def _towards(task: str, given: Tensor, wanted: Tensor) -> Tensor:
+    """Return the direction in which outputs should move."""
+    if task == "regression":
+        return wanted - given
+    return 2 * wanted - 1 if task in ("binary", "multilabel") else wanted - 1 / wanted.shape[1]
+
+
+def in_rows(task: str, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Return outputs and targets as two matrices of one shape, classes as one-hot rows.
+
+    >>> in_rows("multiclass", torch.eye(4, 2), torch.tensor([0, 1, 1, 0]))[1].tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    """
+    if not task or outputs.ndim == 0 or targets.numel() == 0:
+        return None
+    if task in ("multiclass", "next_token"):
+        return _classes(outputs, targets)
+    if outputs.numel() != targets.numel():
+        return None
+    flat = len(outputs), -1
+    given, wanted = outputs.reshape(flat)[:MOST].double(), targets.reshape(flat)[:MOST].double()
+    if task in ("binary", "multilabel"):
+        wanted = (wanted > 0).double()
+    return (given, wanted) if given.numel() >= FEW else None
+
+
+def _classes(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:
+    if outputs.ndim < 2 or outputs.shape == targets.shape:
+        if outputs.ndim != 2:
+            return None
+        return outputs[:MOST].double(), targets[:MOST].double()
+    classes, targets = outputs.movedim(1, -1), targets[: len(outputs)]  # may be the first samples
+    if classes.shape[:-1] != targets.shape:
+        return None
+    width = classes.shape[-1]
+    given, labels = classes.reshape(-1, width)[:MOST], targets.reshape(-1)[:MOST].long()
+    kept = (labels >= 0) & (labels < width)
+    if int(kept.sum()) < FEW:
+        return None
+    return given[kept].double(), torch.nn.functional.one_hot(labels[kept], width).double()
+
+
+def correlation(first: Tensor, second: Tensor) -> float:
+    """Return the correlation of two matrices, each column centred; 0 if one is constant.
+
+    >>> round(correlation(torch.tensor([[1.0], [2.0]]), torch.tensor([[4.0], [2.0]])), 6)
+    -1.0
+    """
+    return cosine(first - first.mean(0), second - second.mean(0))
+
+
+def cosine(first: Tensor, second: Tensor) -> float:
+    """Return the cosine between two matrices; 0 if one is 0."""
+    size = float(first.norm() * second.norm())
+    return float((first * second).sum()) / size if size > 0 else size * 0

@@ -1,0 +1,67 @@
+"""Recognise layers that still have the random weights torch gave them, and layers it cannot see."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from math import sqrt
+from typing import Any
+
+from torch import Tensor, nn
+
+SAMPLE, LEAST = 4096, 64  # values that are looked at, and that are needed
+CLOSE = 0.12  # relative difference of deviations that chance may explain
+
+
+def frozen_at_random(modules: Mapping[str, nn.Module]) -> tuple[str, ...]:
+    """Return the layers that require no gradient, although they were never trained.
+
+    >>> frozen_at_random({"0": nn.Linear(20, 9).requires_grad_(False), "1": nn.Linear(20, 9)})
+    ('0',)
+    """
+    return tuple(
+        name
+        for name, module in modules.items()
+        for weight in module.parameters(recurse=False)
+        if weight.ndim > 1 and not weight.requires_grad and looks_initial(module, weight)
+    )
+
+
+def looks_initial(module: nn.Module, weight: Tensor) -> bool:
+    """Return whether a weight is spread as torch spreads the first weights of such a module.
+
+    Linear layers and convolutions start evenly between two bounds, which trained weights exceed;
+    embeddings start from a normal distribution of deviation 1.
+    """
+    if weight.is_meta or not weight.is_floating_point() or weight.numel() < LEAST:
+        return False
+    values = weight.detach().flatten()[:SAMPLE].float().cpu()
+    deviation = float(values.std())
+    if isinstance(module, nn.Embedding | nn.EmbeddingBag):
+        return abs(deviation - 1) < CLOSE and abs(float(values.mean())) < CLOSE
+    if not isinstance(module, nn.Linear | nn.modules.conv._ConvNd):
+        return False
+    bound = 1 / sqrt(weight[0].numel())
+    inside = float(values.abs().max()) <= bound * 1.0001
+    return inside and abs(deviation / (bound / sqrt(3)) - 1) < CLOSE
+
+
+def unregistered(model: nn.Module, own: Collection[int]) -> int:
+    """Count the kernels in plain lists, tuples and dicts of a model that are not in `own` (by id).
+
+    >>> model = nn.Identity()
+    >>> model.layers = [nn.Linear(2, 2), nn.ReLU()]
+    >>> unregistered(model, [])
+    1
+    """
+    kept = [
+        each for part in model.modules() for value in vars(part).values() for each in _in(value)
+    ]
+    return sum(
+        parameter.ndim > 1 and parameter.requires_grad and id(parameter) not in own
+        for module in kept
+        for parameter in module.parameters()
+    )
+
+
+def _in(value: Any) -> Iterator[nn.Module]:
+    held: Iterable[Any] = value.values() if type(value) is dict else value
+    if type(value) in (list, tuple, dict):
+        yield from (each for each in held if isinstance(each, nn.Module))

@@ -1,0 +1,78 @@
+from math import nan
+
+import numpy as np
+
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.training_score import training_score
+
+DECOUPLED = ("AdamW", "SGDW", "Lion", "Muon")  # shrink the weights directly, by rate times decay
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExcessiveWeightDecay(Problem):
+    """Weight decay pulls about as hard as the loss does.
+
+    Why it matters:
+        The weights shrink towards 0 whatever the data say, and the answers become constant.
+
+    How it is judged:
+        The weight decay is at least `decay`. In the last `checks` readings of gradients and
+        weights, it pulls a typical kernel with more than `ratio` of the force of the gradient. For
+        optimizers such as AdamW, whose decay is apart from the gradient, it makes up more than
+        `ratio` of an update. A model that gets `learnt` of what a constant answer gets wrong is
+        left alone: near its optimum, both forces are alike.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> history = History(Setup(optimizer="Adam", settings={"weight_decay": 0.5}))
+        >>> for step in range(4):
+        ...     history.add_table("gradient", {"a.weight": {"norm": 1.0}}, step)
+        ...     history.add_table("weight", {"a.weight": {"norm": 3.0}}, step)
+        >>> print(ExcessiveWeightDecay().check(history).message)
+        weight decay 0.5 pulls 1.5 times as hard as the loss (limit 0.2)
+
+    Reference:
+        Loshchilov and Hutter (2019), Decoupled weight decay regularization.
+    """
+
+    advice = "use a weight decay of 1e-4, or 0.01 with AdamW"
+    reads = ("weight",)
+    explains = EVERYTHING
+
+    decay: float = threshold(0.02, "Smallest weight decay that is judged.", above=0)
+    ratio: float = threshold(0.2, "Limit for its force, relative to the loss.", above=0)
+    checks: int = threshold(4, "Readings that must show it.", least=1)
+    learnt: float = threshold(
+        0.7, "Gain over a constant answer of a model that is left alone.", above=0, most=1
+    )
+
+    def check(self, history: History) -> Finding | None:
+        decay = history.setup.settings.get("weight_decay", 0.0)
+        if decay < self.decay:
+            return None
+        forces = self._forces(history, decay)
+        if len(forces) < self.checks or not all(force > self.ratio for force in forces):
+            return None
+        score = training_score(history, self.checks)
+        if score is not None and score.gain >= self.learnt:
+            return None
+        message = f"weight decay {decay:g} pulls {forces[-1]:.2g} times as hard as the loss"
+        return self.found(history, f"{message} (limit {self.ratio:g})", ratio=forces[-1])
+
+    def _forces(self, history: History, decay: float) -> list[float]:
+        """Return the force of the decay relative to that of the loss in the newest readings."""
+        gradients = {table.step: table for table in history.tables("gradient", 32)}
+        forces = []
+        for weight in history.tables("weight", 32):
+            gradient, rows = gradients.get(weight.step), history.kernels(weight)
+            with np.errstate(all="ignore"):
+                if history.setup.optimizer in DECOUPLED:
+                    pulled = decay * history.latest("lr") / weight.column("update_ratio")[rows]
+                elif gradient is not None and gradient.names == weight.names:
+                    norms = gradient.column("norm")[rows]
+                    pulled = decay * weight.column("norm")[rows] / norms
+                else:
+                    continue
+            forces.append(float(np.median(pulled)) if len(pulled) else nan)
+        return forces[-self.checks :]

@@ -1,0 +1,94 @@
+from math import prod, sqrt
+
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.problem_groups import GRADIENTS, NO_PROGRESS, UNITS
+from sickbay.vitals import Table, layer_of, rms
+
+MIXING = ("Linear", "Conv1d", "Conv2d", "Conv3d")  # each output is a sum over many inputs
+FIRST = 2  # the last step at which weights are still about what they were at the start
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImproperInitialisation(Problem):
+    """The first weights are far too large, all the same, or shut the units behind them.
+
+    Why it matters:
+        Weights that are too large saturate units and drown the inputs. Units that start alike stay
+        alike. A ReLU behind a large negative bias lets nothing through.
+
+    How it is judged:
+        In the first steps, the root mean square of a kernel times the root of its inputs is above
+        `gain` in a linear layer or a convolution that no normalisation follows; torch starts at
+        0.58, and 1.4 is usual before a ReLU. Or the kernel of the first of several layers holds
+        only one value. Or all biases before a ReLU are more than `bias` below 0.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> setup = Setup(layers={"a": "Linear"}, shapes={"a.weight": (8, 100)})
+        >>> history = History(setup)
+        >>> history.add_table("weight", {"a.weight": {"norm": 28.3, "count": 800}})
+        >>> print(ImproperInitialisation().check(history).message)
+        weights start 10 times as large as sums of 100 inputs need (limit 4)
+
+    Reference:
+        He et al. (2015), Delving deep into rectifiers, section 2.2.
+    """
+
+    advice = "keep torch's own initial weights, or use kaiming_normal_ and biases of 0"
+    reads = ("weight",)
+    explains = ("gradient_collapse", "unchanged_weights", *GRADIENTS, *UNITS, *NO_PROGRESS)
+
+    gain: float = threshold(4.0, "Root mean square times the root of the inputs.", above=0)
+    bias: float = threshold(1.0, "How far below 0 biases before a ReLU may start.", above=0)
+
+    def check(self, history: History) -> Finding | None:
+        weights = history.table("weight")
+        if weights is None or weights.step > FIRST:
+            return None
+        mixing = [
+            name for name in weights.names if history.setup.layers.get(layer_of(name)) in MIXING
+        ]
+        kernels = [name for name in mixing if len(history.setup.shapes.get(name, ())) > 1]
+        return (
+            self._alike(history, weights, kernels)
+            or self._large(history, weights, kernels)
+            or self._shut(history, weights, set(mixing) - set(kernels))
+        )
+
+    def stands_alone(self, _finding: Finding) -> bool:
+        return True
+
+    def _alike(self, history: History, weights: Table, kernels: list[str]) -> Finding | None:
+        if len(kernels) < 2 or history.setup.shapes[kernels[0]][0] < 2:
+            return None
+        row = weights.row(kernels[0])
+        if row["minimum"] != row["maximum"]:
+            return None
+        message = f"all weights of the first layer start at {row['minimum']:.3g}"
+        return self.found(history, message, layers=(layer_of(kernels[0]),))
+
+    def _large(self, history: History, weights: Table, kernels: list[str]) -> Finding | None:
+        shapes = history.setup.shapes
+        gains = {name: rms(weights.row(name)) * sqrt(prod(shapes[name][1:])) for name in kernels}
+        large = [name for name, gain in gains.items() if gain > self.gain]
+        large = [name for name in large if "Norm" not in history.setup.follower(name)]
+        if not large:
+            return None
+        worst = max(large, key=lambda name: gains[name])
+        message = f"weights start {gains[worst]:.3g} times as large as sums of"
+        message += f" {prod(shapes[worst][1:])} inputs need (limit {self.gain:g})"
+        layers = tuple(map(layer_of, large))
+        return self.found(history, message, layers=layers, gain=gains[worst])
+
+    def _shut(self, history: History, weights: Table, biases: set[str]) -> Finding | None:
+        highest = {name: weights.row(name)["maximum"] for name in weights.names if name in biases}
+        shut = [
+            name
+            for name, value in highest.items()
+            if value < -self.bias and history.setup.follower(name) == "ReLU"
+        ]
+        if not shut:
+            return None
+        message = f"all biases before a ReLU start at {highest[shut[0]]:.3g} or below"
+        message += f" (limit {-self.bias:g})"
+        return self.found(history, message, layers=tuple(map(layer_of, shut)))

@@ -1,0 +1,73 @@
+from sickbay.history import EMBEDDINGS
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.training_score import training_score
+from sickbay.vitals import layer_of
+
+GATES = {"LSTM": 4, "GRU": 3}  # blocks of units in a kernel
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkTooSmall(Problem):
+    """A hidden layer is so narrow that the model cannot fit its own training data.
+
+    Why it matters:
+        Everything the model knows about a sample has to pass through those few units.
+
+    How it is judged:
+        A hidden layer has at most `units` units, and fewer than it is fed. At the end of a run, the
+        model gains less than `gain` over a constant answer on its training batches.
+
+    Example:
+        >>> from sickbay.vitals import Setup
+        >>> setup = Setup(shapes={"0.weight": (2, 64), "2.weight": (10, 2)})
+        >>> history = History(setup, score=100 * [0.6], constant_score=100 * [0.1])
+        >>> history.ended = True
+        >>> print(NetworkTooSmall().check(history).message)
+        2 hidden units (limit 4), scores 0.6 on its training batches, a constant answer 0.1
+
+    Reference:
+        Humbatova et al. (2020), Taxonomy of real faults in deep learning systems, on layers that
+        are too small.
+    """
+
+    advice = "use at least 32 units in hidden layers"
+    reads = ("end", "epoch")
+    explains = ("underfitting", "not_learning")
+
+    units: int = threshold(4, "Hidden units that are too few.", least=1)
+    gain: float = threshold(0.85, "Gain of a model that is large enough.", above=0)
+    after: int = threshold(40, "Steps that a run must have.", least=0)
+
+    def check(self, history: History) -> Finding | None:
+        score = training_score(history, self.after)
+        if not history.ended or score is None or not score.gain < self.gain:
+            return None
+        narrow = {name: width for name, width in widths(history).items() if width <= self.units}
+        if not narrow:
+            return None
+        least = min(narrow.values())
+        unit = "unit" if least == 1 else "units"
+        message = f"{least} hidden {unit} (limit {self.units}), {score}"
+        return self.found(history, message, layers=tuple(narrow), units=least, score=score.score)
+
+
+def widths(history: History) -> dict[str, int]:
+    """Return the number of units of every hidden layer that narrows what it is fed.
+
+    >>> from sickbay.vitals import Setup
+    >>> shapes = {"0.weight": (8, 64), "1.weight": (64, 8), "2.weight": (10, 64)}
+    >>> widths(History(Setup(shapes=shapes)))
+    {'0': 8}
+    """
+    layers = history.setup.layers
+    kernels = {
+        name: shape
+        for name, shape in history.setup.shapes.items()
+        if len(shape) > 1 and "_hh_" not in name and layers.get(layer_of(name)) not in EMBEDDINGS
+    }
+    found = {}
+    for name, shape in list(kernels.items())[:-1]:
+        units = shape[0] // GATES.get(layers.get(layer_of(name), ""), 1)
+        if units < max(shape[1], 3):
+            found[layer_of(name)] = units
+    return found

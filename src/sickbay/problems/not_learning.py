@@ -1,0 +1,50 @@
+from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.learns_badly import loss_fall
+from sickbay.problems.shared.planned_epochs import is_over
+from sickbay.problems.shared.training_score import training_score
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotLearning(Problem):
+    """The model answers no better than a constant does, even on what it is trained on.
+
+    Why it matters:
+        Whatever the loss says, nothing useful has been learnt.
+
+    How it is judged:
+        On the batches read in the last third of the steps, the share of right answers (or of the
+        variance explained) is compared with that of the best constant answer to the targets so far:
+        the most frequent class, or the mean. The model gains less than `gain` of what a constant
+        answer gets wrong, and its loss has not fallen by `loss_drop`. It counts from step `after`
+        on if half of the planned epochs are over, and at the end of a run from step `least` on.
+
+    Example:
+        >>> history = History(loss=500 * [2.3], score=500 * [0.12], constant_score=500 * [0.11])
+        >>> print(NotLearning().check(history).message)
+        scores 0.12 on its training batches, a constant answer 0.11
+
+    Reference:
+        Karpathy (2019), A recipe for training neural networks, on input-independent baselines.
+    """
+
+    advice = "check that inputs and targets belong together, then the learning rate and the model"
+    reads = ("batch", "epoch", "end")
+    explains = ("underfitting",)
+
+    gain: float = threshold(0.2, "Gain over a constant answer that is too small.", above=0)
+    loss_drop: float = threshold(
+        0.3, "A model whose loss fell by this share is left alone.", above=0
+    )
+    after: int = threshold(400, "Steps that are not judged.", least=0)
+    least: int = threshold(40, "The same at the end of a run.", least=0)
+
+    def check(self, history: History) -> Finding | None:
+        early = history.step < self.after or not is_over(history, 0.5)
+        if early and not history.ended:
+            return None
+        score = training_score(history, self.least)
+        if score is None or score.gain >= self.gain + score.doubt:
+            return None
+        if loss_fall(history) > self.loss_drop:
+            return None
+        return self.found(history, str(score), score=score.score, constant=score.constant)

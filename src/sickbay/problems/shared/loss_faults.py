@@ -1,0 +1,73 @@
+"""What is wrong with a loss, or with the outputs it gets, by what calling it has shown."""
+
+from math import isfinite, nan
+
+from sickbay.history import History
+from sickbay.vitals import Setup
+
+EPOCHS = 2  # after which a model should know more than chance
+LEARNT = 0.1  # of the way from chance to perfect
+
+
+def loss_fault(history: History) -> str:
+    """Return what is wrong with the loss, "" if nothing is.
+
+    >>> loss_fault(History(Setup(wrong_sign=True)))
+    'the loss is lower for wrong answers than for right ones'
+    """
+    setup = history.setup
+    if setup.ignores_outputs:
+        return "the loss gives the outputs no gradient, as after argmax or detach"
+    if setup.wrong_sign:
+        return "the loss is lower for wrong answers than for right ones"
+    if setup.ignores_pairs:
+        return "the loss compares averages over the batch, not each output with its own target"
+    if setup.mixes_classes:
+        return "the softmax inside the loss runs over the samples, not over the classes"
+    if setup.unbounded:
+        return "the loss has no lower bound: it falls for ever as outputs grow"
+    if setup.takes_log and _makes_nan(history):
+        return "the loss is not finite where the model is certain, as if it took the logarithm of 0"
+    if setup.loss == "mse" and _learns_nothing(history):
+        return f"mse of {setup.output} outputs has no gradient where the model is certain and wrong"
+    return ""
+
+
+def output_fault(setup: Setup, reach: float) -> str:
+    """Return what is wrong with the last activation, "" if nothing is.
+
+    >>> output_fault(Setup(takes_probabilities=True, output="linear"), reach=0.75)
+    'the loss takes probabilities, but gets linear outputs'
+    """
+    if setup.mixes_samples:
+        return "the softmax of the outputs runs over the samples, not over the classes"
+    if setup.takes_probabilities:
+        return f"the loss takes probabilities, but gets {setup.output} outputs"
+    if setup.output == "tanh" and setup.reach < reach:
+        return f"tanh before a loss that takes any number, and can fall only {setup.reach:.0%}"
+    return ""
+
+
+def _makes_nan(history: History) -> bool:
+    """Return whether the loss is not finite, though the outputs are.
+
+    Where the outputs were not read, the last step must have left the weights finite.
+    """
+    *before, newest = history.recent("loss", 2) or [0.0]
+    if isfinite(newest):
+        return False
+    if outputs := history.batch("output"):
+        return not outputs["nonfinite"] > 0
+    *_, gradient = [nan, *history.recent("grad_norm", 2)[:-1]]
+    return bool(before) and isfinite(before[0]) and isfinite(gradient)
+
+
+def _learns_nothing(history: History) -> bool:
+    """Return whether classes behind a softmax or sigmoid are still guessed."""
+    setup = history.setup
+    bounded = setup.task == "multiclass" and setup.output in ("softmax", "sigmoid")
+    accuracy = history.epochs("val_accuracy")
+    if not bounded or not setup.output_shape or len(accuracy) < EPOCHS:
+        return False
+    chance = 1 / setup.output_shape[-1]
+    return max(accuracy) < chance + LEARNT * (1 - chance)

@@ -1,0 +1,63 @@
+"""What is wrong with a loss, by what it does to the outputs in the loop."""
+
+from math import inf, isfinite
+
+from sickbay.history import History
+from sickbay.problems.shared.training_score import gains_less
+from sickbay.tasks import DISTANCES
+
+READINGS, FIRST = 3, 5  # readings that must show it, and steps whose loss must be 0
+ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs of a sample
+DIFFER = 1e-3  # spread of outputs that belong apart
+AWAY = -0.2  # cosine between where the loss pulls the outputs and where the targets are
+NEGATIVE = -1.5  # below what losses such as 1 - overlap or -overlap reach
+AFTER, GAIN = 70, 0.1  # steps after which a model should gain more than this over a constant answer
+
+
+def observed_fault(history: History) -> str:
+    """Return what is wrong with the loss, "" if nothing is.
+
+    >>> from sickbay.vitals import Setup
+    >>> observed_fault(History(Setup(loss="mse"), pull=[-1.0, -1.0, -1.0]))
+    'the loss pulls the outputs away from the targets, as with the wrong sign'
+    """
+    setup = history.setup
+    pulls = history.recent("pull", READINGS)
+    away = len(pulls) == READINGS and all(pull < AWAY for pull in pulls)
+    if away and setup.loss and not setup.stretched:
+        return "the loss pulls the outputs away from the targets, as with the wrong sign"
+    differ = min(history.recent("output_spread", ALIKE), default=0.0) > DIFFER
+    if differ and _pulls_alike(history, "pull_spread"):
+        return "the loss compares averages over the batch, not each output with its own target"
+    if _pulls_alike(history, "pull_spread_within") and setup.output_shape[-1] >= WIDE:
+        return "the loss compares averages over the outputs of a sample, not each with its target"
+    if setup.viewed_apart:
+        return f"outputs {setup.output_shape} reach the loss by a view that mixes their classes"
+    if setup.over_positions:
+        return f"the loss takes dimension 1 of outputs {setup.output_shape} for the classes"
+    losses = history.recent("loss", FIRST)
+    probabilities = setup.output in ("sigmoid", "softmax")
+    negative = bool(losses) and all(-inf < loss < NEGATIVE for loss in losses)
+    if probabilities and not setup.loss and negative:
+        return f"the loss of {setup.output} outputs is {losses[-1]:.3g}, as with the wrong sign"
+    output = history.batch("output")
+    certain = bool(output) and (output["minimum"] == 0 or output["maximum"] == 1)
+    if probabilities and not setup.loss and certain and losses and not isfinite(losses[-1]):
+        return "the loss is not finite where an output is 0 or 1: it takes the logarithm of 0"
+    if len(losses) == FIRST == history.step + 1 and not any(losses):
+        return "the loss is 0 from the first step on"
+    classes = setup.task in ("multiclass", "binary")
+    if classes and probabilities and setup.loss in DISTANCES and gains_less(history, GAIN, AFTER):
+        return f"{setup.loss} of {setup.output} outputs hardly pulls where the model is wrong"
+    return ""
+
+
+def _pulls_alike(history: History, name: str) -> bool:
+    """Return whether outputs that belong apart get the same gradient, another one at each step.
+
+    A loss that is linear in the outputs gives all of them the same gradient at every step.
+    """
+    spreads, sizes = history.recent(name, ALIKE), history.recent("pull_size", ALIKE)
+    if len(spreads) < ALIKE or not all(spread < 1e-4 for spread in spreads) or not min(sizes) > 0:
+        return False
+    return max(sizes) > 1.01 * min(sizes)

@@ -1,0 +1,112 @@
+"""What the score of a run is held against: the best constant answer, and a quick reference."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot, inf, isfinite, sqrt
+
+# The metrics that models are compared by, the first that there is, and the sign of the better.
+ORDER = (("val_metric", 1), ("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))
+OF_ANY_SCALE = ("val_metric", "val_loss")
+POINTS = 0.05  # below the reference that matter
+LEAST = 0.01  # above the constant answer that matter
+ERRORS = 2.0  # standard errors below the reference that are no chance
+MOST = 0.1  # below the reference that chance may excuse in a success
+
+
+def metric_in(names: Sequence[str] | Mapping[str, object]) -> tuple[str, int]:
+    """Return the metric that models are compared by and the sign of the better, "" if none."""
+    return next((pair for pair in ORDER if pair[0] in names), ("", 1))
+
+
+def named(metric: str) -> str:
+    """Return a metric as a word of a sentence."""
+    return {"val_accuracy": "accuracy", "val_loss": "loss"}.get(metric, "score")
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Two scores to compare a score with; higher is better. None means not known.
+
+    Attributes:
+        constant: The score of the best constant answer.
+        reference: The score of a quick reference model.
+        metric: The metric of these scores, as `val_accuracy`.
+        samples: The held-out samples that scores are measured on; 0 means no doubt about them.
+
+    >>> yardstick = Yardstick(constant=0.3, reference=0.95, metric="val_accuracy", samples=200)
+    >>> yardstick.is_met(0.93), yardstick.is_met(0.8), yardstick.is_met(0.31)
+    (True, False, False)
+    """
+
+    constant: float | None = None
+    reference: float | None = None
+    metric: str = ""
+    samples: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything to compare with."""
+        return self.constant is not None or self.reference is not None
+
+    def told(self, sign: int = 1) -> str:
+        """Return what the constant answer and the reference reach, in words.
+
+        >>> Yardstick(reference=-0.25).told(sign=-1)
+        'a quick reference gets 0.25'
+        """
+        parts = []
+        if self.constant is not None:
+            parts.append(f"the best constant answer gets {sign * self.constant:.3g}")
+        if self.reference is not None:
+            verb = "" if parts else "gets "
+            parts.append(f"a quick reference {verb}{sign * self.reference:.3g}")
+        return ", ".join(parts)
+
+    def is_met(self, score: float) -> bool:
+        """Return whether a score is above the constant answer and not far below the reference."""
+        return self.beats_constant(score) and not self.is_below_reference(score)
+
+    def is_surely_met(self, score: float) -> bool:
+        """Return whether a score may be called a success: chance excuses less than in `is_met`."""
+        excused = max(POINTS, min(self._error(score), MOST))
+        return self.is_met(score) and self.missing(score) <= excused
+
+    def beats_constant(self, score: float) -> bool:
+        """Return whether a score is above the constant answer by more than chance."""
+        if self.constant is None:
+            return True
+        share, constant = self._share(score), self._share(self.constant)
+        chance = min(self._doubt(share), self._doubt(constant))
+        return share >= 1 or share - constant > max(LEAST, chance)
+
+    def is_below_reference(self, score: float) -> bool:
+        """Return whether a score is below the reference by more than 5 points and chance."""
+        return self.missing(score) > max(POINTS, ERRORS * self._error(score))
+
+    def missing(self, score: float) -> float:
+        """Return how far a score is below the reference, as a share of what is possible.
+
+        >>> Yardstick(constant=-20.0, reference=-5.0, metric="val_loss").missing(-10.0)
+        0.25
+        """
+        return -inf if self.reference is None else self._share(self.reference) - self._share(score)
+
+    def _error(self, score: float) -> float:
+        """Return the standard error of how far a score is below the reference."""
+        shares = self._share(score), self._share(self.reference or 0.0)
+        return hypot(*map(self._doubt, shares))
+
+    def _share(self, score: float) -> float:
+        """Return a score as a share of what is possible: of a loss, what the constant lacks."""
+        relative = self.metric in OF_ANY_SCALE and self.constant is not None and self.constant < 0
+        if not isfinite(score):
+            return -1.0
+        return max(-1.0, 1 - score / self.constant) if relative and self.constant else score
+
+    def _doubt(self, share: float) -> float:
+        """Return the standard error of a share: that of an accuracy, or of a squared error."""
+        if not self.samples or share >= 1:
+            return 0.0
+        if self.metric != "val_accuracy" and share < 0.5:
+            return sqrt(2 / self.samples) * (1 - share)
+        return sqrt(max(0.0, share * (1 - share)) / self.samples)

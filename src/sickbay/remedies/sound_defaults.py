@@ -1,0 +1,64 @@
+from collections.abc import Iterator
+
+from torch.optim import Adam, AdamW, NAdam
+
+from sickbay.errors import Declined
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
+from sickbay.remedies.change_loss import ChangeLoss
+from sickbay.remedies.change_optimizer import ChangeOptimizer
+from sickbay.remedies.change_output import ChangeOutput
+from sickbay.remedies.fit_loss_to_task import loss_fits
+from sickbay.remedies.hold_all_parameters import HoldAllParameters
+from sickbay.remedies.loosen_clipping import LoosenClipping
+from sickbay.remedies.lower_dropout import LowerDropout
+from sickbay.remedies.process_data import ProcessData
+from sickbay.remedies.remove_weight_decay import RemoveWeightDecay
+from sickbay.remedies.scale_targets import ScaleTargets
+from sickbay.remedies.set_batch_size import SetBatchSize
+from sickbay.remedies.unfreeze_parameters import UnfreezeParameters
+
+FEW, MOST_DROPOUT, MOST_DECAY, LEAST_CLIP = 8, 0.5, 0.01, 0.1
+ADAPTIVE, RATES = (Adam, AdamW, NAdam), (3e-4, 3e-3)
+SPREAD, OFFSET = (0.2, 5.0), 5.0  # deviations and means of inputs that are about standard
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundDefaults(Remedy):
+    """Set everything that is unusual to what usually works.
+
+    Why it helps:
+        Several things may be wrong at once, and then no single change shows any effect.
+
+    Example:
+        >>> SoundDefaults().words
+        'set everything that is unusual to what usually works'
+    """
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        made = recipe
+        for part in _parts(recipe):
+            try:
+                made = part.prescribe(finding, made) or made
+            except Declined:  # this model cannot be changed so; the others may still help
+                continue
+        return made if made is not recipe else None
+
+
+def _parts(recipe: Recipe) -> Iterator[Remedy]:
+    """Yield the remedies for what is unusual."""
+    if recipe.inputs is not None:
+        mean, std = recipe.inputs
+        usual = (std >= SPREAD[0]) & (std <= SPREAD[1]) | (std == 0)
+        if recipe.bad_samples or not bool((usual & (mean.abs() <= OFFSET)).all()):
+            yield ProcessData()
+    yield ChangeOutput() if loss_fits(recipe.setup) else ChangeLoss()
+    yield ScaleTargets()
+    yield UnfreezeParameters()
+    yield HoldAllParameters()
+    yield LowerDropout(to=MOST_DROPOUT)
+    yield RemoveWeightDecay(limit=MOST_DECAY)
+    yield LoosenClipping(limit=LEAST_CLIP)
+    if recipe.batch_size < FEW:
+        yield SetBatchSize(to=32)
+    if type(recipe.optimizer) not in ADAPTIVE or not RATES[0] <= recipe.lr <= RATES[1]:
+        yield ChangeOptimizer(to="adam")

@@ -1,0 +1,195 @@
+"""Measure the yardsticks of a recipe on the data of a repair.
+
+The work is bounded by the number of samples and features rather than by the clock, so that a
+resumed repair measures the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.isolated_random import IsolatedRandom, evaluating
+from sickbay.printable import error_message
+from sickbay.problems.shared.yardsticks import Yardstick, metric_in
+from sickbay.recipe import Loss, Recipe
+from sickbay.remedies.scaled_loss import is_distance
+from sickbay.repairs.data import Data
+from sickbay.repairs.metrics import Metric
+from sickbay.repairs.scoring import evaluate, key
+from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted
+from sickbay.repairs.yardsticks.features import Features
+from sickbay.repairs.yardsticks.simple_models import best, neighbours, network, ridge
+
+SAMPLES = 4000  # to learn from
+VALUES = 4_000_000  # in their inputs
+FEWEST = 20  # samples of which a fifth is kept to choose a reference
+TRIED = 16  # samples on which a loss must be a distance
+WIDEST = 256  # outputs of a reference
+UNKNOWN = 100  # held-out samples, if a loader does not say
+EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
+
+
+class Yardsticks:
+    """Measures what constant answers and quick references reach, once for each kind of output.
+
+    A failure means that there is none. `say` is told why, once.
+    """
+
+    def __init__(
+        self, data: Data | None, metric: Metric | None = None, say: Callable[[str], None] = print
+    ) -> None:
+        self._data, self._metric, self._say = data, metric, say
+        self._sample: tuple[Inputs, Tensor] | None = None
+        self._measured: dict[object, Yardstick] = {}
+        self._said: set[str] = set()
+
+    def of(self, recipe: Recipe) -> Yardstick:
+        """Return the yardstick for the outputs of a recipe's model and its loss."""
+        if self._data is None:
+            return Yardstick()
+        with IsolatedRandom(0), torch.no_grad():
+            try:
+                return self._of(recipe, self._data)
+            except Exception as error:  # a model, loss or data of a kind that nobody foresaw
+                return self._without(f"no constant answer: {error_message(error)}")
+
+    def _of(self, recipe: Recipe, data: Data) -> Yardstick:
+        inputs, targets = self._sample = self._sample or sample(data)
+        with evaluating(recipe.model):
+            outputs = recipe.model(*(each[:2] for each in inputs))
+            more = recipe.model(*(each[:TRIED] for each in inputs))
+        if not isinstance(outputs, Tensor):
+            return self._without("no constant answer: the outputs are not one tensor")
+        answers = answers_of(recipe, inputs, outputs, targets)
+        if answers is None:
+            return self._without("no constant answer: the targets are of an unknown kind")
+        if answers.kind == "values" and not is_distance(recipe.loss, more, targets[:TRIED]):
+            return self._without("no constant answer: the loss is no distance to the targets")
+        if (known := self._measured.get(answers)) is None:
+            known = self._measured[answers] = self._measure(recipe, data, inputs, targets, answers)
+        return known
+
+    def _measure(
+        self, recipe: Recipe, data: Data, inputs: Inputs, targets: Tensor, answers: Answers
+    ) -> Yardstick:
+        like = torch.empty(len(targets) * answers.rows, *answers.shape)
+        right, good = answers.known(like, fitted(recipe.loss, like, targets.cpu()))
+        if not goes_by_class(recipe.loss, answers, right, good, targets):
+            return self._without("no constant answer: the loss does not tell the classes apart")
+        constant = partial(always, answers, right.mean(0))
+        scores = evaluate(Answering(constant), recipe.loss, data, self._metric)
+        samples = (data.validation.size or UNKNOWN) if data.held_out else 0
+        reference = None
+        try:
+            answer = reference_for(recipe.model, data, inputs, targets, answers, right, good)
+            if answer is None:
+                self._without("no quick reference for outputs of this kind")
+            else:
+                reference = key(evaluate(Answering(answer), recipe.loss, data, self._metric))
+        except Exception as error:
+            self._without(f"no quick reference: {error_message(error)}")
+        return Yardstick(key(scores), reference, metric_in(scores)[0], samples)
+
+    def _without(self, why: str) -> Yardstick:
+        if why not in self._said:
+            self._said.add(why)
+            self._say(why)
+        return Yardstick()
+
+
+def goes_by_class(
+    loss: Loss, answers: Answers, right: Tensor, good: Tensor, targets: Tensor
+) -> bool:
+    """Return whether a loss is lower for the right classes than for the same ones renamed.
+
+    One that only brings samples of a class together does not care, so an accuracy says nothing.
+    """
+    if answers.kind != "classes" or answers.dense or not bool(good.all()):
+        return True
+    renamed = right.roll(1, 1)
+    try:
+        with torch.no_grad():
+            losses = [
+                float(loss(answers.outputs(rows, len(targets)).to(targets.device), targets))
+                for rows in (right, renamed)
+            ]
+    except Exception:  # it needs something else; then nothing is known
+        return True
+    return losses[0] != losses[1]
+
+
+def sample(data: Data) -> tuple[Inputs, Tensor]:
+    """Return some training samples, fewer if they are large."""
+    size = max(1, sum(each[0].numel() for each in data.example(1)))
+    return data.some(max(8, min(SAMPLES, VALUES // size)))
+
+
+def answers_of(recipe: Recipe, inputs: Inputs, outputs: Tensor, targets: Tensor) -> Answers | None:
+    """Return what the outputs for all these samples would mean, from those of the first ones."""
+    few = len(targets[:2])
+    whole = outputs.new_zeros(len(targets) * (len(outputs) // few), *outputs.shape[1:])
+    whole[: len(outputs)] = outputs
+    return Answers.of(inputs, whole, targets, recipe.loss)
+
+
+def always(answers: Answers, row: Tensor, *inputs: Tensor) -> Tensor:
+    """Answer the same for any inputs."""
+    return answers.constant(row, len(inputs[0]))
+
+
+def reference_for(
+    model: nn.Module,
+    data: Data,
+    inputs: Inputs,
+    targets: Tensor,
+    answers: Answers,
+    right: Tensor,
+    good: Tensor,
+) -> Callable[..., Tensor] | None:
+    """Return a quick reference that answers for inputs, None if there is none of this kind."""
+    if answers.dense:
+        return bigrams(inputs[0].cpu(), answers, right, good)
+    same = any(each.shape == targets.shape and bool((each == targets).all()) for each in inputs)
+    if same or answers.width > WIDEST or answers.rows > 1 or len(good) != len(targets):
+        return None
+    named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
+    rows = tuple(each.cpu()[good] for each in inputs)
+    features = Features(rows, named)
+    mean, scale = right.mean(0), right.std(0, correction=0)
+    scale = scale.where(scale > 0, 1.0)
+    if answers.kind == "values":
+        right = (right - mean) / scale
+    judged = len(right) // 5 if len(right) >= FEWEST else 0
+    if not judged and data.held_out:
+        return None
+    fits = (ridge, neighbours, network) if data.held_out else (ridge, network)
+    model_answers = best(features(rows), right, answers.kind, fits, judged)
+
+    def answer(*given: Tensor) -> Tensor:
+        found = model_answers(features(given))
+        found = found * scale + mean if answers.kind == "values" else found
+        return answers.outputs(found, len(given[0]))
+
+    return answer
+
+
+def bigrams(
+    tokens: Tensor, answers: Answers, right: Tensor, good: Tensor
+) -> Callable[..., Tensor] | None:
+    """Answer with what usually follows each token, None if positions are no tokens."""
+    if tokens.is_floating_point() or tokens.ndim != 2 or tokens.numel() != len(good):
+        return None
+    words = int(tokens.max()) + 1
+    counts = right.mean(0).repeat(words, 1)  # as if each word had been seen once
+    counts.index_add_(0, tokens.flatten()[good], right)
+    shares = counts / counts.sum(1, keepdim=True)
+
+    def answer(*given: Tensor) -> Tensor:
+        rows = shares[given[0].cpu().flatten().clamp(0, words - 1)]
+        return answers.outputs(rows, len(given[0]))
+
+    return answer

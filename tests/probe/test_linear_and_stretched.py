@@ -1,0 +1,144 @@
+"""Whether outputs are linear, and whether a loss written by hand stretches them."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as f
+
+from sickbay.probe import loss_graph
+from sickbay.probe.loss_graph import is_linear, is_stretched
+from tests.models import compiled
+
+Loss = Callable[[Tensor], Tensor]
+NUMBERS = torch.linspace(-2, 2, 18).reshape(6, 3)
+
+
+def outputs() -> Tensor:
+    out: Tensor = nn.Linear(4, 3)(torch.randn(6, 4))
+    return out
+
+
+class Sum(nn.Module):
+    """The sum of what its parts return, or their product."""
+
+    def __init__(self, *parts: nn.Module, product: bool = False) -> None:
+        super().__init__()
+        self.parts, self.product = nn.ModuleList(parts), product
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, second = (part(x) for part in self.parts)
+        out: Tensor = first * second if self.product else first + second
+        return out
+
+
+def linear() -> nn.Linear:
+    return nn.Linear(4, 4)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        pytest.param(nn.Sequential(linear(), linear()), True, id="two-layers"),
+        pytest.param(linear(), True, id="one-layer"),
+        pytest.param(nn.Sequential(linear(), nn.Dropout(), linear()), True, id="dropout"),
+        pytest.param(nn.Sequential(linear(), nn.Flatten(), linear()), True, id="moved"),
+        pytest.param(Sum(linear(), linear()), True, id="sum"),
+        pytest.param(Sum(linear(), linear(), product=True), False, id="product"),
+        pytest.param(nn.Sequential(linear(), nn.ReLU(), linear()), False, id="relu"),
+        pytest.param(nn.Sequential(linear(), nn.GELU(), linear()), False, id="gelu"),
+        pytest.param(nn.Sequential(linear(), linear(), nn.Sigmoid()), False, id="at-the-end"),
+        pytest.param(nn.Sequential(linear(), nn.LayerNorm(4), linear()), False, id="layer-norm"),
+        pytest.param(nn.Sequential(linear(), nn.BatchNorm1d(4), linear()), False, id="batch-norm"),
+    ],
+)
+def test_is_linear(model: nn.Module, expected: bool) -> None:
+    assert is_linear(model(torch.randn(6, 4)).grad_fn) is expected
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        pytest.param(nn.AvgPool2d(2), True, id="mean-pooling"),
+        pytest.param(nn.AdaptiveAvgPool2d(1), True, id="global-pooling"),
+        pytest.param(nn.MaxPool2d(2), False, id="max-pooling"),
+        pytest.param(nn.Conv2d(2, 2, 3), True, id="convolution"),
+    ],
+)
+def test_convolutions_are_linear(between: nn.Module, expected: bool) -> None:
+    model = nn.Sequential(nn.Conv2d(3, 2, 3), between, nn.Flatten(), nn.LazyLinear(2))
+    assert is_linear(model(torch.randn(4, 3, 8, 8)).grad_fn) is expected
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        pytest.param(lambda out: 3 * out, True, id="by-a-number"),
+        pytest.param(lambda out: out / 2, True, id="divided"),
+        pytest.param(lambda out: -out, True, id="negated"),
+        pytest.param(lambda out: out * out, False, id="squared"),
+        pytest.param(lambda out: out * nn.Parameter(torch.ones(3)), True, id="by-a-parameter"),
+        pytest.param(lambda out: out**2, False, id="to-a-power"),
+    ],
+)
+def test_a_linear_output_that_is_scaled(scale: Callable[[Tensor], Tensor], expected: bool) -> None:
+    assert is_linear(scale(outputs()).grad_fn) is expected
+
+
+def test_recurrent_and_compiled_layers_are_not_linear() -> None:
+    states, _ = nn.LSTM(4, 3)(torch.randn(6, 4))
+    assert not is_linear(states.grad_fn)
+    assert not is_linear(compiled(linear())(torch.randn(6, 4)).grad_fn)
+
+
+def test_a_huge_graph_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = nn.Sequential(linear(), linear(), linear())(torch.randn(6, 4))
+    monkeypatch.setattr(loss_graph, "NODES", 3)
+    assert not is_linear(out.grad_fn)
+
+
+Y = torch.linspace(-1, 1, 6)
+QUANTILES = torch.tensor([[0.1, 0.5, 0.9]])
+
+
+def pinball(out: Tensor) -> Tensor:
+    error = Y[:, None] - out
+    return torch.maximum(QUANTILES * error, (QUANTILES - 1) * error).mean()
+
+
+@pytest.mark.parametrize(
+    ("width", "loss", "expected"),
+    [
+        pytest.param(1, lambda out: ((out - Y) ** 2).mean(), True, id="squared"),
+        pytest.param(1, lambda out: (Y - out).square().mean(), True, id="the-other-way"),
+        pytest.param(1, lambda out: (out - Y).abs().mean(), True, id="absolute"),
+        pytest.param(1, lambda out: (Y * out.sigmoid().log()).mean(), True, id="logarithm"),
+        pytest.param(1, lambda out: ((out[:, 0] - Y[:, None]) ** 2).mean(), True, id="a-row"),
+        pytest.param(1, lambda out: ((out - Y[:, None]) ** 2).mean(), False, id="columns"),
+        pytest.param(1, lambda out: ((out.squeeze() - Y) ** 2).mean(), False, id="squeezed"),
+        pytest.param(1, lambda out: (Y * (out - Y[:, None]) ** 2).mean(), False, id="weights"),
+        pytest.param(1, lambda out: f.softplus(out.T - out).mean(), False, id="ranking"),
+        pytest.param(3, lambda out: (out @ out.T).logsumexp(1).mean(), False, id="contrastive"),
+        pytest.param(3, lambda out: torch.cdist(out, out).mean(), False, id="distances"),
+        pytest.param(3, pinball, False, id="quantiles"),
+        pytest.param(3, lambda out: ((out - NUMBERS) ** 2).mean(), False, id="as-many-targets"),
+        pytest.param(6, lambda out: ((out - Y) ** 2).mean(), False, id="as-many-units-as-samples"),
+    ],
+)
+def test_a_loss_written_by_hand_that_is_stretched(width: int, loss: Loss, expected: bool) -> None:
+    out = nn.Linear(4, width)(torch.randn(6, 4))
+    assert is_stretched(loss(out).grad_fn, out.grad_fn) is expected
+
+
+def test_a_single_sample_is_not_stretched() -> None:
+    out = nn.Linear(4, 1)(torch.randn(1, 4))
+    assert not is_stretched(((out - Y[:1]) ** 2).mean().grad_fn, out.grad_fn)
+
+
+def test_it_is_seen_after_backward_has_freed_the_graph() -> None:
+    out = nn.Linear(4, 1)(torch.randn(6, 4))
+    loss = ((out - Y) ** 2).mean()
+    loss.backward()
+    assert is_stretched(loss.grad_fn, out.grad_fn)
+    assert is_linear(out.grad_fn)

@@ -1,0 +1,119 @@
+"""What is wrong with a loss, by what it does to the outputs in the loop."""
+
+from collections.abc import Sequence
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from sickbay.history import History
+from sickbay.problems import ImproperLoss
+from sickbay.problems.shared.observed_losses import observed_fault
+from sickbay.vitals import Setup
+
+AWAY = "the loss pulls the outputs away from the targets, as with the wrong sign"
+
+
+@pytest.mark.parametrize(
+    ("pulls", "setup", "expected"),
+    [
+        pytest.param([-1.0] * 3, {"loss": "mse"}, AWAY, id="away"),
+        pytest.param([-0.2] * 3, {"loss": "mse"}, "", id="at-the-limit"),
+        pytest.param([-0.21] * 3, {"loss": "mse"}, AWAY, id="below-the-limit"),
+        pytest.param([1.0] * 3, {"loss": "mse"}, "", id="towards"),
+        pytest.param([-1.0] * 2, {"loss": "mse"}, "", id="too-early"),
+        pytest.param([], {"loss": "mse"}, "", id="no-reading"),
+        pytest.param([-1.0, 1.0, -1.0], {"loss": "mse"}, "", id="another-between"),
+        pytest.param([1.0, *3 * [-1.0]], {"loss": "mse"}, AWAY, id="forgets-what-was-long-ago"),
+        pytest.param([-1.0, -1.0, nan], {"loss": "mse"}, "", id="nan-now"),
+        pytest.param([nan, -1.0, -1.0], {"loss": "mse"}, "", id="nan-before"),
+        pytest.param([-1.0] * 3, {}, "", id="loss-not-known"),
+        pytest.param([-1.0] * 3, {"loss": "mse", "stretched": True}, "", id="stretched"),
+    ],
+)
+def test_it_pulls_the_wrong_way(pulls: Sequence[float], setup: Any, expected: str) -> None:
+    made = History(Setup(**setup), loss=[1.0] * 9, pull=pulls)
+    assert observed_fault(made) == expected
+    finding = ImproperLoss().check(made)
+    assert (finding.message if finding else "") == expected
+
+
+@pytest.mark.parametrize(
+    ("losses", "setup", "expected"),
+    [
+        pytest.param([-2.0] * 9, {"output": "softmax"}, "softmax outputs is -2", id="softmax"),
+        pytest.param([-2.0] * 9, {"output": "sigmoid"}, "sigmoid outputs is -2", id="sigmoid"),
+        pytest.param([-1.5] * 9, {"output": "softmax"}, "", id="at-the-limit"),
+        pytest.param([-1e9] * 9, {"output": "softmax"}, "-1e+09", id="any-scale"),
+        pytest.param([-9.0] * 8 + [-1.0], {"output": "softmax"}, "", id="not-always"),
+        pytest.param([-9.0] * 8 + [nan], {"output": "softmax"}, "", id="nan-now"),
+        pytest.param([-9.0, nan, -9.0], {"output": "softmax"}, "", id="nan-before"),
+        pytest.param([-inf] * 9, {"output": "softmax"}, "", id="inf"),
+        pytest.param([nan] * 9, {"output": "softmax"}, "", id="nan"),
+        pytest.param([], {"output": "softmax"}, "", id="no-loss"),
+        pytest.param([-9.0] * 9, {"output": "linear"}, "", id="linear"),
+        pytest.param([-9.0] * 9, {"output": "softmax", "loss": "mse"}, "", id="a-known-loss"),
+    ],
+)
+def test_it_is_negative(losses: Sequence[float], setup: Any, expected: str) -> None:
+    found = observed_fault(History(Setup(**setup), loss=losses))
+    assert bool(found) is bool(expected)
+    assert expected in found
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        pytest.param([0.0] * 5, True, id="always"),
+        pytest.param([0.0] * 4, False, id="too-early"),
+        pytest.param([0.0] * 6, False, id="too-late"),
+        pytest.param([0.0] * 4 + [1e-30], False, id="any-scale"),
+        pytest.param([1.0] + [0.0] * 4, False, id="not-at-first"),
+        pytest.param([nan] * 5, False, id="nan"),
+    ],
+)
+def test_it_is_zero_from_the_start(losses: Sequence[float], expected: bool) -> None:
+    found = observed_fault(History(loss=losses))
+    assert found == ("the loss is 0 from the first step on" if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "score", "steps", "expected"),
+    [
+        pytest.param({}, 0.5, 72, True, id="guesses"),
+        pytest.param({}, 0.5, 71, True, id="at-the-limit"),
+        pytest.param({}, 0.5, 70, False, id="too-early"),
+        pytest.param({}, 0.56, 72, False, id="learns"),
+        pytest.param({}, nan, 72, False, id="nan"),
+        pytest.param({"task": "binary", "output": "sigmoid"}, 0.5, 72, True, id="binary"),
+        pytest.param({"task": "multilabel"}, 0.5, 72, False, id="tags"),
+        pytest.param({"loss": "cross_entropy"}, 0.5, 72, False, id="another-loss"),
+        pytest.param({"output": "linear"}, 0.5, 72, False, id="linear"),
+    ],
+)
+def test_a_distance_between_probabilities(
+    changed: dict[str, str], score: float, steps: int, expected: bool
+) -> None:
+    known: Any = {"loss": "mse", "output": "softmax", "task": "multiclass", **changed}
+    scored, constant = steps * [score], steps * [0.5]
+    made = History(Setup(**known), loss=steps * [1.0], score=scored, constant_score=constant)
+    words = f"mse of {known['output']} outputs hardly pulls where the model is wrong"
+    assert observed_fault(made) == (words if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("spreads", "outputs", "expected"),
+    [
+        pytest.param([0.0] * 4, [0.5] * 4, True, id="all-alike"),
+        pytest.param([0.0] * 3, [0.5] * 4, False, id="too-early"),
+        pytest.param([0.0, 0.0, 0.0, 0.1], [0.5] * 4, False, id="not-always"),
+        pytest.param([0.0] * 4, [0.5, 0.5, 0.5, 0.0], False, id="samples-that-are-the-same"),
+        pytest.param([0.0] * 4, [], False, id="outputs-not-known"),
+    ],
+)
+def test_it_compares_averages(
+    spreads: Sequence[float], outputs: Sequence[float], expected: bool
+) -> None:
+    sizes = [1.0, 0.9, 0.8, 0.7]
+    made = History(Setup(), pull_spread=spreads, pull_size=sizes, output_spread=outputs)
+    assert ("averages over the batch" in observed_fault(made)) is expected

@@ -1,0 +1,107 @@
+from collections.abc import Sequence
+from math import nan
+
+import pytest
+import torch
+from torch import nn
+
+import sickbay
+from sickbay.history import History
+from sickbay.problems import ExcessiveClipping
+from sickbay.vitals import Setup
+
+problem = ExcessiveClipping(factor=64, gain=0.5, after=40, checks=3, loss_drop=0.25, accuracy=0.7)
+
+
+def history(
+    pairs: Sequence[tuple[float, float]],
+    *,
+    steps: int = 3,
+    loss: Sequence[float] = (),
+    score: float = nan,
+) -> History:
+    """Return readings of gradients with these norms before and after clipping."""
+    losses, scored, constant = loss or steps * [1.0], steps * [score], steps * [0.5]
+    made = History(Setup(), loss=losses, score=scored, constant_score=constant)
+    for step, (raw, used) in enumerate(pairs):
+        for kind, norm in (("raw_gradient", raw), ("gradient", used)):
+            rows = {"a.weight": {"norm": 0.6 * norm}, "b.weight": {"norm": 0.8 * norm}}
+            made.add_table(kind, rows, step)  # type: ignore[arg-type]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        pytest.param([(100.0, 1.0)] * 3, True, id="almost-nothing-left"),
+        pytest.param([(63.9, 1.0)] * 3, False, id="below-the-limit"),
+        pytest.param([(64.1, 1.0)] * 3, True, id="above-the-limit"),
+        pytest.param([(1e-18, 1e-20)] * 3, True, id="any-scale-small"),
+        pytest.param([(1e20, 1e18)] * 3, True, id="any-scale-large"),
+        pytest.param([(100.0, 1.0)] * 2, False, id="too-early"),
+        pytest.param([], False, id="no-reading"),
+        pytest.param([(100.0, 1.0), (2.0, 1.0), (100.0, 1.0)], False, id="not-every-one"),
+        pytest.param([(2.0, 1.0), *3 * [(100.0, 1.0)]], True, id="forgets-what-left-the-window"),
+        pytest.param([(100.0, 0.0)] * 3, False, id="nothing-left"),
+        pytest.param([(100.0, nan)] * 3, False, id="nan-after"),
+        pytest.param([*2 * [(100.0, 1.0)], (nan, 1.0)], False, id="nan-before"),
+    ],
+)
+def test_check(pairs: list[tuple[float, float]], expected: bool) -> None:
+    assert bool(problem.check(history(pairs))) is expected
+
+
+def test_gradients_that_were_not_changed_were_not_clipped() -> None:
+    made = History(loss=[1.0] * 9)
+    for step in range(9):
+        made.add_table("gradient", {"a.weight": {"norm": 1e-9}}, step)
+    assert problem.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "score", "loss", "expected"),
+    [
+        pytest.param(60, 0.74, 1.0, True, id="gains-little"),
+        pytest.param(60, 0.75, 1.0, False, id="gain-at-the-limit"),
+        pytest.param(41, 0.9, 1.0, False, id="at-the-limit"),
+        pytest.param(40, 0.9, 1.0, True, id="gain-too-early-but-the-loss-is-flat"),
+        pytest.param(60, nan, 1.0, True, id="nan-so-the-loss-counts"),
+        pytest.param(60, nan, 0.5, False, id="nan-and-the-loss-fell"),
+        pytest.param(60, 0.5, 0.5, True, id="the-score-counts-more-than-the-loss"),
+    ],
+)
+def test_only_if_the_model_learns_badly(
+    steps: int, score: float, loss: float, expected: bool
+) -> None:
+    losses = [1.0, *(steps - 1) * [loss]]
+    made = history([(100.0, 1.0)] * 3, steps=steps, loss=losses, score=score)
+    assert bool(problem.check(made)) is expected
+
+
+def test_the_finding_names_the_step_and_the_numbers() -> None:
+    finding = problem.check(history([(128.0, 1.0)] * 3))
+    assert finding is not None
+    assert (finding.problem, finding.severity) == ("excessive_clipping", "warning")
+    assert (finding.step, finding.layers) == (2, ())
+    assert finding.evidence == {"factor": pytest.approx(128.0)}
+    assert finding.message == "clipping divides the gradient by 1.3e+02 (limit 64)"
+
+
+@pytest.mark.parametrize(("norm", "expected"), [(1e-6, True), (1.0, False), (None, False)])
+def test_in_a_loop(norm: float | None, expected: bool) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    doctor = sickbay.watch(
+        model, optimizer, every=1, problems=["excessive_clipping"], on_finding="silent"
+    )
+    for _ in range(6):
+        x = torch.randn(32, 8)
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), x[:, :2].argmax(1))
+        loss.backward()  # type: ignore[no-untyped-call]
+        if norm is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), norm)
+        optimizer.step()
+        doctor.step(loss)
+    assert ([each.problem for each in doctor.findings] == ["excessive_clipping"]) is expected

@@ -1,0 +1,45 @@
+import pytest
+
+from sickbay.history import History
+from sickbay.problems.improper_initialisation import ImproperInitialisation
+from sickbay.vitals import Setup
+
+SHAPES = {"a.weight": (8, 100), "a.bias": (8,), "c.weight": (2, 8), "c.bias": (2,)}
+FINE = {"minimum": -1.0, "maximum": 1.0}
+
+
+def history(step: int = 0, after: str = "ReLU", **changed: dict[str, float]) -> History:
+    setup = Setup(layers={"a": "Linear", "b": after, "c": "Linear"}, shapes=SHAPES)
+    rows = {
+        "a.weight": {"norm": 2.0, "count": 800, **FINE, **changed.get("first", {})},
+        "a.bias": {"norm": 1.0, "count": 8, **FINE, **changed.get("bias", {})},
+        "c.weight": {"norm": 0.5, "count": 16, **FINE, **changed.get("last", {})},
+        "c.bias": {"norm": 0.1, "count": 2, **FINE},
+    }
+    made = History(setup)
+    made.add_table("weight", rows, step)
+    return made
+
+
+LARGE = {"norm": 28.3}
+ZERO = {"norm": 0.0, "minimum": 0.0, "maximum": 0.0}
+SHUT = {"minimum": -3.0, "maximum": -2.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(history(), "", id="usual"),
+        pytest.param(history(first=LARGE), "10 times as large as sums of 100 inputs", id="large"),
+        pytest.param(history(first=LARGE, after="BatchNorm1d"), "", id="normalised"),
+        pytest.param(history(first=LARGE, step=50), "", id="trained"),
+        pytest.param(history(first=ZERO), "start at 0", id="first-layer-at-zero"),
+        pytest.param(history(last=ZERO), "", id="last-layer-at-zero"),
+        pytest.param(history(bias=SHUT), "start at -2 or below", id="shut"),
+        pytest.param(history(bias=SHUT, after="Tanh"), "", id="no-relu"),
+        pytest.param(History(), "", id="nothing-read"),
+    ],
+)
+def test_check(given: History, expected: str) -> None:
+    finding = ImproperInitialisation().check(given)
+    assert expected in finding.message if finding and expected else not finding and not expected

@@ -1,0 +1,141 @@
+"""How a race goes on with runs that end without a fault but fall short of what is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sickbay.findings import Finding
+from sickbay.problems.shared.yardsticks import Yardstick
+from tests.repairs.scripted import (
+    AS_GIVEN,
+    FOUND,
+    TO_THE_END,
+    Change,
+    Lengthen,
+    Race,
+    Scripts,
+    at,
+    learns,
+)
+
+SHORT = Finding(problem="underfitting", step=1, message="it falls short")
+HINT = Finding(problem="plateau", severity="info", step=1, message="it is flat")
+FALLING = Finding(problem="still_falling", severity="info", step=1, message="it falls")
+WANTED = Yardstick(constant=0.3, reference=0.9, metric="val_accuracy")
+
+
+def falls_short(score: float, **more: Any) -> Any:
+    return learns(score, finding=SHORT, **more)
+
+
+@pytest.fixture
+def measuring(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a race whose runs are held against 0.3 and 0.9, with remedies for falling short."""
+
+    def start(scripts: Scripts, odds: Mapping[str, float], **more: Any) -> Race:
+        return Race(monkeypatch, scripts, odds, **{"yardstick": WANTED, **more})
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("score", "result", "solved"),
+    [(0.9, "healthy", True), (0.86, "healthy", True), (0.84, "underfitting", False)],
+)
+def test_healthy_is_what_meets_the_yardstick(
+    measuring: Any, score: float, result: str, solved: bool
+) -> None:
+    done = measuring({AS_GIVEN: learns(score)}, {})
+    assert (done.results, done.outcome.solved) == ({"": result}, solved)
+    assert (done.outcome.constant, done.outcome.reference) == (0.3, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("samples", "score", "solved"),
+    [
+        pytest.param(0, 0.86, True, id="within-5-points"),
+        pytest.param(0, 0.84, False, id="beyond"),
+        pytest.param(30, 0.82, True, id="within-a-standard-error"),  # which is 0.089
+        pytest.param(30, 0.8, False, id="beyond-one"),
+        pytest.param(10, 0.81, True, id="within-10-points"),
+        pytest.param(10, 0.79, False, id="beyond-10-points"),
+    ],
+)
+def test_chance_excuses_little_in_a_success(
+    measuring: Any, samples: int, score: float, solved: bool
+) -> None:
+    held = replace(WANTED, samples=samples)
+    assert measuring({AS_GIVEN: learns(score)}, {}, yardstick=held).outcome.solved is solved
+
+
+def test_a_hint_leaves_a_run_healthy(measuring: Any) -> None:
+    done = measuring({AS_GIVEN: learns(0.95, findings=[FALLING])}, {})
+    told = done.outcome.summary().splitlines()
+    assert told[0].startswith("healthy: ")
+    assert told[2] == "found: still falling"
+
+
+def test_a_run_that_falls_short_is_repaired_until_it_does_not(measuring: Any) -> None:
+    scripts = {
+        AS_GIVEN: falls_short(0.4),
+        "a": [learns(0.5), falls_short(0.6)],
+        "b": [learns(0.5), learns(0.95)],
+    }
+    done = measuring(scripts, {"a": 0.95, "b": 0.94})
+    assert done.outcome.solved
+    assert [each.parent for each in done.outcome.attempts] == [None, 0, 1]
+    assert done.results == {"": "underfitting", "a": "underfitting", "b": "healthy"}
+
+
+def test_a_repair_that_is_no_better_is_not_built_upon(measuring: Any) -> None:
+    scripts = {
+        AS_GIVEN: falls_short(0.6),
+        "a": [learns(0.5), falls_short(0.55)],
+        "b": [learns(0.5), falls_short(0.58)],
+    }
+    done = measuring(scripts, {"a": 0.95, "b": 0.94})
+    assert [each.parent for each in done.outcome.attempts] == [None, 0, 0]
+    assert done.outcome.score == 0.6
+    assert not done.outcome.solved
+    assert TO_THE_END not in [name for name, _ in done.executor.heats]  # it was there already
+
+
+def test_a_run_that_falls_short_is_also_treated_for_what_it_hints_at(measuring: Any) -> None:
+    scripts = {AS_GIVEN: falls_short(0.4, findings=[HINT, SHORT]), "hint": learns(0.95)}
+    done = measuring(scripts, {"hint": 0.5}, remedies=[], hints=[Change("hint")])
+    assert done.outcome.solved
+    assert done.results["hint"] == "healthy"
+
+
+def test_a_far_worse_repair_is_not_returned(measuring: Any) -> None:
+    scripts = {AS_GIVEN: at(0.8, start={"val_accuracy": 0.1}, finding=FOUND), "a": learns(0.7)}
+    done = measuring(scripts, {"a": 0.5}, yardstick=None)
+    assert (done.outcome.score, done.outcome.solved) == (0.8, False)
+
+
+@pytest.mark.parametrize(("score", "epochs"), [(0.5, 60), (0.95, 25)])
+def test_the_budget_grows_until_the_yardstick_is_met(
+    measuring: Any, score: float, epochs: int
+) -> None:
+    done = measuring({AS_GIVEN: learns(score)}, {}, budget=25, most=60)
+    assert done.search.budget == epochs
+
+
+def test_the_summary_says_what_was_reached_against_what(measuring: Any) -> None:
+    done = measuring({AS_GIVEN: learns(0.312)}, {})
+    assert done.outcome.summary().splitlines()[0] == (
+        "not solved: score 0.312 before, 0.312 now; the best constant answer gets 0.3, "
+        "a quick reference 0.9"
+    )
+    assert done.outcome.as_json()["reference"] == 0.9
+
+
+def test_a_remedy_may_lengthen_a_run(measuring: Any) -> None:
+    scripts = {AS_GIVEN: falls_short(0.4), "longer": learns(0.95)}
+    done = measuring(scripts, {"longer": 0.95}, remedies=[Lengthen("longer")])
+    assert done.heats == [("longer", 1), ("longer", 36)]  # with its cooldown
+    assert done.outcome.solved
