@@ -65,6 +65,11 @@ GAN_LABELS = Fault("GAN with wrong labels", ("improper_loss", "bad_targets"), UN
 POLICY_SIGN = Fault(
     "wrong sign of the advantage", ("improper_loss", "wrong_sign"), (*UNSTABLE, *DEAD)
 )
+WEIGHTS_UPSIDE_DOWN = Fault(
+    "class weights the wrong way round",
+    ("improper_loss", "class_imbalance", "wrong_class_weights"),
+    ("bad_targets", "overfitting"),
+)
 WRONG_TERM = Fault("one term of the loss drowns the other", ("improper_loss",), UNSTABLE)
 
 # Targets and inputs

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from benchmarks.programs import faults
 from benchmarks.programs.data import Split, digits, split
-from benchmarks.programs.program import Fault, Parts, ProgramList, Score
+from benchmarks.programs.program import Parts, ProgramList, Score
 from benchmarks.programs.real_data import real
 from benchmarks.programs.scores import accuracy, most_frequent
 
@@ -252,15 +252,8 @@ def shapes_linear(fixed: bool, seed: int) -> Parts:
     )
 
 
-UPSIDE_DOWN = Fault(
-    "class weights upside down",
-    ("class_imbalance", "wrong_class_weights", "improper_loss"),
-    ("overfitting",),
-)
-
-
 @programs.supervised(
-    [UPSIDE_DOWN.mildly(), faults.DROPOUT.mildly()],
+    [faults.WEIGHTS_UPSIDE_DOWN.mildly(), faults.DROPOUT.mildly()],
     "issue: five digits are rare; weight=counts / total, and the rare ones are never named",
     data="mnist",
 )

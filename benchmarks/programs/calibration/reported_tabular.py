@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from benchmarks.programs import faults
 from benchmarks.programs.data import Split, split
-from benchmarks.programs.program import Fault, Parts, ProgramList, Score
+from benchmarks.programs.program import Parts, ProgramList, Score
 from benchmarks.programs.scores import (
     accuracy,
     frequent_labels,
@@ -22,11 +22,6 @@ from benchmarks.programs.scores import (
 )
 
 programs = ProgramList("calibration", "tabular")
-
-WEIGHTS_UPSIDE_DOWN = Fault(
-    "class weights the wrong way round",
-    ("improper_loss", "class_imbalance", "imbalanced_classes", "bad_class_weights"),
-)
 
 
 def beans(seed: int, count: int = 2400) -> Split:
@@ -212,7 +207,7 @@ def recall(inputs: Tensor, labels: Tensor) -> Score:
 
 
 @programs.supervised(
-    [WEIGHTS_UPSIDE_DOWN, faults.DEAD_RELU.mildly()],
+    [faults.WEIGHTS_UPSIDE_DOWN, faults.DEAD_RELU.mildly()],
     "forum: pos_weight is positives over negatives; the biases start at -2",
 )
 def pump_failures(fixed: bool, seed: int) -> Parts:

@@ -10,12 +10,10 @@ from torch.nn import functional
 
 from benchmarks.programs import faults
 from benchmarks.programs.data import split
-from benchmarks.programs.program import Fault, Parts, ProgramList, Score
+from benchmarks.programs.program import Parts, ProgramList, Score
 from benchmarks.programs.scores import frequent_labels, labels_right, predict
 
 programs = ProgramList("reporting", "ranking")
-
-WEIGHTS_INVERTED = Fault("class weights the wrong way round", ("improper_loss",), ("bad_targets",))
 
 
 def in_order(inputs: Tensor, grades: Tensor) -> Score:
@@ -155,7 +153,7 @@ def balanced(inputs: Tensor, labels: Tensor) -> Score:
 
 
 @programs.supervised(
-    WEIGHTS_INVERTED,
+    faults.WEIGHTS_UPSIDE_DOWN,
     "issue: rare tags of support tickets, F1 is 0 although pos_weight is set",
     kind="multi-label",
 )

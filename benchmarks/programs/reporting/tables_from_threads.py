@@ -24,7 +24,6 @@ NEGATIVE_RATES = Fault(
     ("improper_output", "improper_loss", "non_finite"),
     (*faults.UNSTABLE, "exploding_gradient"),
 )
-WEIGHTS_UPSIDE_DOWN = Fault("class weights the wrong way round", ("improper_loss",))
 
 
 def towers(seed: int) -> Split:
@@ -222,7 +221,7 @@ def both_classes(inputs: Tensor, labels: Tensor) -> Score:
 
 
 @programs.supervised(
-    [WEIGHTS_UPSIDE_DOWN, faults.RAW_INPUTS],
+    [faults.WEIGHTS_UPSIDE_DOWN, faults.RAW_INPUTS],
     "forum: fraud is never predicted, although the loss is weighted",
 )
 def card_payments(fixed: bool, seed: int) -> Parts:
