@@ -24,9 +24,10 @@ ACCEPTED: Mapping[str, frozenset[str]] = {
     label: frozenset(names.split())
     for label, names in {
         "vanishing_gradient": "saturated_activation",
-        "exploding_gradient": "non_finite learning_rate_too_high",
-        "dying_relu": "dead_units learning_rate_too_high",  # a high rate kills some units
-        "dead_units": "dying_relu",
+        "exploding_gradient": "non_finite learning_rate_too_high improper_initialisation",
+        # A high rate kills some units, initial biases kill others.
+        "dying_relu": "dead_units learning_rate_too_high improper_initialisation",
+        "dead_units": "dying_relu improper_initialisation",
         "oscillating_accuracy": "learning_rate_too_high",
         "learning_rate_too_high": "oscillating_accuracy exploding_gradient non_finite loss_spike",
         "slow_convergence": "learning_rate_too_low",
@@ -164,8 +165,8 @@ class Run:
 def accepted(label: str, profile: str = "default") -> frozenset[str]:
     """Return the names of all right findings of a fault.
 
-    >>> sorted(accepted("dying_relu", "bttackler"))
-    ['dead_units', 'dying_relu', 'low_activation']
+    >>> sorted(accepted("gradient_collapse", "training_doctor"))
+    ['gradient_collapse', 'small_gradient']
     >>> accepted("")  # a healthy run has no right findings
     frozenset()
     """

@@ -43,8 +43,8 @@ class Fall(Scripted):
         ),
         pytest.param(
             [Fall("x" * 8), Fracture("x.....x.")],
-            ["fall fracture", *[""] * 4, "-fracture", "fracture", ""],
-            id="its-end-is-said",
+            ["fall fracture", *[""] * 4, "-fracture", "fracture<fall", ""],
+            id="the-second-time-it-is-explained",
         ),
     ],
 )

@@ -22,6 +22,7 @@ def history(step: int = 0, after: str = "ReLU", **changed: dict[str, float]) -> 
 
 
 LARGE = {"norm": 28.3}
+MOVED = {**LARGE, "update_ratio": 0.2}
 ZERO = {"norm": 0.0, "minimum": 0.0, "maximum": 0.0}
 SHUT = {"minimum": -3.0, "maximum": -2.0}
 
@@ -33,6 +34,9 @@ SHUT = {"minimum": -3.0, "maximum": -2.0}
         pytest.param(history(first=LARGE), "10 times as large as sums of 100 inputs", id="large"),
         pytest.param(history(first=LARGE, after="BatchNorm1d"), "", id="normalised"),
         pytest.param(history(first=LARGE, step=50), "", id="trained"),
+        pytest.param(history(first=LARGE, step=2), "10 times as large", id="second-step"),
+        pytest.param(history(first=MOVED, step=2), "", id="after-a-large-step"),
+        pytest.param(history(first=MOVED), "10 times as large", id="before-a-large-step"),
         pytest.param(history(first=ZERO), "start at 0", id="first-layer-at-zero"),
         pytest.param(history(last=ZERO), "", id="last-layer-at-zero"),
         pytest.param(history(bias=SHUT), "start at -2 or below", id="shut"),

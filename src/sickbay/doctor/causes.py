@@ -92,7 +92,8 @@ class Causes:
     def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
         """Split new findings into those to report, with their consequences, and the others."""
         lately = [name for name in self._said if step <= self._until[name]]
-        alone = {name for name in new if self.problems[name].stands_alone(new[name])}
+        fresh = [name for name in new if name not in self._said]
+        alone = {name for name in fresh if self.problems[name].stands_alone(new[name])}
         causes = {
             name: name if name in alone else self._cause(name, list(new), lately) for name in new
         }

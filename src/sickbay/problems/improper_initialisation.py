@@ -1,11 +1,14 @@
+"""Longer than 60 lines: weights can start too large, all the same, or shut."""
+
 from math import prod, sqrt
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
-from sickbay.problems.shared.problem_groups import GRADIENTS, NO_PROGRESS, UNITS
+from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.vitals import Table, layer_of, rms
 
 MIXING = ("Linear", "Conv1d", "Conv2d", "Conv3d")  # each output is a sum over many inputs
-FIRST = 2  # the last step at which weights are still about what they were at the start
+FIRST = 2  # the last step at which weights may still be about what they were at the start
+MOVED = 0.1  # relative size of a step after which they no longer are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +39,14 @@ class ImproperInitialisation(Problem):
 
     advice = "keep torch's own initial weights, or use kaiming_normal_ and biases of 0"
     reads = ("weight",)
-    explains = ("gradient_collapse", "unchanged_weights", *GRADIENTS, *UNITS, *NO_PROGRESS)
+    explains = ("non_finite", *EVERYTHING)
 
     gain: float = threshold(4.0, "Root mean square times the root of the inputs.", above=0)
     bias: float = threshold(1.0, "How far below 0 biases before a ReLU may start.", above=0)
 
     def check(self, history: History) -> Finding | None:
         weights = history.table("weight")
-        if weights is None or weights.step > FIRST:
+        if weights is None or not self._are_first(weights):
             return None
         mixing = [
             name for name in weights.names if history.setup.layers.get(layer_of(name)) in MIXING
@@ -57,6 +60,10 @@ class ImproperInitialisation(Problem):
 
     def stands_alone(self, _finding: Finding) -> bool:
         return True
+
+    def _are_first(self, weights: Table) -> bool:
+        moved = weights.step > 0 and (weights.column("update_ratio") > MOVED).any()
+        return weights.step <= FIRST and not moved
 
     def _alike(self, history: History, weights: Table, kernels: list[str]) -> Finding | None:
         if len(kernels) < 2 or history.setup.shapes[kernels[0]][0] < 2:
