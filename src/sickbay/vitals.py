@@ -174,6 +174,7 @@ class Setup(LossFacts):
         target_shape: Shape of the targets.
         stretched: Whether outputs and targets were broadcast to fit each other.
         bare: Whether the loss has no weights or other terms around it.
+        summed: Whether the loss is the sum over all values, not their mean.
         strays: Number of layers that the model uses but does not register, as in a plain list.
         labels: Number of distinct whole numbers among the targets.
         linear: Whether the outputs are a linear function of the inputs.
@@ -200,6 +201,7 @@ class Setup(LossFacts):
     target_shape: tuple[int, ...] = ()
     stretched: bool = False
     bare: bool = False
+    summed: bool = False
     strays: int = 0
     labels: int = 0
     linear: bool = False

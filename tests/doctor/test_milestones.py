@@ -19,3 +19,13 @@ def test_no_step_passes_over_a_milestone() -> None:
     for step in range(30):
         lap(governor, step, 1e-4, {"batch": 1e-6}, bookkeeping=1e-2)
     assert governor.uneventful(30) == FIRST_MILESTONE - 31
+
+
+def test_the_batch_has_an_allowance_of_its_own() -> None:
+    governor = Governor("auto", 0.01, ["gradient", "weight", "batch"])
+    last = {"gradient": 0, "batch": 0}
+    for step in range(2000):  # gradients use up their allowance at once
+        due = lap(governor, step, 1e-4, {"gradient": 1e-2, "weight": 1e-2, "batch": 1e-4})
+        last |= {kind: step for kind in due if kind in last}
+    assert last["gradient"] < 200
+    assert last["batch"] > 1500

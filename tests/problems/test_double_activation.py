@@ -62,3 +62,8 @@ def test_the_finding_names_the_step_and_both_activations() -> None:
     assert (finding.problem, finding.severity) == ("double_activation", "critical")
     assert (finding.step, finding.epoch, finding.layers) == (7, 2, ())
     assert finding.message == "softmax before bce_logits, which applies sigmoid itself"
+
+
+def test_it_weakens_gradients_so_it_explains_no_rate_that_is_too_high() -> None:
+    assert "learning_rate_too_low" in DoubleActivation.explains
+    assert "learning_rate_too_high" not in DoubleActivation.explains

@@ -126,3 +126,29 @@ def test_in_a_loop(kind: type[torch.optim.SGD], decay: float, expected: bool) ->
         optimizer.step()
         doctor.step(loss)
     assert ([each.problem for each in doctor.findings] == ["excessive_weight_decay"]) is expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        pytest.param([4.0, 4.0, 4.0], True, id="as-large-as-at-first"),
+        pytest.param([4.0, 2.0, 1.0], True, id="shrinking"),
+        pytest.param([4.0, 4.0, 4.1], False, id="grown"),
+        pytest.param([0.0, 4.0, 4.0], False, id="from-zero"),
+    ],
+)
+def test_weights_that_have_grown_are_left_alone(sizes: list[float], expected: bool) -> None:
+    made = History(Setup(optimizer="SGD", settings={"weight_decay": 0.25}))
+    for step, size in enumerate([sizes[0], *sizes]):
+        made.add_table("gradient", {"a.weight": {"norm": 0.1}}, step)
+        made.add_table("weight", {"a.weight": {"norm": size}}, step)
+    assert bool(problem.check(made)) is expected
+
+
+def test_it_is_a_typical_kernel_that_has_grown() -> None:
+    made = History(Setup(optimizer="SGD", settings={"weight_decay": 0.25}))
+    for step in range(3):
+        sizes = {"a.weight": 4.0 - step, "b.weight": 4.0 - step, "c.weight": 4.0 + step}
+        made.add_table("gradient", {name: {"norm": 0.1} for name in sizes}, step)
+        made.add_table("weight", {name: {"norm": size} for name, size in sizes.items()}, step)
+    assert problem.check(made) is not None

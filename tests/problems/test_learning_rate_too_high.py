@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, nan
 
 import pytest
@@ -250,4 +251,35 @@ def test_what_a_step_does_goes_before_what_is_usual() -> None:
     made.append(Vitals(step=60, tables=[Table.of("weight", 60, {"a.weight": {"update_ratio": 9}})]))
     finding = LearningRateTooHigh().check(made)
     assert finding is not None
-    assert finding.evidence == {"ratio": 9.0}
+    assert finding.evidence == {"ratio": 9.0, "relative": 100.0}
+
+
+@pytest.mark.parametrize(("rate", "alone"), [(0.1, True), (0.014, False)])
+def test_a_jump_at_an_unusual_rate_is_a_cause_of_its_own(rate: float, alone: bool) -> None:
+    made = unusual(rate, steps=3)
+    made.append(Vitals(step=3, tables=[Table.of("weight", 3, {"a.weight": {"update_ratio": 9}})]))
+    finding = LearningRateTooHigh().check(made)
+    assert finding is not None
+    assert LearningRateTooHigh().stands_alone(finding) is alone
+
+
+@pytest.mark.parametrize(
+    ("summed", "optimizer", "samples", "expected"),
+    [
+        pytest.param(True, "SGD", 15, True, id="a-sum"),
+        pytest.param(True, "SGD", 14, False, id="at-the-limit"),
+        pytest.param(False, "SGD", 15, False, id="a-mean"),
+        pytest.param(True, "Adam", 1000, False, id="adam-ignores-the-scale"),
+    ],
+)
+def test_a_sum_multiplies_the_rate(
+    summed: bool, optimizer: str, samples: int, expected: bool
+) -> None:
+    rate = 0.01 if optimizer == "SGD" else 0.001
+    made = unusual(rate, steps=60, optimizer=optimizer)
+    shape = samples, 10
+    made.setup = replace(made.setup, summed=summed, loss="mse", output_shape=shape)
+    finding = LearningRateTooHigh(after=40).check(made)
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.message.startswith("learning rate 0.01 on the sum of 150 losses, 150 times")

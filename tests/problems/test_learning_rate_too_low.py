@@ -174,3 +174,27 @@ def test_far_below_the_usual_rate_it_is_a_cause_of_its_own(
     assert finding is not None
     assert finding.evidence["relative"] == pytest.approx(relative, nan_ok=True)
     assert rule.stands_alone(finding) is alone
+
+
+@pytest.mark.parametrize(
+    ("rates", "score", "steps", "expected"),
+    [
+        pytest.param([1e-5], 0.6, 40, True, id="little-is-learnt"),
+        pytest.param([1e-5], 0.625, 40, False, id="at-the-limit-of-the-gain"),
+        pytest.param([1e-5], 0.6, 30, False, id="too-early"),
+        pytest.param([2.0**-15], 0.6, 40, False, id="not-so-low"),
+        pytest.param([1e-3, 1e-5], 0.6, 40, False, id="lowered-by-a-schedule"),
+        pytest.param([1e-6, 1e-5], 0.6, 40, False, id="warm-up"),
+        pytest.param([1e-5], nan, 40, False, id="score-nan"),
+    ],
+)
+def test_a_rate_far_below_the_usual_one_at_which_little_is_learnt(
+    rates: list[float], score: float, steps: int, expected: bool
+) -> None:
+    lr = [rates[0]] * (steps // 2) + [rates[-1]] * (steps - steps // 2)
+    scores, constant = steps * [score], steps * [0.5]
+    made = History(Setup(optimizer="Adam"), lr=lr, score=scores, constant_score=constant)
+    rule = LearningRateTooLow(patience=32)
+    finding = rule.check(made)
+    assert bool(finding) is expected
+    assert finding is None or rule.stands_alone(finding)

@@ -131,7 +131,8 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert (finding.problem, finding.severity) == ("vanishing_gradient", "warning")
     assert (finding.step, finding.epoch) == (2, 4)
     assert finding.layers == ("0", "1", "3")
-    assert finding.evidence == {"first": 1e-7, "last": 0.25, "ratio": 4e-7}
+    numbers = {"first": 1e-7, "last": 0.25, "ratio": 4e-7, "squashing": 0}
+    assert finding.evidence == numbers
     assert finding.message == "gradient norm 1e-07 (limit 0.0001), first/last 4e-07 (limit 0.001)"
 
 
@@ -191,3 +192,21 @@ def test_a_small_last_layer_gets_time(spread: float, step: int, expected: bool) 
 def test_unknown_outputs_need_the_floor() -> None:
     assert VanishingGradient(checks=1, floor=2.0**-20).check(history([SICK])) is not None
     assert VanishingGradient(checks=1, floor=2.0**-21).check(history([SICK])) is None
+
+
+@pytest.mark.parametrize(
+    ("sigmoids", "step", "alone"),
+    [
+        pytest.param(4, 10, True, id="deep-from-the-start"),
+        pytest.param(3, 10, False, id="not-so-deep"),
+        pytest.param(4, 11, False, id="later"),
+    ],
+)
+def test_many_sigmoids_are_a_cause_of_its_own(sigmoids: int, step: int, alone: bool) -> None:
+    layers = {f"{index}": "Sigmoid" for index in range(sigmoids)} | {"last": "ReLU"}
+    made = History(Setup(layers=layers), loss=[1.0])
+    made.add_table("gradient", {"a.weight": {"norm": 1e-9}, "b.weight": {"norm": 0.4}}, step)
+    rule = VanishingGradient(checks=1)
+    finding = rule.check(made)
+    assert finding is not None
+    assert rule.stands_alone(finding) is alone

@@ -27,8 +27,9 @@ ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 # How well a model learns shows in no single stretch of a run. So there are milestones, each so many
 # times as late as the one before, which are read ahead of the accounts within an allowance.
 FIRST_MILESTONE, MILESTONES = 40, 1.4
-AT_MILESTONES: tuple[Kind, ...] = ("gradient", "weight", "batch")
-MILESTONE_SECONDS, MILESTONE_SHARE = 0.01, 0.25  # once, and of the budget
+# The batch, which shows how well a model answers, has an allowance of its own.
+AT_MILESTONES: tuple[tuple[Kind, ...], ...] = (("gradient", "weight"), ("batch",))
+MILESTONE_SECONDS, MILESTONE_SHARE = 0.01, 0.125  # of each allowance: once, and of the budget
 AIM = 0.7  # of the budget; the rest is for costs that cannot be timed from inside (hooks, caches)
 LEAST = 0.05  # of the aim always goes to readings, or a very fast loop would never be read
 BOOKKEEPING = 0.5  # of the aim, less the cost of passing, may go to this and the gradient norm
@@ -80,7 +81,7 @@ class Governor:
         self._balances = {each: start * share for each, share in self._shares.items()}
         self._start = START_STEPS if eager else 0
         self._always, self._eager = ALWAYS_READ if eager else READ_ONCE, eager
-        self._milestone, self._milestone_costs = FIRST_MILESTONE, 0.0
+        self._milestone, self._milestone_costs = FIRST_MILESTONE, dict.fromkeys(AT_MILESTONES, 0.0)
         self._closer_until = dict.fromkeys(accounts, -1)
         self._prices = dict.fromkeys(accounts, 0.0)
         self._answer = -1, False  # of a function for `every`, with its step
@@ -107,12 +108,12 @@ class Governor:
     def due(self, step: int) -> set[Kind]:
         """Return the kinds to read at `step`."""
         if self.every == "auto":
-            milestone = self._eager and self._passes_milestone(step)
+            milestone = self._at_milestone(step) if self._eager else set()
             return {
                 kind
                 for kind in self.kinds
                 if step < max(self._always.get(kind, 0), self._closer_until[kind])
-                or (milestone and kind in AT_MILESTONES)
+                or kind in milestone
                 or self._affords(kind)
             }
         if isinstance(self.every, Mapping):
@@ -121,17 +122,19 @@ class Governor:
         read = self._says_yes(step) if callable(self.every) else step % self.every == 0
         return set(self.kinds) if read else set()
 
-    def _passes_milestone(self, step: int) -> bool:
-        """Return whether a milestone is reached that the allowance covers."""
+    def _at_milestone(self, step: int) -> set[Kind]:
+        """Return the kinds to read because a milestone is reached, as the allowances cover them."""
         if step < self._milestone:
-            return False
+            return set()
         self._milestone = int(step * MILESTONES)
-        cost = sum(self._prices[kind] for kind in self.kinds if kind in AT_MILESTONES)
         allowance = MILESTONE_SECONDS + MILESTONE_SHARE * self.budget * self.loop_time
-        if self._milestone_costs + cost > allowance:
-            return False
-        self._milestone_costs += cost
-        return True
+        found: set[Kind] = set()
+        for kinds in AT_MILESTONES:
+            cost = sum(self._prices[kind] for kind in self.kinds if kind in kinds)
+            if self._milestone_costs[kinds] + cost <= allowance:
+                self._milestone_costs[kinds] += cost
+                found.update(kinds)
+        return found
 
     def _says_yes(self, step: int) -> bool:
         if self._answer[0] == step:  # the user's function is called once for a step

@@ -187,6 +187,7 @@ class Batch:
             target_shape=known.target_shape or shapes[1],
             stretched=known.stretched or stretched,
             bare=known.bare or bare,
+            summed=known.summed or traced.summed,
             strays=known.strays or seen.strays,
             linear=known.linear or seen.linear,
             viewed_apart=known.viewed_apart or seen.viewed_apart,

@@ -80,13 +80,14 @@ class Origin:
     output: str = ""
     stretched: bool = False  # the output was broadcast to the shape of the targets
     bare: bool = False  # the loss has no weights or other terms around it
+    summed: bool = False  # the loss is the sum over all values, not their mean
     source: Any = field(default=None, compare=False)  # the node that computed the output
 
 
 def origin(node: Any) -> Origin:
     """Return what is behind the node of a loss; nothing if it combines several losses."""
     found: dict[str, Any] = {}
-    waiting, bare = [node], True
+    waiting, bare, summing = [node], True, set()
     for _ in range(DEPTH):
         if not waiting:
             break
@@ -94,15 +95,18 @@ def origin(node: Any) -> Origin:
         name, inner = _composed(node)
         if name or (name := LOSSES.get(title(node), "")):
             found.setdefault(name, inner)
+            summing.add(_reduction(node))
         elif title(node) == "LogSoftmax":  # the only trace if targets are class probabilities
             found.setdefault("cross_entropy", node)
         elif title(node) in SUMMING:
             bare &= title(node) in ("Mean", "Sum", "ToCopy")
+            summing.add(title(node))
             waiting += inputs_of(node)
     if len(found) != 1:
         return Origin()
     [(name, node)] = found.items()
-    return replace(_finish(name, node), bare=bare)
+    summed = bare and "Sum" in summing and "Mean" not in summing
+    return replace(_finish(name, node), bare=bare, summed=summed)
 
 
 def activation(node: Any) -> tuple[str, bool, Any]:
@@ -249,6 +253,12 @@ def title(node: Any) -> str:
     """
     name = "" if node is None else node.name().rpartition("Backward")[0].rpartition("::")[2]
     return "" if name == "CompiledFunction" else name
+
+
+def _reduction(node: Any) -> str:
+    """Return `Sum` or `Mean` if the node of a loss does that to the losses of samples, else ""."""
+    known = {1: "Mean", 2: "Sum"}.get(getattr(node, "_saved_reduction", 0), "")
+    return known or (title(node) if title(node) in ("Mean", "Sum") else "")
 
 
 def _composed(node: Any) -> tuple[str, Any]:

@@ -1,5 +1,5 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
-from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES
+from sickbay.problems.shared.problem_groups import NO_PROGRESS, SLOW
 from sickbay.tasks import APPLIES
 
 
@@ -31,7 +31,7 @@ class DoubleActivation(Problem):
     severity = "critical"
     advice = "remove the last activation: the loss takes the raw outputs (logits)"
     reads = ("batch",)
-    explains = ("improper_output", *RATES, *NO_PROGRESS)
+    explains = ("improper_output", *SLOW, *NO_PROGRESS)
 
     reach: float = threshold(
         0.75,

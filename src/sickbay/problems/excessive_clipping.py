@@ -4,7 +4,7 @@ import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
-from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES
+from sickbay.problems.shared.problem_groups import NO_PROGRESS, SLOW
 from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import Table
 
@@ -37,7 +37,7 @@ class ExcessiveClipping(LearningProblem):
 
     advice = "clip to a norm that only rare gradients exceed, such as 1 or 10"
     reads = ("gradient",)
-    explains = ("plateau", *RATES, *NO_PROGRESS)
+    explains = ("plateau", *SLOW, *NO_PROGRESS)
 
     factor: float = threshold(50.0, "Limit for the factor that clipping takes off.", above=1)
     gain: float = threshold(0.7, "Gain of a model that learns well.", above=0)

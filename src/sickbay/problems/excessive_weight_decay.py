@@ -21,7 +21,8 @@ class ExcessiveWeightDecay(Problem):
         weights, it pulls a typical kernel with more than `ratio` of the force of the gradient. For
         optimizers such as AdamW, whose decay is apart from the gradient, it makes up more than
         `ratio` of an update. A model that gets `learnt` of what a constant answer gets wrong is
-        left alone: near its optimum, both forces are alike.
+        left alone, and so is one whose typical kernel has grown since its first reading: near an
+        optimum both forces are alike, and decay does harm only where weights shrink.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -55,7 +56,7 @@ class ExcessiveWeightDecay(Problem):
         if len(forces) < self.checks or not all(force > self.ratio for force in forces):
             return None
         score = training_score(history, self.checks)
-        if score is not None and score.gain >= self.learnt:
+        if (score is not None and score.gain >= self.learnt) or _have_grown(history):
             return None
         message = f"weight decay {decay:g} pulls {forces[-1]:.2g} times as hard as the loss"
         return self.found(history, f"{message} (limit {self.ratio:g})", ratio=forces[-1])
@@ -76,3 +77,14 @@ class ExcessiveWeightDecay(Problem):
                     continue
             forces.append(float(np.median(pulled)) if len(pulled) else nan)
         return forces[-self.checks :]
+
+
+def _have_grown(history: History) -> bool:
+    """Return whether a typical kernel is larger now than at the oldest reading that is kept."""
+    tables = history.tables("weight", 32)
+    if not tables or tables[0].names != tables[-1].names:
+        return False
+    rows = history.kernels(tables[-1])
+    with np.errstate(all="ignore"):
+        growth = tables[-1].column("norm")[rows] / tables[0].column("norm")[rows]
+    return len(growth) > 0 and float(np.median(growth)) > 1

@@ -1,11 +1,12 @@
 """Longer than 60 lines: a rate can be too high from the start, since it was raised, or once."""
 
+from dataclasses import replace
 from math import nan
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.problems.shared.usual_rates import UnusuallyHighRate
+from sickbay.problems.shared.usual_rates import UnusuallyHighRate, relative_rate
 from sickbay.problems.shared.weight_updates import (
     fast_median,
     inner_steps,
@@ -34,8 +35,9 @@ class LearningRateTooHigh(UnusuallyHighRate):
         `jump` times its size, although its gradient is at most 100 times as large as the weight.
         If the optimizer takes several steps at once, as LBFGS does, an update is divided by their
         number. Or the rate is more than `unusual` times as high as usual for its optimizer (ten
-        times as much for SGD), and from step `after` on the model gains less than `gain` over a
-        constant answer.
+        times as much for SGD, where a loss that is a sum counts as so many rates), and from step
+        `after` on the model gains less than `gain` over a constant answer. So unusual a rate is a
+        cause of its own whatever else is found.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
@@ -63,7 +65,10 @@ class LearningRateTooHigh(UnusuallyHighRate):
     )
 
     def check(self, history: History) -> Finding | None:
-        return self._thrown(history) or self.unusual_rate(history)
+        thrown = self._thrown(history)
+        if thrown is None or not self.is_unusual(history):
+            return thrown or self.unusual_rate(history)
+        return replace(thrown, evidence={**thrown.evidence, "relative": relative_rate(history)})
 
     def _thrown(self, history: History) -> Finding | None:
         tables = history.tables("weight", self.checks)

@@ -1,8 +1,11 @@
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
+from sickbay.problems.shared.training_score import training_score
 from sickbay.problems.shared.usual_rates import relative_rate
 from sickbay.problems.shared.weight_updates import usual_update
+
+WINDOW = 512  # learning rates to look back at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +20,10 @@ class LearningRateTooLow(LearningProblem):
         `certain`, or from step `after` on below `ratio`, in each of the last `checks` readings,
         while the model learns badly (see `accuracy` and `loss_drop`). It does not count while the
         learning rate rises, as in a warm-up. Once a schedule has lowered the rate to less than
-        half, a loss that fell by `loss_drop` is good enough. At less than `unusual` of the usual
-        rate of the optimizer, it is a cause of its own whatever else is found.
+        half, a loss that fell by `loss_drop` is good enough. At no more than `unusual` of the usual
+        rate of the optimizer, it is a cause of its own whatever else is found. If the rate was
+        never higher, it also counts from step `patience` on whatever the updates are, while the
+        model gains less than `gain` over a constant answer.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
@@ -43,10 +48,29 @@ class LearningRateTooLow(LearningProblem):
         0.02, "Share of the usual rate at which no other problem is to blame.", least=0
     )
 
+    gain: float = threshold(0.25, "Gain over a constant answer that is little.", above=0)
+    patience: int = threshold(150, "Steps to wait for that gain.", least=0)
+
     def stands_alone(self, finding: Finding) -> bool:
         return 0 < finding.evidence.get("relative", 1.0) <= self.unusual
 
     def check(self, history: History) -> Finding | None:
+        return self._hardly_moves(history) or self._unusual_rate(history)
+
+    def _unusual_rate(self, history: History) -> Finding | None:
+        rate, relative = history.latest("lr"), relative_rate(history)
+        if not 0 < relative <= self.unusual or history.best("lr") > rate:
+            return None
+        if history.recent("lr", WINDOW)[0] < rate:  # a warm-up
+            return None
+        score = training_score(history, self.patience)
+        if score is None or not score.gain < self.gain:
+            return None
+        message = f"learning rate {rate:.3g}, {relative:.3g} of what is usual for"
+        message += f" {history.setup.optimizer}; the model {score}"
+        return self.found(history, message, relative=relative, score=score.score)
+
+    def _hardly_moves(self, history: History) -> Finding | None:
         newest = history.table("weight")
         limit = self.certain if history.step < self.after else self.ratio
         if newest is None or not usual_update(history, newest) < limit:

@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, first_and_last
 from sickbay.problems.shared.problem_groups import NO_PROGRESS, RATES, UNITS
 from sickbay.vitals import Table
 
+START = 10  # steps in which nothing else can have starved the first layers yet
+SQUASHING = ("Sigmoid", "Tanh", "Hardsigmoid", "Softsign")
 CERTAIN = 0.1  # of the limit for the spread: small initial weights alone do not cause that
 
 
@@ -19,7 +23,9 @@ class VanishingGradient(GradientProblem):
         readings in a row, and it counts only while the outputs hardly depend on the inputs
         (`spread`; a tenth of it before step `after`, because small initial weights in the last
         layer have the same effect, and go away). If the outputs are not known, it counts only below
-        `floor`, while the model learns badly (see `accuracy` and `loss_drop`).
+        `floor`, while the model learns badly (see `accuracy` and `loss_drop`). In the first steps
+        of a model with `deep` or more sigmoids and tanhs, it is a cause of its own whatever else is
+        found.
 
     Example:
         >>> history = History(loss=[0.69])
@@ -46,6 +52,10 @@ class VanishingGradient(GradientProblem):
     )
 
     after: int = threshold(100, "Steps to wait for the first layers to learn.", least=0)
+    deep: int = threshold(4, "Squashing layers that starve the first ones by themselves.", least=1)
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return finding.step <= START and finding.evidence.get("squashing", 0.0) >= self.deep
 
     def shows(self, history: History, table: Table) -> bool:
         first, last = first_and_last(history, table)
@@ -65,7 +75,9 @@ class VanishingGradient(GradientProblem):
         return table is not None and first_and_last(history, table)[0] <= self.floor
 
     def describe(self, history: History, table: Table) -> Finding:
-        return starved(self, history, table, norm=self.norm, ratio=self.ratio)
+        finding = starved(self, history, table, norm=self.norm, ratio=self.ratio)
+        squashing = sum(kind in SQUASHING for kind in history.setup.layers.values())
+        return replace(finding, evidence={**finding.evidence, "squashing": squashing})
 
 
 def starved(

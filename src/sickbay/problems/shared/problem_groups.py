@@ -3,7 +3,8 @@
 GRADIENTS = ("vanishing_gradient", "exploding_gradient")
 JUMPS = ("gradient_spike", "gradient_collapse", "loss_spike")
 UNITS = ("dead_units", "dying_relu", "saturated_activation")
-RATES = ("learning_rate_too_high", "learning_rate_too_low", "layer_imbalance")
+SLOW = ("learning_rate_too_low", "layer_imbalance")  # what weakens gradients looks like this
+RATES = ("learning_rate_too_high", *SLOW)
 # How a run that does not learn looks from outside, whatever the cause.
 NO_PROGRESS = ("constant_prediction", "slow_convergence", "not_learning", "underfitting")
 # What a model shows after its weights were damaged.

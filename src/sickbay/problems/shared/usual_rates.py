@@ -1,10 +1,12 @@
 """The learning rates that most often work, by optimizer."""
 
-from math import nan
+from math import nan, prod
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.small_batches import SampledProblem
 from sickbay.problems.shared.training_score import training_score
+from sickbay.tasks import OF_CLASSES
+from sickbay.vitals import Setup
 
 SGD_LIKE = ("SGD", "ASGD", "Rprop")
 FREE = ("LBFGS", "Adafactor", "Adadelta", "Muon")  # whose rates mean something else
@@ -27,16 +29,23 @@ class UnusuallyHighRate(SampledProblem):
     def stands_alone(self, finding: Finding) -> bool:
         return "relative" in finding.evidence
 
+    def is_unusual(self, history: History) -> bool:
+        """Return whether the rate is unusually high."""
+        wide = RANGE if history.setup.optimizer in SGD_LIKE else 1
+        return relative_rate(history) > wide * self.unusual
+
     def unusual_rate(self, history: History) -> Finding | None:
         """Return a finding if the rate is unusually high and the model has learnt little."""
         optimizer, relative = history.setup.optimizer, relative_rate(history)
-        wide = RANGE if optimizer in SGD_LIKE else 1
-        if not relative > wide * self.unusual:
+        if not self.is_unusual(history):
             return None
         score = training_score(history, self.after)
         if score is None or not score.gain < self.gain:
             return None
-        message = f"learning rate {history.latest('lr'):.3g}, {relative:.3g} times as high as usual"
+        count = summed_values(history.setup)
+        message = f"learning rate {history.latest('lr'):.3g}"
+        message += f" on the sum of {count} losses" if count > 1 else ""
+        message += f", {relative:.3g} times as high as usual"
         message += f" for {optimizer}; the model {score}"
         return self.found(history, message, relative=relative, score=score.score)
 
@@ -44,9 +53,9 @@ class UnusuallyHighRate(SampledProblem):
 def relative_rate(history: History) -> float:
     """Return the learning rate as a multiple of the usual one, NaN if either is not known.
 
-    Momentum counts: with 0.9, a step is ten times as long as the gradient asks for.
+    Momentum counts: with 0.9, a step is ten times as long as the gradient asks for. So does a loss
+    that is a sum: over 100 values, its gradient is 100 times that of their mean.
 
-    >>> from sickbay.vitals import Setup
     >>> relative_rate(History(Setup(optimizer="Adam"), lr=[0.1]))
     100.0
     """
@@ -55,4 +64,19 @@ def relative_rate(history: History) -> float:
         return nan
     if setup.optimizer not in SGD_LIKE:
         return rate / ADAPTIVE_RATE
-    return rate / (1 - min(setup.settings.get("momentum", 0.0), 0.999)) / SGD_RATE
+    longer = summed_values(setup) / (1 - min(setup.settings.get("momentum", 0.0), 0.999))
+    return rate * longer / SGD_RATE
+
+
+def summed_values(setup: Setup) -> int:
+    """Return over how many values a loss is the sum, 1 if it is a mean.
+
+    >>> summed_values(Setup(loss="mse", summed=True, output_shape=(32, 8)))
+    256
+    >>> summed_values(Setup(loss="cross_entropy", summed=True, output_shape=(32, 10)))
+    32
+    """
+    if not setup.summed or not setup.output_shape:
+        return 1
+    one_of_many = setup.loss in OF_CLASSES
+    return prod(setup.output_shape[:-1] if one_of_many else setup.output_shape)
