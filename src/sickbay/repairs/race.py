@@ -13,8 +13,10 @@ from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, worth
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.run import Run
+from sickbay.repairs.run import GAIN, Run
 from sickbay.repairs.search import UNDERFITTING, Search
+from sickbay.repairs.shortfall import STILL_FALLING, noted
+from sickbay.repairs.shortfall import standing as warnings_of
 
 CANDIDATES = 4  # that race against each other
 FIRST_HEAT = 0.05  # of the epochs; each further heat is twice as long
@@ -46,7 +48,7 @@ class Race:
 
 def race(search: Search) -> Outcome:
     """Train. At a finding, let remedies race and go on with the winner, until nothing is found."""
-    run = search.begin()
+    run = noted(search, search.begin())
     tried: dict[str, set[str]] = {}
     for _ in range(DEPTH):
         finding = run.progress.finding
@@ -59,8 +61,9 @@ def race(search: Search) -> Outcome:
         if winner is None:
             break
         if winner.progress.finding is None:
-            search.advance([winner], search.epochs_of(winner))
+            search.complete(winner)
         worked = not has_problem(winner, finding) and not winner.progress.failed
+        noted(search, winner)
         search.count(winner, worked)
         run = further(search, run, winner)
     return conclude(search, run)
@@ -83,6 +86,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     learn. If none learns, one with a new problem in place of the old one wins, then any other.
     """
     choices = [pair for pair in prescribed(search, parent, finding) if pair[0].key not in tried]
+    longer = next((pair for pair in choices if pair[0].continues), None)
+    choices = [pair for pair in choices if not pair[0].continues]
     choices.sort(key=lambda pair: -worth(finding.problem, pair[0]))
     heat = max(1, round(FIRST_HEAT * search.settings.epochs))
     learning: list[Run] = []
@@ -106,7 +111,21 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     for run in others:
         if run is not winner:
             search.finish(run, "slower" if run.progress.finding is None else "")
-    return winner
+    if longer is None or (winner is not None and leads(winner, parent)) or not search.affords():
+        return winner
+    if winner is not None:
+        search.finish(winner, "slower" if winner.progress.finding is None else "")
+    tried.add(longer[0].key)
+    return start(search, parent, finding, *longer)
+
+
+def leads(run: Run, parent: Run) -> bool:
+    """Return whether a candidate promises more than to go on with its parent.
+
+    If the parent's loss was still falling, it must be ahead of where the parent ended.
+    """
+    falling = any(each.problem == STILL_FALLING for each in parent.progress.findings)
+    return not falling or run.progress.score > parent.progress.score + GAIN
 
 
 def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
@@ -191,15 +210,21 @@ def conclude(search: Search, run: Run) -> Outcome:
     If nothing helped, train the original recipe to its end: it may be better than it looks.
     """
     if run.progress.healthy:
-        complete = search.is_complete(run)
-        score = run.progress.score
-        met = run.yardstick.is_surely_met(score) or search.settings.reached(score)
+        complete, met = search.is_complete(run), search.succeeds(run)
         short = UNDERFITTING if complete else "out of budget"
         short = "stopped" if run.progress.stopped else short
         search.finish(run, "healthy" if complete and met else short)
         learnt = run.remedy is None or run.progress.learns
-        return search.cured(run, solved=complete and learnt and met)
+        return search.cured(run, solved=complete and learnt and met and is_clear(search, run))
     if not run.result:
         search.finish(run)
-    search.train_to_the_end()
+    if not (search.best.yardstick.known and search.best.meets_yardstick):
+        search.train_to_the_end()
     return search.failed()
+
+
+def is_clear(search: Search, run: Run) -> bool:
+    """Return whether no finding stands against a run. One that it overcame does not."""
+    overcome = {each.name() for each in search.settings.problems if each.tolerated_at_best}
+    good = search.settings.reached(run.progress.score)
+    return good or all(each.problem in overcome for each in warnings_of(run))
