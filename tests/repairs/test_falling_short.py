@@ -59,10 +59,10 @@ def test_healthy_is_what_meets_the_yardstick(
     [
         pytest.param(0, 0.86, True, id="within-5-points"),
         pytest.param(0, 0.84, False, id="beyond"),
-        pytest.param(30, 0.82, True, id="within-a-standard-error"),  # which is 0.089
-        pytest.param(30, 0.8, False, id="beyond-one"),
-        pytest.param(10, 0.81, True, id="within-10-points"),
-        pytest.param(10, 0.79, False, id="beyond-10-points"),
+        pytest.param(80, 0.845, True, id="within-a-standard-error"),  # which is 0.052
+        pytest.param(80, 0.84, False, id="beyond-one"),
+        pytest.param(40, 0.9, True, id="known-to-5-points"),
+        pytest.param(30, 0.9, False, id="not-known-to-5-points"),
     ],
 )
 def test_chance_excuses_little_in_a_success(

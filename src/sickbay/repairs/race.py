@@ -15,10 +15,11 @@ from sickbay.remedies.odds import odds, worth
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import GAIN, Run
 from sickbay.repairs.search import UNDERFITTING, Search
-from sickbay.repairs.shortfall import STILL_FALLING, noted
+from sickbay.repairs.shortfall import is_falling, noted
 from sickbay.repairs.shortfall import standing as warnings_of
 
 CANDIDATES = 4  # that race against each other
+FEW = 2  # that race while the budget is better spent on going on
 FIRST_HEAT = 0.05  # of the epochs; each further heat is twice as long
 SURE, STEEP = 0.9, 0.2  # odds at which a candidate runs alone, and gain in score by which it wins
 CLEAR_LEAD = 0.3  # lead in score that ends the race
@@ -93,6 +94,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     learning: list[Run] = []
     others: list[Run] = []
     most = CANDIDATES if search.executor.pausable else 1
+    if longer is not None and is_falling(parent):
+        most = min(most, FEW)
     while choices and len(learning) < most and search.affords():
         sure = not learning and odds(finding.problem, choices[0][0]).mean >= SURE
         count = 1 if sure else most - len(learning)
@@ -124,8 +127,7 @@ def leads(run: Run, parent: Run) -> bool:
 
     If the parent's loss was still falling, it must be ahead of where the parent ended.
     """
-    falling = any(each.problem == STILL_FALLING for each in parent.progress.findings)
-    return not falling or run.progress.score > parent.progress.score + GAIN
+    return not is_falling(parent) or run.progress.score > parent.progress.score + GAIN
 
 
 def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:

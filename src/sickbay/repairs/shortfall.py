@@ -22,14 +22,19 @@ def shortfall(search: Search, run: Run) -> Finding | None:
         return None
     if not progress.scores or search.settings.reached(progress.score):
         return None
-    falls = any(each.problem == STILL_FALLING for each in progress.findings)
+    falls = is_falling(run)
     if run.remedy is not None:
         return None if search.succeeds(run) and not falls else _short(run)
     warned = [each for each in standing(run) if each.problem in run.treatable]
     if warned and yardstick.missing(progress.score) > 0:
         return warned[0]
-    unknown = yardstick.sought and yardstick.reference is None
+    unknown = (yardstick.known or yardstick.sought) and yardstick.reference is None
     return _short(run) if falls and unknown else None
+
+
+def is_falling(run: Run) -> bool:
+    """Return whether the loss of a run was still falling at its end."""
+    return any(each.problem == STILL_FALLING for each in run.progress.findings)
 
 
 def standing(run: Run) -> list[Finding]:

@@ -84,16 +84,16 @@ class Yardstick:
         return clear and near and self.is_met(score)
 
     def is_vague(self, score: float) -> bool:
-        """Return whether the held-out samples are too few to know an accuracy to 5 points.
+        """Return whether the held-out samples are too few to know a score to 5 points.
 
         >>> few, many = (Yardstick(metric="val_accuracy", samples=each) for each in (12, 60))
         >>> few.is_vague(1.0), many.is_vague(1.0)
         (True, False)
         """
-        if self.metric != "val_accuracy" or not self.samples:
-            return False
-        right = (score * self.samples + 1) / (self.samples + 2)  # even if none was wrong so far
-        return self._doubt(right) > POINTS
+        share, count = self._share(score), self.samples
+        if self.metric == "val_accuracy":
+            share = (share * count + 1) / (count + 2)  # even if none was wrong so far
+        return self._doubt(share) > POINTS
 
     def beats_constant(self, score: float, errors: float = 1.0) -> bool:
         """Return whether a score is above the constant answer by more than chance."""
