@@ -59,9 +59,9 @@ def test_healthy_is_what_meets_the_yardstick(
     [
         pytest.param(0, 0.86, True, id="within-5-points"),
         pytest.param(0, 0.84, False, id="beyond"),
-        pytest.param(80, 0.845, True, id="within-a-standard-error"),  # which is 0.052
-        pytest.param(80, 0.84, False, id="beyond-one"),
-        pytest.param(40, 0.9, True, id="known-to-5-points"),
+        pytest.param(60, 0.846, True, id="within-a-standard-error"),  # which is 0.061
+        pytest.param(60, 0.83, False, id="beyond-one"),
+        pytest.param(60, 0.9, True, id="known-to-5-points"),
         pytest.param(30, 0.9, False, id="not-known-to-5-points"),
     ],
 )

@@ -114,7 +114,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     for run in others:
         if run is not winner:
             search.finish(run, "slower" if run.progress.finding is None else "")
-    if longer is None or (winner is not None and leads(winner, parent)) or not search.affords():
+    ahead = winner is not None and winner in learning and leads(winner, parent)
+    if longer is None or ahead or not search.affords():
         return winner
     if winner is not None:
         search.finish(winner, "slower" if winner.progress.finding is None else "")

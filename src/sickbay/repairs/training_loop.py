@@ -16,6 +16,7 @@ from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
 from sickbay.problems import Problem
+from sickbay.problems import UnnormalisedInput as RAW
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
@@ -244,10 +245,11 @@ def doctor_for(
     checks: EpochChecks | None = None,
 ) -> Doctor:
     """Watch a recipe in training."""
+    inside = live.clean_data  # the model standardises what it is given
     watched = prepare_watched(
         live.model,
         live.optimizer,
-        settings.problems,
+        [each for each in settings.problems if not (inside and isinstance(each, RAW))],
         every=is_read if checks is None else checks.reads,
         budget=0.01,
         epochs=settings.epochs_of(live),
