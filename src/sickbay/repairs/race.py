@@ -97,7 +97,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     if longer is not None and is_falling(parent):
         most = min(most, FEW)
     while choices and len(learning) < most and search.affords():
-        sure = not learning and odds(finding.problem, choices[0][0]).mean >= SURE
+        first = choices[0][0]
+        sure = not learning and (first.specific or odds(finding.problem, first).mean >= SURE)
         count = 1 if sure else most - len(learning)
         batch, choices = choices[:count], choices[count:]
         tried |= {remedy.key for remedy, _ in batch}
@@ -106,7 +107,7 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
         left = drop_failed(search, field, finding)
         learning += [run for run in left if run.progress.healthy and run.progress.learns]
         others += [run for run in left if run not in learning]
-        if sure and learning and learning[0].progress.gain > STEEP:
+        if sure and learning and (first.specific or learning[0].progress.gain > STEEP):
             break
     ranking = sorted(others, key=lambda run: (run.progress.finding is not None, *standing(run)))
     promising = ranking[-1] if ranking else None

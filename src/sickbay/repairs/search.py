@@ -124,7 +124,7 @@ class Search:
         self._advance(runs, min(epochs, max(1, int(left))), stop_at_findings)
 
     def complete(self, run: Run) -> None:
-        """Train a run to its end. A budget that is cut because the run does well does not end it."""
+        """Train a run to its end, even if the budget is cut because it does well."""
         self._advance([run], min(self.epochs_of(run), max(1, int(self._most - self.spent))))
 
     def _advance(self, runs: Sequence[Run], epochs: int, stop_at_findings: bool = True) -> None:
