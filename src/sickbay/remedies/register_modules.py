@@ -2,7 +2,7 @@ from sickbay.optimizers import optimizer_for
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.hold_all_parameters import HoldAllParameters
 from sickbay.surgery import register_modules
-from sickbay.surgery.registering_modules import registered
+from sickbay.surgery.registering_modules import unregistered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,7 @@ class RegisterModules(Remedy):
     code = f"model = sickbay.surgery.register_modules(model)\n{HoldAllParameters.code}"
 
     def applies(self, recipe: Recipe) -> bool:
-        values = (each for part in recipe.model.modules() for each in vars(part).values())
-        return any(registered(each) is not None for each in values)
+        return bool(unregistered(recipe.model))
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         if not self.applies(recipe):

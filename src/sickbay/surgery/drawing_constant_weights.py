@@ -41,7 +41,7 @@ def draw_constant_weights(model: nn.Module, *, seed: int) -> nn.Module:
             if isinstance(layer, nn.Embedding):
                 layer.weight.normal_(0.0, layer.embedding_dim**-0.5)
             else:
-                layer.reset_parameters()
+                layer.reset_parameters()  # type: ignore[operator]
     return result
 
 

@@ -24,15 +24,25 @@ def register_modules(model: nn.Module) -> nn.Module:
         (0, 2)
     """
     result = copy_of(model)
-    found = False
-    for part in list(result.modules()):
-        for name, value in list(vars(part).items()):
-            if not name.startswith("_") and (kept := registered(value)) is not None:
-                setattr(part, name, kept)
-                found = True
-    if not found:
+    if not (found := unregistered(result)):
         raise Declined("No module is kept in a plain list, tuple or dict.")
+    for part, name, kept in found:
+        setattr(part, name, kept)
     return result
+
+
+def unregistered(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]:
+    """Return each plain container of modules: whose it is, its name, and what to replace it with.
+
+    >>> unregistered(nn.Sequential(nn.Linear(2, 2)))
+    []
+    """
+    return [
+        (part, name, kept)
+        for part in model.modules()
+        for name, value in vars(part).items()
+        if not name.startswith("_") and (kept := registered(value)) is not None
+    ]
 
 
 def registered(value: Any) -> nn.Module | None:
