@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -17,7 +19,7 @@ Y = torch.zeros(64, 1)
 class Listed(nn.Module):
     """A model with a layer where torch does not look, and one where it does."""
 
-    def __init__(self, kept: object) -> None:
+    def __init__(self, kept: Any) -> None:
         super().__init__()
         self.kept, self.last = kept, nn.Linear(3, 1)
 
@@ -38,25 +40,25 @@ def test_hidden_modules_are_registered_and_held_by_the_optimizer(kind: type) -> 
 
 
 def test_a_model_without_hidden_modules_is_left_alone() -> None:
-    model = mlp()
+    model: Any = mlp()
     model.sizes = [3, 4]
     assert RegisterModules().prescribe(FOUND, recipe(model, nn.MSELoss(), Y)) is None
 
 
 def test_weights_that_are_all_the_same_are_drawn() -> None:
-    model = mlp()
+    model: Any = mlp()
     nn.init.constant_(model[0].weight, 0.5)
     kept = model[2].weight.clone()
-    made = prescribed(DrawConstantWeights(), recipe(model, nn.MSELoss(), Y))
-    assert made.model[0].weight.std() > 0
-    assert torch.equal(made.model[2].weight, kept)
+    drawn: Any = prescribed(DrawConstantWeights(), recipe(model, nn.MSELoss(), Y)).model
+    assert drawn[0].weight.std() > 0
+    assert torch.equal(drawn[2].weight, kept)
 
 
 def test_vectors_of_zeros_are_drawn_about_1_long() -> None:
     table = nn.Embedding(500, 8)
     nn.init.zeros_(table.weight)
-    drawn = prescribed(DrawConstantWeights(), embedded(table)).model[0]
-    assert 0.8 < drawn.weight.norm(dim=1).mean() < 1.2
+    drawn: Any = prescribed(DrawConstantWeights(), embedded(table)).model
+    assert 0.8 < drawn[0].weight.norm(dim=1).mean() < 1.2
 
 
 @pytest.mark.parametrize("case", ["varied", "single-unit", "frozen"])
@@ -72,7 +74,8 @@ def test_a_bottleneck_is_widened_where_other_layers_would_be_left() -> None:
     model = nn.Sequential(nn.Linear(4, 32), nn.ELU(), nn.Linear(32, 1), nn.Linear(1, 4))
     given = recipe(model, nn.MSELoss(), X)
     made = prescribed(WidenBottleneck(to=16), given)
-    assert [made.model[0].out_features, made.model[2].out_features] == [32, 16]
+    wider: Any = made.model
+    assert [wider[0].out_features, wider[2].out_features] == [32, 16]
     with pytest.raises(Declined, match="less than 16"):
         WidenBottleneck(to=16).prescribe(FOUND, made)
 
