@@ -25,7 +25,8 @@ class Listed(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         first = self.kept["first"] if isinstance(self.kept, dict | nn.ModuleDict) else self.kept[0]
-        return self.last(first(x))
+        outputs: Tensor = self.last(first(x))
+        return outputs
 
 
 @pytest.mark.parametrize("kind", [list, tuple, dict])

@@ -178,6 +178,13 @@ def test_a_repaired_run_whose_loss_still_falls_is_no_end(measuring: Any) -> None
     assert done.results == {"": "underfitting", "a": "underfitting", "longer": "healthy"}
 
 
+def test_an_almost_perfect_repair_is_an_end(measuring: Any) -> None:
+    scripts = {AS_GIVEN: falls_short(0.4), "a": learns(0.99, findings=[FALLING])}
+    odds = {"a": 0.95, "longer": 0.5}
+    done = measuring(scripts, odds, remedies=[Change("a"), GoOn("longer")])
+    assert done.results == {"": "underfitting", "a": "healthy"}
+
+
 @pytest.mark.parametrize(("score", "results"), [(0.89, ["", "a"]), (0.91, [""])])
 def test_a_run_that_was_warned_about_is_treated_below_the_reference(
     measuring: Any, score: float, results: list[str]
@@ -190,7 +197,11 @@ def test_a_run_that_was_warned_about_is_treated_below_the_reference(
 def test_without_a_reference_a_run_that_still_falls_is_repaired(measuring: Any) -> None:
     scripts = {AS_GIVEN: learns(0.5, findings=[FALLING]), "longer": learns(0.95)}
     odds, remedies = {"longer": 0.5}, [GoOn("longer")]
-    for held, count in ((replace(WANTED, reference=None), 2), (replace(WANTED, reference=0.5), 1)):
+    for held, count in (
+        (replace(WANTED, reference=None), 2),
+        (replace(WANTED, reference=0.5), 1),
+        (Yardstick(sought=True), 1),
+    ):
         done = measuring(scripts, odds, remedies=remedies, yardstick=held)
         assert len(done.outcome.attempts) == count
 

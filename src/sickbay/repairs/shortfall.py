@@ -7,6 +7,7 @@ from sickbay.problems import StillFalling, Underfitting
 from sickbay.repairs.run import Run
 from sickbay.repairs.search import Search
 
+CLOSE = 0.02  # to a perfect score
 UNDERFITTING, STILL_FALLING = Underfitting.name(), StillFalling.name()
 
 
@@ -14,21 +15,21 @@ def shortfall(search: Search, run: Run) -> Finding | None:
     """Return what to treat in a run that ended by itself, None if it may stay as it is.
 
     A run as given is left alone, unless it was warned about and is below the reference, or unless
-    its loss was still falling and nothing says how far it could fall. One that was repaired must
-    be a success, and its loss must have come to rest.
+    its loss was still falling and only a constant answer is known. One that was repaired must be a
+    success, and its loss must have come to rest, unless it is almost perfect.
     """
     progress, yardstick = run.progress, run.yardstick
     if not progress.healthy or progress.stopped or not search.is_complete(run):
         return None
     if not progress.scores or search.settings.reached(progress.score):
         return None
-    falls = is_falling(run)
+    falls = is_falling(run) and yardstick.room(progress.score) > CLOSE
     if run.remedy is not None:
         return None if search.succeeds(run) and not falls else _short(run)
     warned = [each for each in standing(run) if each.problem in run.treatable]
     if warned and yardstick.missing(progress.score) > 0:
         return warned[0]
-    unknown = (yardstick.known or yardstick.sought) and yardstick.reference is None
+    unknown = yardstick.known and yardstick.reference is None
     return _short(run) if falls and unknown else None
 
 

@@ -115,6 +115,14 @@ class Yardstick:
         """
         return -inf if self.reference is None else self._share(self.reference) - self._share(score)
 
+    def room(self, score: float) -> float:
+        """Return how far a score is below a perfect one.
+
+        >>> Yardstick(metric="val_accuracy").room(0.75)
+        0.25
+        """
+        return 1 - self._share(score)
+
     def _error(self, score: float) -> float:
         """Return the standard error of how far a score is below the reference."""
         shares = self._share(score), self._share(self.reference or 0.0)
