@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sickbay.recipe import Recipe
 from sickbay.remedies import ChangeLoss, Fitted
+from sickbay.remedies.fit_loss_to_task import new_loss
 from sickbay.vitals import Setup
 from tests.remedies.cases import FOUND, X, mlp, pasted, prescribed, recipe
 
@@ -106,3 +107,36 @@ def test_whole_prices_are_no_classes() -> None:
 def test_an_unknown_task() -> None:
     before = replace(recipe(mlp(), nn.MSELoss(), X[:, :1]), setup=Setup())
     assert ChangeLoss().prescribe(FOUND, before) is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "loss", "last"),
+    [
+        pytest.param((8, 6, 12), "", True, id="only-the-last-fits"),
+        pytest.param((8, 12, 6), "", False, id="only-the-second-fits"),
+        pytest.param((8, 6, 6), "", False, id="both-fit"),
+        pytest.param((8, 6, 6), "cross_entropy", True, id="both-fit-and-the-second-is-wrong"),
+    ],
+)
+def test_classes_in_the_last_dimension(shape: tuple[int, ...], loss: str, last: bool) -> None:
+    targets = torch.arange(48).reshape(8, 6) % 6
+    setup = Setup(task="multiclass", loss=loss, output_shape=shape, target_shape=(8, 6))
+    made = new_loss(setup, targets)
+    assert made is not None
+    outputs = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    moved = outputs.movedim(-1, 1) if last else outputs
+    expected = nn.functional.cross_entropy(moved, targets)
+    assert made(outputs, targets).item() == pytest.approx(expected.item())
+    assert ("last=True" in repr(made)) is last
+
+
+@pytest.mark.parametrize(("targets", "first"), [([1.0, 2.0], 1), ([0.0, 1.0], 0), ([1.0, 1.0], 0)])
+def test_answers_that_are_coded_as_1_and_2(targets: list[float], first: int) -> None:
+    known = torch.tensor(targets)
+    setup = Setup(
+        task="regression", loss="bce_logits", labels=2, output_shape=(2,), target_shape=(2,)
+    )
+    made = new_loss(setup, known)
+    assert made is not None
+    assert (made.meaning, made.first) == ("answers", first)
+    assert torch.equal(made.fit(torch.zeros(2), known), known - first)

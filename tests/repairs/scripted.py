@@ -12,6 +12,7 @@ from torch import nn
 
 import sickbay
 from sickbay.findings import Finding
+from sickbay.problems import LossSpike
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.remedies import Remedy
 from sickbay.repairs import race
@@ -56,6 +57,20 @@ class Lengthen(Change):
 
     def prescribe(self, _finding: Finding, recipe: sickbay.Recipe) -> sickbay.Recipe:
         return recipe.but(f"# {self.what}", epochs=30)
+
+
+@dataclass(frozen=True)
+class GoOn(Continue):
+    """Go on with the same training."""
+
+    continues: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Mend(Change):
+    """Change what is wrong for all to see."""
+
+    specific: ClassVar[bool] = True
 
 
 class Measured:
@@ -128,7 +143,7 @@ def search_of(
     """Return a search of scripted runs; the remedies are for every finding."""
     model = nn.Linear(1, 1)
     recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.SGD(model.parameters(), lr=0.1))
-    settings = RunSettings(problems=(), treatable=(), epochs=epochs)
+    settings = RunSettings(problems=[LossSpike()], treatable=(), epochs=epochs)
     choices = {FOUND.problem: remedies, "underfitting": remedies}
     choices[OTHER.problem] = remedies if hints is None else hints
     yardsticks: Any = Measured(yardstick or Yardstick())

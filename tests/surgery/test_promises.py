@@ -134,8 +134,9 @@ def test_the_public_names() -> None:
     public = {name for name in vars(surgery) if not name.startswith("_")}
     modules = {name for name in public if type(getattr(surgery, name)).__name__ == "module"}
     assert public - modules == {
-        "add_dropout", "initialise", "insert_activations", "insert_normalisation", "lower_dropout",
-        "output_activation", "replace_activations", "replace_output", "resize_output",
+        "add_dropout", "draw_constant_weights", "initialise", "insert_activations",
+        "insert_normalisation", "lower_dropout", "output_activation", "register_modules",
+        "replace_activations", "replace_output", "resize_output",
         "scale_outputs", "standardise_inputs", "widen_layers",
     }  # fmt: skip
     assert issubclass(Declined, SickbayError)

@@ -10,6 +10,7 @@ from .change_output import ChangeOutput as ChangeOutput
 from .clear_gradients import ClearGradients as ClearGradients
 from .clip_norm import ClipNorm as ClipNorm
 from .clip_values import ClipValues as ClipValues
+from .draw_constant_weights import DrawConstantWeights as DrawConstantWeights
 from .enlarge_batch import EnlargeBatch as EnlargeBatch
 from .fit_loss_to_task import Fitted as Fitted
 from .fit_output_to_task import FitOutputToTask as FitOutputToTask
@@ -25,6 +26,7 @@ from .mean_loss import MeanLoss as MeanLoss
 from .mend_targets import MendTargets as MendTargets
 from .normalise_data import NormaliseData as NormaliseData
 from .process_data import ProcessData as ProcessData
+from .register_modules import RegisterModules as RegisterModules
 from .remove_weight_decay import RemoveWeightDecay as RemoveWeightDecay
 from .replace_activation import ReplaceActivation as ReplaceActivation
 from .roll_back import RollBack as RollBack
@@ -43,4 +45,5 @@ from .use_another_optimizer import UseAnotherOptimizer as UseAnotherOptimizer
 from .use_mean_loss import UseMeanLoss as UseMeanLoss
 from .usual_learning_rate import UsualLearningRate as UsualLearningRate
 from .warm_up import WarmUp as WarmUp
+from .widen_bottleneck import WidenBottleneck as WidenBottleneck
 from .widen_layers import WidenLayers as WidenLayers

@@ -28,6 +28,8 @@ class Remedy(Tunable, ABC):
         keeps_weights: Whether the weights learnt so far are still useful afterwards.
         specific: Whether it changes only what the recipe shows to be wrong, so that it goes before
             others until its odds are known.
+        continues: Whether it only goes on with the same training, so that it shows what it is worth
+            at its end and not in a short run.
         between_runs: Whether a new run may start with it; some remedies only help a running one.
         code_template: The remedy as code, with its settings as `{names}`; other braces are doubled.
         words_template: The remedy in words, with its settings in the same way. By default the
@@ -38,6 +40,7 @@ class Remedy(Tunable, ABC):
     safety: ClassVar[Safety] = "retrain"
     keeps_weights: ClassVar[bool] = False
     specific: ClassVar[bool] = False
+    continues: ClassVar[bool] = False
     between_runs: ClassVar[bool] = True
     code_template: ClassVar[str] = ""
     words_template: ClassVar[str] = ""

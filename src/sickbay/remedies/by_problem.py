@@ -42,19 +42,20 @@ INSERTED, LOOSER = r.InsertActivations(), r.LoosenClipping()
 WIDER, MUCH_WIDER = r.WidenLayers(to=64), r.WidenLayers(to=256)
 LONGER, MUCH_LONGER = r.TrainLonger(factor=3), r.TrainLonger(factor=10)
 UNDROPPED, LESS_DROPPED = r.LowerDropout(to=0.0), r.LowerDropout(to=0.1)
-UNDECAYED = r.RemoveWeightDecay()
+UNDECAYED, UNLIKE = r.RemoveWeightDecay(), r.DrawConstantWeights()
+REGISTERED = r.RegisterModules()
 STUCK = (
-    SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL, ADAM, FASTER,
-    SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
+    UNLIKE, SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL, ADAM,
+    FASTER, SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
 )  # fmt: skip
 UNDERFIT = (
-    SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED, WIDER, ADAM, USUAL, FASTER,
-    r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
+    UNLIKE, SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED, WIDER, ADAM, USUAL,
+    FASTER, r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
 )  # fmt: skip
 LARGER_BATCH = r.Together(first=r.SetBatchSize(to=32), second=USUAL)
 
 _LISTED: Mapping[str, Sequence[Remedy]] = {
-    "improper_initialisation": (HE, LECUN, GLOROT, *DRAWN, NORM, LEAKY),
+    "improper_initialisation": (UNLIKE, HE, LECUN, GLOROT, *DRAWN, NORM, LEAKY),
     "vanishing_gradient": (SELU, RELU, NORM, HE, LECUN, GLOROT, ADAM),
     "reduced_gradient": (SELU, RELU, NORM),
     "low_activation": (SELU, RELU, NORM),
@@ -95,8 +96,8 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "no_more_gain": (HALVED, r.LowerOnPlateau()),
     "unexpected_loss": (USUAL, SLOWER, ADAM),
     "passive_loss": (USUAL, FASTER, ADAM),
-    "frozen_by_accident": (r.HoldAllParameters(), UNFROZEN),
-    "unchanged_weights": (r.HoldAllParameters(), UNFROZEN),
+    "frozen_by_accident": (REGISTERED, r.HoldAllParameters(), UNFROZEN),
+    "unchanged_weights": (REGISTERED, r.HoldAllParameters(), UNFROZEN),
     "layer_imbalance": (r.HoldAllParameters(), ADAM),
     "constant_prediction": STUCK,
     "not_learning": STUCK,
@@ -107,7 +108,7 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "excessive_weight_decay": (UNDECAYED, SOUND),
     "excessive_clipping": (LOOSER, SOUND),
     "no_hidden_activation": (INSERTED,),
-    "network_too_small": (WIDER, MUCH_WIDER),
+    "network_too_small": (WIDER, MUCH_WIDER, r.WidenBottleneck()),
     "batch_too_small": (r.EnlargeBatch(), LARGER_BATCH, SLOWER, SOUND),
     "wrong_mode": (r.TrainMode(),),
     "missing_zero_grad": (r.ClearGradients(),),

@@ -37,7 +37,8 @@ IGNORED = -100  # the label that torch's losses ignore
 class Fitted(nn.Module):
     """A loss that converts the targets to the type and shape that it needs.
 
-    `first` is the label of the first class.
+    `first` is the label of the first class, or of no. `last` means that classes are in the last
+    dimension of the outputs, where torch's losses expect them in the second.
 
     >>> import torch
     >>> loss = Fitted(nn.CrossEntropyLoss(), "classes", first=1)
@@ -47,33 +48,35 @@ class Fitted(nn.Module):
     sickbay.remedies.Fitted(nn.CrossEntropyLoss(), 'classes', first=1)
     """
 
-    def __init__(self, loss: Loss, meaning: Meaning, first: int = 0) -> None:
+    def __init__(self, loss: Loss, meaning: Meaning, first: int = 0, last: bool = False) -> None:
         super().__init__()
-        self.loss, self.meaning, self.first = loss, meaning, first
+        self.loss, self.meaning, self.first, self.last = loss, meaning, first, last
 
     def __repr__(self) -> str:
         first = f", first={self.first}" if self.first else ""
-        return f"sickbay.remedies.Fitted({loss_code(self.loss)}, {self.meaning!r}{first})"
+        last = ", last=True" if self.last else ""
+        return f"sickbay.remedies.Fitted({loss_code(self.loss)}, {self.meaning!r}{first}{last})"
 
     def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return self.loss(*self.compared(outputs, targets))
 
     def compared(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Return what the loss compares."""
-        return outputs, self.fit(outputs, targets)
+        fitted = self.fit(outputs, targets)
+        return outputs.movedim(-1, 1) if self.last else outputs, fitted
 
     def fit(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Convert the targets to the type and shape that the loss needs."""
         if self.meaning == "classes":
             if targets.shape == outputs.shape and outputs.shape[-1] > 1:
                 return targets.to(outputs.dtype)  # one-hot, or probabilities
-            return self._labels(targets, outputs)
+            return self._labels(targets, outputs.movedim(-1, 1) if self.last else outputs)
         fitted = targets.to(outputs.dtype)
         if targets.numel() == outputs.numel():
             fitted = fitted.reshape(outputs.shape)
         if self.meaning == "answers" and bool((fitted == -1).any()):
             return (fitted + 1) / 2
-        return fitted
+        return fitted - self.first if self.meaning == "answers" else fitted
 
     def _labels(self, targets: Tensor, outputs: Tensor) -> Tensor:
         """Return the numbers of the classes, from 0 on."""
@@ -90,6 +93,8 @@ def meaning(setup: Setup) -> Meaning | None:
     Whole numbers, one per sample, that a loss treats as quantities are class numbers.
     """
     one_each = setup.target_shape[1:] in ((), (1,))
+    if setup.loss in OF_ANSWERS and setup.labels == 2 and _outputs(setup) == 1:
+        return "answers"
     if setup.task == "regression" and setup.labels >= 2 and one_each:
         return "classes"
     several = _outputs(setup) > 1
@@ -155,8 +160,27 @@ def new_loss(setup: Setup, targets: Tensor | None) -> Fitted | None:
     means = meaning(setup)
     if means is None:
         return None
-    first = first_label(setup, targets) if means == "classes" else 0
-    return Fitted(LOSSES[means](), means, first)
+    first, labels = first_label(setup, targets), _labels(targets)
+    if means == "values" or (means == "answers" and (labels is None or labels.tolist() != [1, 2])):
+        first = 0
+    return Fitted(LOSSES[means](), means, first, means == "classes" and classes_are_last(setup))
+
+
+def classes_are_last(setup: Setup) -> bool:
+    """Return whether the outputs hold classes in their last dimension.
+
+    If the shape allows both, a loss of classes that does not fit has them in the second.
+
+    >>> classes_are_last(Setup(output_shape=(8, 6, 12), target_shape=(8, 6)))
+    True
+    >>> classes_are_last(Setup(output_shape=(8, 12, 6), target_shape=(8, 6)))
+    False
+    """
+    outputs, targets = setup.output_shape, setup.target_shape
+    if len(outputs) < 3 or targets != outputs[:-1]:
+        return False
+    second = targets == (*outputs[:1], *outputs[2:])
+    return not second or setup.loss in OF_CLASSES
 
 
 def _outputs(setup: Setup) -> int:

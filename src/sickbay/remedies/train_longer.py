@@ -14,6 +14,7 @@ class TrainLonger(Remedy):
     """
 
     keeps_weights = True
+    continues = True
     code_template = "epochs = {factor} * epochs"
     words_template = "train for {factor} times as many epochs"
 

@@ -54,7 +54,8 @@ class Outcome:
         recipe: The recipe it was trained with.
         original: The recipe as given.
         solved: Whether training reached the target or, if there is no target, ended without a
-            finding, above the best constant answer and not clearly below a quick reference.
+            finding that stands, surely above the best constant answer and not clearly below a quick
+            reference. If neither could be measured, or on too few held-out samples, it is False.
         score: Its score on the validation data.
         before: The best score of the recipe as given, or the score before training if that was
             stopped in its first epoch.
@@ -111,8 +112,10 @@ class Outcome:
         when = "before" if trained else "untrained"
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
-        if compared := Yardstick(self.constant, self.reference).told():
-            head = f"{head}; {compared}"
+        compared = Yardstick(self.constant, self.reference).told()
+        if not (compared or self.solved):
+            compared = "what could be reached is not known"
+        head = f"{head}; {compared}" if compared else head
         tree = _tree(self.attempts, None, "")
         return printable("\n".join([head, "", f"found: {problems}", *tree, "", self.diff]))
 

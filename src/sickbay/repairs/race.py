@@ -13,10 +13,13 @@ from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, worth
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.run import Run
+from sickbay.repairs.run import GAIN, Run
 from sickbay.repairs.search import UNDERFITTING, Search
+from sickbay.repairs.shortfall import is_falling, noted
+from sickbay.repairs.shortfall import standing as warnings_of
 
 CANDIDATES = 4  # that race against each other
+FEW = 2  # that race while the budget is better spent on going on
 FIRST_HEAT = 0.05  # of the epochs; each further heat is twice as long
 SURE, STEEP = 0.9, 0.2  # odds at which a candidate runs alone, and gain in score by which it wins
 CLEAR_LEAD = 0.3  # lead in score that ends the race
@@ -46,7 +49,7 @@ class Race:
 
 def race(search: Search) -> Outcome:
     """Train. At a finding, let remedies race and go on with the winner, until nothing is found."""
-    run = search.begin()
+    run = noted(search, search.begin())
     tried: dict[str, set[str]] = {}
     for _ in range(DEPTH):
         finding = run.progress.finding
@@ -59,8 +62,9 @@ def race(search: Search) -> Outcome:
         if winner is None:
             break
         if winner.progress.finding is None:
-            search.advance([winner], search.epochs_of(winner))
+            search.complete(winner)
         worked = not has_problem(winner, finding) and not winner.progress.failed
+        noted(search, winner)
         search.count(winner, worked)
         run = further(search, run, winner)
     return conclude(search, run)
@@ -83,13 +87,18 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     learn. If none learns, one with a new problem in place of the old one wins, then any other.
     """
     choices = [pair for pair in prescribed(search, parent, finding) if pair[0].key not in tried]
+    longer = next((pair for pair in choices if pair[0].continues), None)
+    choices = [pair for pair in choices if not pair[0].continues]
     choices.sort(key=lambda pair: -worth(finding.problem, pair[0]))
     heat = max(1, round(FIRST_HEAT * search.settings.epochs))
     learning: list[Run] = []
     others: list[Run] = []
     most = CANDIDATES if search.executor.pausable else 1
+    if longer is not None and is_falling(parent):
+        most = min(most, FEW)
     while choices and len(learning) < most and search.affords():
-        sure = not learning and odds(finding.problem, choices[0][0]).mean >= SURE
+        first = choices[0][0]
+        sure = not learning and (first.specific or odds(finding.problem, first).mean >= SURE)
         count = 1 if sure else most - len(learning)
         batch, choices = choices[:count], choices[count:]
         tried |= {remedy.key for remedy, _ in batch}
@@ -98,7 +107,7 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
         left = drop_failed(search, field, finding)
         learning += [run for run in left if run.progress.healthy and run.progress.learns]
         others += [run for run in left if run not in learning]
-        if sure and learning and learning[0].progress.gain > STEEP:
+        if sure and learning and (first.specific or learning[0].progress.gain > STEEP):
             break
     ranking = sorted(others, key=lambda run: (run.progress.finding is not None, *standing(run)))
     promising = ranking[-1] if ranking else None
@@ -106,7 +115,21 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     for run in others:
         if run is not winner:
             search.finish(run, "slower" if run.progress.finding is None else "")
-    return winner
+    ahead = winner is not None and winner in learning and leads(winner, parent)
+    if longer is None or ahead or not search.affords():
+        return winner
+    if winner is not None:
+        search.finish(winner, "slower" if winner.progress.finding is None else "")
+    tried.add(longer[0].key)
+    return start(search, parent, finding, *longer)
+
+
+def leads(run: Run, parent: Run) -> bool:
+    """Return whether a candidate promises more than to go on with its parent.
+
+    If the parent's loss was still falling, it must be ahead of where the parent ended.
+    """
+    return not is_falling(parent) or run.progress.score > parent.progress.score + GAIN
 
 
 def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
@@ -191,15 +214,21 @@ def conclude(search: Search, run: Run) -> Outcome:
     If nothing helped, train the original recipe to its end: it may be better than it looks.
     """
     if run.progress.healthy:
-        complete = search.is_complete(run)
-        score = run.progress.score
-        met = run.yardstick.is_surely_met(score) or search.settings.reached(score)
+        complete, met = search.is_complete(run), search.succeeds(run)
         short = UNDERFITTING if complete else "out of budget"
         short = "stopped" if run.progress.stopped else short
         search.finish(run, "healthy" if complete and met else short)
         learnt = run.remedy is None or run.progress.learns
-        return search.cured(run, solved=complete and learnt and met)
+        return search.cured(run, solved=complete and learnt and met and is_clear(search, run))
     if not run.result:
         search.finish(run)
-    search.train_to_the_end()
+    if not (search.best.yardstick.known and search.best.meets_yardstick):
+        search.train_to_the_end()
     return search.failed()
+
+
+def is_clear(search: Search, run: Run) -> bool:
+    """Return whether no finding stands against a run. One that it overcame does not."""
+    overcome = {each.name() for each in search.settings.problems if each.tolerated_at_best}
+    good = search.settings.reached(run.progress.score)
+    return good or all(each.problem in overcome for each in warnings_of(run))

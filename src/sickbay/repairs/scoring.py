@@ -107,6 +107,7 @@ class _Tally:
         rows = None
         if self.task in ("binary", "multiclass", "next_token"):
             last = self.task == "next_token" and loss_name(self.loss) not in tasks.OF_CLASSES
+            last = last or getattr(self.loss, "last", False) is True
             rows = by_class(outputs, targets, last=last)
         if rows is not None:
             classes, labels = rows

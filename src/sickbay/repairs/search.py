@@ -82,8 +82,15 @@ class Search:
     def budget(self) -> float:
         """Epochs that all runs may take: more as long as none meets the yardstick."""
         known = any(run.yardstick.known for run in self.runs)
-        met = any(run.progress.scores and run.meets_yardstick for run in self.runs)
+        met = any(run.progress.scores and self.succeeds(run) for run in self.runs)
         return self._most if known and not met else self._budget
+
+    def succeeds(self, run: Run) -> bool:
+        """Return whether the score of a run may be called a success, as the best of all runs."""
+        score = run.progress.score
+        compared = sum(bool(each.progress.scores) for each in self.runs)
+        sure = run.yardstick.is_surely_met(score, max(1, compared))
+        return sure or self.settings.reached(score)
 
     def affords(self, epochs: int = 1) -> bool:
         """Return whether so many more epochs are within the budget."""
@@ -113,9 +120,15 @@ class Search:
 
     def advance(self, runs: Sequence[Run], epochs: int, stop_at_findings: bool = True) -> None:
         """Train runs for one heat of so many epochs, as far as the budget goes."""
-        self._release()
         left = (self.budget - self.spent) / max(1, len(runs))
-        epochs = min(epochs, max(1, int(left)))
+        self._advance(runs, min(epochs, max(1, int(left))), stop_at_findings)
+
+    def complete(self, run: Run) -> None:
+        """Train a run to its end, even if the budget is cut because it does well."""
+        self._advance([run], min(self.epochs_of(run), max(1, int(self._most - self.spent))))
+
+    def _advance(self, runs: Sequence[Run], epochs: int, stop_at_findings: bool = True) -> None:
+        self._release()
         new = [run for run in runs if not (run.recorded or run.progress.stopped)]
         self.executor.advance(new, epochs, stop_at_findings, self._on_epoch)
         for run in runs:

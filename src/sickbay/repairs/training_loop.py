@@ -15,7 +15,7 @@ from sickbay.doctor.watch_arguments import prepare_watched
 from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
-from sickbay.problems import Problem
+from sickbay.problems import Problem, UnnormalisedInput
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
@@ -247,7 +247,7 @@ def doctor_for(
     watched = prepare_watched(
         live.model,
         live.optimizer,
-        settings.problems,
+        problems_of(live, settings),
         every=is_read if checks is None else checks.reads,
         budget=0.01,
         epochs=settings.epochs_of(live),
@@ -267,6 +267,13 @@ def doctor_for(
         return Doctor(watched, Causes(watched.problems, guard))
     checks.listen(guard)
     return Doctor(watched, checks)
+
+
+def problems_of(live: Recipe, settings: RunSettings) -> Sequence[Problem]:
+    """Return the problems to look for. What standardises its inputs may be given raw ones."""
+    if not live.clean_data:
+        return settings.problems
+    return [each for each in settings.problems if not isinstance(each, UnnormalisedInput)]
 
 
 def plateau_scheduler(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:

@@ -20,11 +20,13 @@ Sequential(
 from sickbay.surgery.changing_output import output_activation as output_activation
 from sickbay.surgery.changing_output import replace_output as replace_output
 from sickbay.surgery.changing_output import resize_output as resize_output
+from sickbay.surgery.drawing_constant_weights import draw_constant_weights as draw_constant_weights
 from sickbay.surgery.initialising_weights import initialise as initialise
 from sickbay.surgery.inserting_activations import insert_activations as insert_activations
 from sickbay.surgery.lowering_dropout import lower_dropout as lower_dropout
 from sickbay.surgery.norms_and_dropout import add_dropout as add_dropout
 from sickbay.surgery.norms_and_dropout import insert_normalisation as insert_normalisation
+from sickbay.surgery.registering_modules import register_modules as register_modules
 from sickbay.surgery.replacing_activations import replace_activations as replace_activations
 from sickbay.surgery.scaling_outputs import scale_outputs as scale_outputs
 from sickbay.surgery.standardising_inputs import standardise_inputs as standardise_inputs

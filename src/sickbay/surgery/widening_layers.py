@@ -25,7 +25,9 @@ RECURRENT = (nn.RNN, nn.LSTM, nn.GRU)
 Scale = dict[str, Fraction]  # by the name of a module
 
 
-def widen_layers(model: nn.Module, example: tuple[Any, ...], width: int, *, seed: int) -> nn.Module:
+def widen_layers(
+    model: nn.Module, example: tuple[Any, ...], width: int, *, seed: int, squeezing: bool = False
+) -> nn.Module:
     """Return a copy of the model whose hidden layers have at least `width` units or channels.
 
     Layers that change get new weights, drawn as torch does. Layers with frozen weights stay, and
@@ -36,10 +38,12 @@ def widen_layers(model: nn.Module, example: tuple[Any, ...], width: int, *, seed
         example: The arguments of one call.
         width: The least units of a hidden layer.
         seed: The seed of the new weights.
+        squeezing: Whether to widen a model that gives back something in the shape of its input.
+            There, a narrow layer may be the purpose.
 
     Raises:
-        Declined: If every layer is as wide, it cannot be done safely, or the model gives back
-            something in the shape of its input: there, a narrow layer may be the purpose.
+        Declined: If every layer is as wide, it cannot be done safely, or the model may be
+            `squeezing` its input on purpose.
 
     Example:
         >>> import torch
@@ -51,7 +55,7 @@ def widen_layers(model: nn.Module, example: tuple[Any, ...], width: int, *, seed
     result = copy_of(model)
     forward = record_forward(result, example)
     inputs = [each for each in example if isinstance(each, Tensor)]
-    if inputs and shape_of(forward.output) == shape_of(inputs[0]):
+    if not squeezing and inputs and shape_of(forward.output) == shape_of(inputs[0]):
         raise Declined("The model may be meant to squeeze its inputs through narrow layers.")
     outputs, uses = _plan(result, forward, width)
     if not outputs:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot, inf, isfinite, sqrt
+from math import hypot, inf, isfinite, log, sqrt
 
 # The metrics that models are compared by, the first that there is, and the sign of the better.
 ORDER = (("val_metric", 1), ("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))
@@ -10,7 +10,6 @@ OF_ANY_SCALE = ("val_metric", "val_loss")
 POINTS = 0.05  # below the reference that matter
 LEAST = 0.01  # above the constant answer that matter
 ERRORS = 2.0  # standard errors below the reference that are no chance
-MOST = 0.1  # below the reference that chance may excuse in a success
 
 
 def metric_in(names: Sequence[str] | Mapping[str, object]) -> tuple[str, int]:
@@ -32,6 +31,7 @@ class Yardstick:
         reference: The score of a quick reference model.
         metric: The metric of these scores, as `val_accuracy`.
         samples: The held-out samples that scores are measured on; 0 means no doubt about them.
+        sought: Whether it was looked for. If nothing was found then, no score is a success.
 
     >>> yardstick = Yardstick(constant=0.3, reference=0.95, metric="val_accuracy", samples=200)
     >>> yardstick.is_met(0.93), yardstick.is_met(0.8), yardstick.is_met(0.31)
@@ -42,6 +42,7 @@ class Yardstick:
     reference: float | None = None
     metric: str = ""
     samples: int = 0
+    sought: bool = False
 
     @property
     def known(self) -> bool:
@@ -66,18 +67,41 @@ class Yardstick:
         """Return whether a score is above the constant answer and not far below the reference."""
         return self.beats_constant(score) and not self.is_below_reference(score)
 
-    def is_surely_met(self, score: float) -> bool:
-        """Return whether a score may be called a success: chance excuses less than in `is_met`."""
-        excused = max(POINTS, min(self._error(score), MOST))
-        return self.is_met(score) and self.missing(score) <= excused
+    def is_surely_met(self, score: float, tries: int = 1) -> bool:
+        """Return whether a score may be called a success: chance excuses less than in `is_met`.
 
-    def beats_constant(self, score: float) -> bool:
+        It is the best of so many `tries`, and the best of many is above a constant by luck.
+
+        >>> yardstick = Yardstick(constant=0.5, metric="val_accuracy", samples=160)
+        >>> yardstick.is_surely_met(0.6), yardstick.is_surely_met(0.6, tries=11)
+        (True, False)
+        """
+        if not self.known:
+            return not self.sought
+        errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
+        clear = self.beats_constant(score, errors) and not self.is_vague(score)
+        near = self.missing(score) <= max(POINTS, self._error(score))
+        return clear and near and self.is_met(score)
+
+    def is_vague(self, score: float) -> bool:
+        """Return whether the held-out samples are too few to know a score to 5 points.
+
+        >>> few, many = (Yardstick(metric="val_accuracy", samples=each) for each in (12, 60))
+        >>> few.is_vague(1.0), many.is_vague(1.0)
+        (True, False)
+        """
+        share, count = self._share(score), self.samples
+        if self.metric == "val_accuracy":
+            share = (share * count + 1) / (count + 2)  # even if none was wrong so far
+        return self._doubt(share) > POINTS
+
+    def beats_constant(self, score: float, errors: float = 1.0) -> bool:
         """Return whether a score is above the constant answer by more than chance."""
         if self.constant is None:
             return True
         share, constant = self._share(score), self._share(self.constant)
         chance = min(self._doubt(share), self._doubt(constant))
-        return share >= 1 or share - constant > max(LEAST, chance)
+        return share >= 1 or share - constant > max(LEAST, errors * chance)
 
     def is_below_reference(self, score: float) -> bool:
         """Return whether a score is below the reference by more than 5 points and chance."""
@@ -90,6 +114,14 @@ class Yardstick:
         0.25
         """
         return -inf if self.reference is None else self._share(self.reference) - self._share(score)
+
+    def room(self, score: float) -> float:
+        """Return how far a score is below a perfect one.
+
+        >>> Yardstick(metric="val_accuracy").room(0.75)
+        0.25
+        """
+        return 1 - self._share(score)
 
     def _error(self, score: float) -> float:
         """Return the standard error of how far a score is below the reference."""

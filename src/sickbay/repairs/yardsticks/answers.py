@@ -51,7 +51,12 @@ class Answers:
         kind = MEANINGS.get(task_of(inputs, outputs, targets, loss))
         if kind is None or not outputs.is_floating_point() or len(outputs) % len(targets):
             return None
-        dense, classes = False, by_class(outputs, fitted(loss, outputs, targets))
+        dense, classes = (
+            False,
+            by_class(
+                outputs, fitted(loss, outputs, targets), last=isinstance(loss, Fitted) and loss.last
+            ),
+        )
         if classes is not None and (kind == "classes" or outputs.shape != targets.shape):
             kind, dense = "classes", len(classes[1]) != len(targets)
         elif kind == "classes" or outputs.numel() != targets.numel():

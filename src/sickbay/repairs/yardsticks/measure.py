@@ -98,7 +98,7 @@ class Yardsticks:
         if why not in self._said:
             self._said.add(why)
             self._say(why)
-        return Yardstick()
+        return Yardstick(sought=True)
 
 
 def goes_by_class(

@@ -1,0 +1,57 @@
+"""What is left to do about a run that had all its epochs, although nothing stopped it."""
+
+from dataclasses import replace
+
+from sickbay.findings import Finding
+from sickbay.problems import StillFalling, Underfitting
+from sickbay.repairs.run import Run
+from sickbay.repairs.search import Search
+
+CLOSE = 0.02  # to a perfect score
+UNDERFITTING, STILL_FALLING = Underfitting.name(), StillFalling.name()
+
+
+def shortfall(search: Search, run: Run) -> Finding | None:
+    """Return what to treat in a run that ended by itself, None if it may stay as it is.
+
+    A run as given is left alone, unless it was warned about and is below the reference, or unless
+    its loss was still falling and only a constant answer is known. One that was repaired must be a
+    success, and its loss must have come to rest, unless it is almost perfect.
+    """
+    progress, yardstick = run.progress, run.yardstick
+    if not progress.healthy or progress.stopped or not search.is_complete(run):
+        return None
+    if not progress.scores or search.settings.reached(progress.score):
+        return None
+    falls = is_falling(run) and yardstick.room(progress.score) > CLOSE
+    if run.remedy is not None:
+        return None if search.succeeds(run) and not falls else _short(run)
+    warned = [each for each in standing(run) if each.problem in run.treatable]
+    if warned and yardstick.missing(progress.score) > 0:
+        return warned[0]
+    unknown = yardstick.known and yardstick.reference is None
+    return _short(run) if falls and unknown else None
+
+
+def is_falling(run: Run) -> bool:
+    """Return whether the loss of a run was still falling at its end."""
+    return any(each.problem == STILL_FALLING for each in run.progress.findings)
+
+
+def standing(run: Run) -> list[Finding]:
+    """Return the findings of a run that are more than hints."""
+    return [each for each in run.progress.findings if each.severity != "info"]
+
+
+def noted(search: Search, run: Run) -> Run:
+    """Return the run, with what is left to do as its finding."""
+    found = shortfall(search, run)
+    if found is not None:
+        run.progress = replace(run.progress, finding=found)
+    return run
+
+
+def _short(run: Run) -> Finding:
+    message = f"the best score is {run.progress.score:.3g}; {run.yardstick.told()}"
+    step = max((each.step for each in run.progress.findings), default=0)
+    return Finding(problem=UNDERFITTING, step=step, message=message)
