@@ -176,6 +176,7 @@ class Setup(LossFacts):
         bare: Whether the loss has no weights or other terms around it.
         strays: Number of layers that the model uses but does not register, as in a plain list.
         labels: Number of distinct whole numbers among the targets.
+        passed_on: Whether another model judges the outputs, as the critic of a policy does.
         linear: Whether the outputs are a linear function of the inputs.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
         over_positions: Whether the loss takes the positions of a sequence for its classes.
@@ -202,6 +203,7 @@ class Setup(LossFacts):
     bare: bool = False
     strays: int = 0
     labels: int = 0
+    passed_on: bool = False
     linear: bool = False
     viewed_apart: bool = False
     over_positions: bool = False

@@ -20,6 +20,7 @@ from sickbay.probe.initial_weights import unregistered
 from sickbay.probe.leaks import copied, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
+from sickbay.probe.other_models import are_passed_on
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
@@ -188,6 +189,7 @@ class Batch:
             stretched=known.stretched or stretched,
             bare=known.bare or bare,
             strays=known.strays or seen.strays,
+            passed_on=known.passed_on or seen.passed_on,
             linear=known.linear or seen.linear,
             viewed_apart=known.viewed_apart or seen.viewed_apart,
             mixes_samples=known.mixes_samples or seen.over_samples,
@@ -226,6 +228,7 @@ class Batch:
         return {
             "strays": loss_graph.count_strays(node, own) or unregistered(self._model, own),
             "stretched": source is not None and loss_graph.is_stretched(node, source),
+            "passed_on": are_passed_on(node, source, own),
             "linear": source is not None and loss_graph.is_linear(source),
             "viewed_apart": source is not None and loss_axes.is_viewed_apart(node, source),
             "over_samples": source is not None and loss_axes.runs_over_samples(node, source),
