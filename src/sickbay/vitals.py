@@ -176,6 +176,7 @@ class Setup(LossFacts):
         bare: Whether the loss has no weights or other terms around it.
         strays: Number of layers that the model uses but does not register, as in a plain list.
         labels: Number of distinct whole numbers among the targets.
+        looks_ahead: Whether there is attention over the input tokens, and none of it has a mask.
         passed_on: Whether another model judges the outputs, as the critic of a policy does.
         linear: Whether the outputs are a linear function of the inputs.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
@@ -203,6 +204,7 @@ class Setup(LossFacts):
     bare: bool = False
     strays: int = 0
     labels: int = 0
+    looks_ahead: bool = False
     passed_on: bool = False
     linear: bool = False
     viewed_apart: bool = False
