@@ -27,7 +27,8 @@ def by_hand(x: Tensor, mask: Tensor | None) -> Tensor:
     scores = nn.Linear(8, 8)(x) @ x.transpose(1, 2) / 8**0.5
     if mask is not None:
         scores = scores.masked_fill(mask < 0, float("-inf"))
-    return scores.softmax(-1) @ x
+    attended: Tensor = scores.softmax(-1) @ x
+    return attended
 
 
 @pytest.mark.parametrize("masked", [True, False])

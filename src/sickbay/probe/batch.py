@@ -15,6 +15,7 @@ from sickbay.probe import loss_axes, loss_graph, loss_modules
 from sickbay.probe.answers import Answers
 from sickbay.probe.attention_masks import look_ahead
 from sickbay.probe.cost_clock import Clock
+from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.initial_weights import unregistered
@@ -209,6 +210,8 @@ class Batch:
             if seen.gradient.ndim == 2:
                 found["pull_spread_within"] = spread(seen.gradient.T)
             found["pull_size"] = float(seen.gradient.abs().float().mean()) * prod(seen.shape)
+            if seen.output is not None and seen.output.shape == seen.gradient.shape:
+                found["cut_off"] = share_cut_off(seen.output, seen.gradient)
         # A loss without a name may compare something else than outputs and targets.
         if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
             targets, gradient = pairs[0].targets, seen.gradient
