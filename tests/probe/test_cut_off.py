@@ -42,6 +42,16 @@ def test_other_losses(loss: Callable[[Tensor], Tensor]) -> None:
     assert found(loss) == 0.0
 
 
+def test_no_gradient_at_all() -> None:
+    assert found(lambda outputs: 0 * outputs) == 0.0
+
+
+def test_outputs_far_below_0_tell_nothing() -> None:
+    outputs = torch.cat([torch.linspace(-3, -0.5, 30), torch.linspace(0, 2, 60)])
+    gradient = ((outputs > 0) & (outputs < 1)).float()
+    assert isnan(share_cut_off(outputs, gradient))
+
+
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0), (2.0, 3.0)])
 def test_not_enough_outputs_on_all_sides(low: float, high: float) -> None:
     assert isnan(found(log_loss, low, high))
