@@ -177,6 +177,8 @@ class Setup(LossFacts):
         summed: Whether the loss is the sum over all values, not their mean.
         strays: Number of layers that the model uses but does not register, as in a plain list.
         labels: Number of distinct whole numbers among the targets.
+        looks_ahead: Whether there is attention over the input tokens, and none of it has a mask.
+        passed_on: Whether another model judges the outputs, as the critic of a policy does.
         linear: Whether the outputs are a linear function of the inputs.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
         over_positions: Whether the loss takes the positions of a sequence for its classes.
@@ -204,6 +206,8 @@ class Setup(LossFacts):
     summed: bool = False
     strays: int = 0
     labels: int = 0
+    looks_ahead: bool = False
+    passed_on: bool = False
     linear: bool = False
     viewed_apart: bool = False
     over_positions: bool = False

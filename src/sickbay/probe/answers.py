@@ -4,9 +4,12 @@ This knows nothing of the loss, so it also tells when the loss measures somethin
 """
 
 from dataclasses import dataclass, field
+from math import nan
 
 import torch
 from torch import Tensor
+
+from sickbay.probe import class_weights
 
 FEW, MOST = 4, 1024  # values needed, and rows of outputs that are looked at
 CLASSES = 10_000  # more are not counted
@@ -48,13 +51,14 @@ class ConstantAnswer:
 
 
 class Answers:
-    """Scores the outputs of each batch: `score`, `constant_score`, `signal` and `pull`.
+    """Scores the outputs of each batch: `score`, `constant_score`, `signal`, `pull` and more.
 
     `score` is the share of right classes, or the share of the targets' variance that is explained,
     and `constant_score` what the best constant answer gets. `signal` is the correlation of outputs
     and targets, `purity` the share of the most frequent class in the batch, and `pull` the cosine
     between the direction in which the loss pulls the outputs and that towards the targets: below
-    0, the loss pulls them away.
+    0, the loss pulls them away. `weight_slope` is the power of its frequency by which the loss
+    weights a class.
     """
 
     def __init__(self) -> None:
@@ -68,13 +72,19 @@ class Answers:
         if rows is None:
             return {}
         given, wanted = rows
-        found = {"signal": correlation(given, wanted)}
+        found = {"signal": correlation(given, wanted), **self._scored(task, given, wanted)}
         if gradient is not None and gradient.shape == outputs.shape:
             pulled = in_rows(task, -gradient, targets)
             if pulled is not None:
                 found["pull"] = cosine(pulled[0], _towards(task, given, wanted))
-        found |= self._scored(task, given, wanted)
+                found["weight_slope"] = self._weight_slope(task, given, wanted, pulled[0])
         return {name: value for name, value in found.items() if value == value}
+
+    def _weight_slope(self, task: str, given: Tensor, wanted: Tensor, pulled: Tensor) -> float:
+        if task not in ("binary", "multiclass") or (task == "binary") != (given.shape[1] == 1):
+            return nan
+        weights = class_weights.of_classes(given, -pulled, wanted)
+        return class_weights.slope(weights, self._constant[True].counts)
 
     def _scored(self, task: str, given: Tensor, wanted: Tensor) -> dict[str, float]:
         classes = task != "regression"

@@ -13,13 +13,16 @@ from torch.utils.hooks import RemovableHandle, unserializable_hook
 from sickbay import tasks
 from sickbay.probe import loss_axes, loss_graph, loss_modules
 from sickbay.probe.answers import Answers
+from sickbay.probe.attention_masks import look_ahead
 from sickbay.probe.cost_clock import Clock
+from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.initial_weights import unregistered
-from sickbay.probe.leaks import copied, repeated
+from sickbay.probe.leaks import Copies, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
+from sickbay.probe.other_models import are_passed_on
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
@@ -55,7 +58,7 @@ class Batch:
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
         self.facts = Setup()  # what is known about the task
-        self._answers = Answers()
+        self._answers, self._copies = Answers(), Copies(model)
         self.scalars: dict[str, float] = {}
         self.due = False
         # Kept between readings: a compiled model would be compiled again without its hook.
@@ -97,10 +100,11 @@ class Batch:
         loss, inputs = self._loss, [] if self._nan_locator is None else self._nan_locator.inputs()
         traced = loss_graph.Origin() if loss is None else loss_graph.origin(loss.grad_fn)
         activation, _, source = loss_graph.activation(self._output_node)
+        rows = [each for each in inputs if are_tokens(each)]
         self._no_output = self._output is None
         seen = Seen(
             inputs=first_tensor(inputs),
-            tokens=next((each for each in reversed(inputs) if are_tokens(each)), None),
+            tokens=rows[-1] if rows else None,
             output=self._output,
             shape=self._shape,
             activation=activation,
@@ -109,7 +113,7 @@ class Batch:
             loss=None if loss is None else loss.detach(),
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
-            **self._searched_facts(),
+            **self._searched_facts(rows),
         )
         self._forget()
         return seen.on_cpu(self._meter) if self._meter.late else seen
@@ -189,6 +193,8 @@ class Batch:
             bare=known.bare or bare,
             summed=known.summed or traced.summed,
             strays=known.strays or seen.strays,
+            looks_ahead=known.looks_ahead or seen.looks_ahead,
+            passed_on=known.passed_on or seen.passed_on,
             linear=known.linear or seen.linear,
             viewed_apart=known.viewed_apart or seen.viewed_apart,
             mixes_samples=known.mixes_samples or seen.over_samples,
@@ -205,6 +211,8 @@ class Batch:
             if seen.gradient.ndim == 2:
                 found["pull_spread_within"] = spread(seen.gradient.T)
             found["pull_size"] = float(seen.gradient.abs().float().mean()) * prod(seen.shape)
+            if seen.output is not None and seen.output.shape == seen.gradient.shape:
+                found["cut_off"] = share_cut_off(seen.output, seen.gradient)
         # A loss without a name may compare something else than outputs and targets.
         if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
             targets, gradient = pairs[0].targets, seen.gradient
@@ -212,12 +220,14 @@ class Batch:
                 gradient = gradient.reshape(pairs[0].outputs.shape)
             found |= self._answers.scalars(self.facts.task, pairs[0].outputs, targets, gradient)
             if seen.tokens is not None:
-                found["leak"] = repeated(seen.tokens, targets)
+                found["leak"] = repeated(seen.tokens, targets, ahead=0)
+                if self.facts.looks_ahead:
+                    found["leak"] = max(found["leak"], repeated(seen.tokens, targets, ahead=1))
             elif seen.inputs is not None and self.facts.task == "regression":
-                found["leak"] = copied(seen.inputs, targets)
+                found["leak"] = self._copies.share(seen.inputs, targets)
         return {name: value for name, value in found.items() if not isnan(value)}
 
-    def _searched_facts(self) -> dict[str, Any]:
+    def _searched_facts(self, rows: Sequence[Tensor]) -> dict[str, Any]:
         """Return what a search of the whole graph shows; only once, as it is slow."""
         if self._loss is None or self._searched:
             return {"strays": 0}
@@ -227,6 +237,9 @@ class Batch:
         return {
             "strays": loss_graph.count_strays(node, own) or unregistered(self._model, own),
             "stretched": source is not None and loss_graph.is_stretched(node, source),
+            # An encoder may look ahead; its tokens are not those of the decoder.
+            "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),
+            "passed_on": are_passed_on(node, source, own),
             "linear": source is not None and loss_graph.is_linear(source),
             "viewed_apart": source is not None and loss_axes.is_viewed_apart(node, source),
             "over_samples": source is not None and loss_axes.runs_over_samples(node, source),

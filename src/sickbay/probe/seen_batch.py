@@ -48,6 +48,8 @@ class Seen:
     direct: bool  # whether the loss was computed from the model's own output
     strays: int
     stretched: bool = False  # the loss compares every output with every target
+    looks_ahead: bool = False  # attention over the tokens has no mask
+    passed_on: bool = False  # another model judges the output
     linear: bool = False  # the output is a linear function of the inputs
     viewed_apart: bool = False  # a view in place of a transpose gives the loss its classes
     over_samples: bool = False  # a softmax near the loss runs over the samples

@@ -25,7 +25,8 @@ class ImproperLoss(Problem):
 
     How it is judged:
         One of these is found: a loss that pulls the outputs away from the targets, is 0 from the
-        first step on, or is below its lower bound; classes that a view has mixed; cross-entropy
+        first step on, is below its lower bound, or falls far below 0 without slowing down; weights
+        that are larger for the more frequent classes; classes that a view has mixed; cross-entropy
         over one unit, or on targets that are not classes; log-likelihood of values that are not
         logarithms; a soft margin loss without labels of -1; an L1 loss on one-hot classes; a
         distance to class numbers; squared error on softmax or sigmoid outputs of classes that are

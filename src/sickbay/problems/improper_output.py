@@ -3,7 +3,7 @@
 from math import inf
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.loss_faults import output_fault
+from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.tasks import APPLIES, OF_ANSWERS, OF_ONE_CLASS
@@ -28,7 +28,8 @@ class ImproperOutput(SampledProblem):
         A bounded or clipped output before a loss that expects logits; softmax over a single unit,
         or over labels of which several may hold; or targets that lie outside the range of the
         activation by more than `margin` standard deviations. A clamp counts as a bound where it
-        cuts off at least a quarter of the outputs.
+        cuts off at least a quarter of the outputs. In the loss, it counts where just the outputs
+        outside 0 to 1 get no gradient.
         `fit` also finds a softmax over the samples, and calls a loss that is not torch's own: it
         may take probabilities, but get any number; or it may take any number, but get those of a
         tanh, which let it fall less than `reach` of the way to its least value.
@@ -65,7 +66,7 @@ class ImproperOutput(SampledProblem):
     )
 
     def check(self, history: History) -> Finding | None:
-        message = output_fault(history.setup, self.reach)
+        message = output_fault(history.setup, self.reach) or cut_off_fault(history)
         if not message and history.setup.output:
             message = self._mismatch(history)
         return self.found(history, message) if message else None

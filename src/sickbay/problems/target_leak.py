@@ -10,8 +10,8 @@ class TargetLeak(Problem):
 
     How it is judged:
         In each of the last `checks` readings, at least `share` of the target tokens are equal to
-        the input token at the same position, or at least `share` of the columns of the targets are
-        columns of the inputs.
+        the input token at the same position, or to the next one if attention sees it because it has
+        no mask; or at least `share` of the columns of the targets are columns of the inputs.
 
     Example:
         >>> print(TargetLeak().check(History(leak=3 * [1.0])).message)
@@ -32,6 +32,7 @@ class TargetLeak(Problem):
         shares = history.recent("leak", self.checks)
         if len(shares) < self.checks or not all(share >= self.share for share in shares):
             return None
-        message = f"{100 * min(shares):.3g} % of the targets stand in the inputs"
+        ahead = ", which attention without a mask can see" * history.setup.looks_ahead
+        message = f"{100 * min(shares):.3g} % of the targets stand in the inputs{ahead}"
         message += f" (limit {100 * self.share:g} %)"
         return self.found(history, message, share=min(shares))

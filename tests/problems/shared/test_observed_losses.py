@@ -117,3 +117,18 @@ def test_it_compares_averages(
     sizes = [1.0, 0.9, 0.8, 0.7]
     made = History(Setup(), pull_spread=spreads, pull_size=sizes, output_spread=outputs)
     assert ("averages over the batch" in observed_fault(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("slopes", "expected"),
+    [
+        pytest.param([1.0] * 3, True, id="upside-down"),
+        pytest.param([0.5] * 3, False, id="at-the-limit"),
+        pytest.param([0.51] * 3, True, id="above-the-limit"),
+        pytest.param([-1.0] * 3, False, id="made-up-for"),
+        pytest.param([1.0] * 2, False, id="too-early"),
+        pytest.param([1.0, 0.0, 1.0], False, id="another-between"),
+    ],
+)
+def test_weights_upside_down(slopes: Sequence[float], expected: bool) -> None:
+    assert ("more frequent" in observed_fault(History(weight_slope=slopes))) is expected

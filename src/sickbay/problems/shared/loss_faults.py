@@ -6,6 +6,7 @@ from sickbay.history import History
 from sickbay.vitals import Setup
 
 EPOCHS = 2  # after which a model should know more than chance
+READINGS, CUT = 3, 0.1  # readings that must show it, and share of outputs that may be cut off
 LEARNT = 0.1  # of the way from chance to perfect
 
 
@@ -46,6 +47,19 @@ def output_fault(setup: Setup, reach: float) -> str:
     if setup.output == "tanh" and setup.reach < reach:
         return f"tanh before a loss that takes any number, and can fall only {setup.reach:.0%}"
     return ""
+
+
+def cut_off_fault(history: History) -> str:
+    """Return what is wrong if the loss cuts outputs off at 0 and 1, "" if it does not.
+
+    >>> cut_off_fault(History(cut_off=[0.4, 0.5, 0.5]))
+    'the loss takes probabilities: 50 % of the outputs lie outside 0 to 1 and get no gradient'
+    """
+    shares = history.recent("cut_off", READINGS)
+    if len(shares) < READINGS or not all(share > CUT for share in shares):
+        return ""
+    outside = f"{100 * shares[-1]:.0f} % of the outputs lie outside 0 to 1"
+    return f"the loss takes probabilities: {outside} and get no gradient"
 
 
 def _makes_nan(history: History) -> bool:

@@ -3,6 +3,7 @@
 from math import inf, isfinite
 
 from sickbay.history import History
+from sickbay.problems.shared.runaway_loss import runs_away
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.tasks import DISTANCES
 
@@ -11,6 +12,7 @@ ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs 
 DIFFER = 1e-3  # spread of outputs that belong apart
 AWAY = -0.2  # cosine between where the loss pulls the outputs and where the targets are
 NEGATIVE = -1.5  # below what losses such as 1 - overlap or -overlap reach
+STEEP = 0.5  # power of its frequency by which a class may be weighted
 AFTER, GAIN = 70, 0.1  # steps after which a model should gain more than this over a constant answer
 
 
@@ -35,6 +37,9 @@ def observed_fault(history: History) -> str:
         return f"outputs {setup.output_shape} reach the loss by a view that mixes their classes"
     if setup.over_positions:
         return f"the loss takes dimension 1 of outputs {setup.output_shape} for the classes"
+    slopes = history.recent("weight_slope", READINGS)
+    if len(slopes) == READINGS and min(slopes) > STEEP:
+        return "the weights of classes are larger the more frequent the class is"
     losses = history.recent("loss", FIRST)
     probabilities = setup.output in ("sigmoid", "softmax")
     negative = bool(losses) and all(-inf < loss < NEGATIVE for loss in losses)
@@ -44,6 +49,8 @@ def observed_fault(history: History) -> str:
     certain = bool(output) and (output["minimum"] == 0 or output["maximum"] == 1)
     if probabilities and not setup.loss and certain and losses and not isfinite(losses[-1]):
         return "the loss is not finite where an output is 0 or 1: it takes the logarithm of 0"
+    if not setup.passed_on and runs_away(history):
+        return f"the loss falls without end, to {losses[-1]:.3g} so far, as with the wrong sign"
     if len(losses) == FIRST == history.step + 1 and not any(losses):
         return "the loss is 0 from the first step on"
     classes = setup.task in ("multiclass", "binary")
