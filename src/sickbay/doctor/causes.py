@@ -92,21 +92,22 @@ class Causes:
     def _by_cause(self, new: Mapping[str, Finding], gone: list[str], step: int) -> Verdict:
         """Split new findings into those to report, with their consequences, and the others."""
         lately = [name for name in self._said if step <= self._until[name]]
-        fresh = [name for name in new if name not in self._said]
-        alone = {name for name in fresh if self.problems[name].stands_alone(new[name])}
+        alone = {name for name in new if self.problems[name].stands_alone(new[name])}
+        again = alone & {*lately}  # what stands alone is said once
+        alone -= again
         causes = {
             name: name if name in alone else self._cause(name, list(new), lately) for name in new
         }
-        own = [name for name, cause in causes.items() if cause == name]
+        own = [name for name, cause in causes.items() if cause == name and name not in again]
         self._explained |= new.keys() - set(own)
         self._said.update(own)
         verdict = Verdict(gone=gone)
         for name, finding in new.items():
             cause = causes[name]
-            if cause == name:
+            if name in own:
                 consequences = tuple(n for n in new if n != name and causes[n] == name)
                 verdict.new.append(replace(finding, consequences=consequences))
-            elif cause not in new:
+            elif cause not in new or name in again:
                 verdict.explained.append((finding, cause))
         return verdict
 

@@ -20,7 +20,7 @@ class ImproperInitialisation(Problem):
         alike. A ReLU behind a large negative bias lets nothing through.
 
     How it is judged:
-        In the first steps, the root mean square of a kernel times the root of its inputs is above
+        At the first reading, the root mean square of a kernel times the root of its inputs is above
         `gain` in a linear layer or a convolution that no normalisation follows; torch starts at
         0.58, and 1.4 is usual before a ReLU. Or the kernel of the first of several layers holds
         only one value. Or all biases before a ReLU are more than `bias` below 0.
@@ -45,8 +45,8 @@ class ImproperInitialisation(Problem):
     bias: float = threshold(1.0, "How far below 0 biases before a ReLU may start.", above=0)
 
     def check(self, history: History) -> Finding | None:
-        weights = history.table("weight")
-        if weights is None or not self._are_first(weights):
+        tables = history.tables("weight", 2)
+        if len(tables) != 1 or not self._are_first(weights := tables[0]):
             return None
         mixing = [
             name for name in weights.names if history.setup.layers.get(layer_of(name)) in MIXING

@@ -85,11 +85,11 @@ class LearningRateTooLow(LearningProblem):
         lowered = bool(rates) and rates[-1] < history.best("lr") / 2
         if lowered and loss_fall(history, self.steps(history)) > self.loss_drop:
             return None
-        if not max(ratios) and not history.latest("grad_norm") > 0:  # no gradient to follow
-            return None
+        ratio, relative = max(ratios), relative_rate(history)
+        if not ratio and (not history.latest("grad_norm") > 0 or relative > self.unusual):
+            return None  # there is no gradient to follow, or none of most kernels
         if not self.learns_badly(history):
             return None
-        ratio, relative = max(ratios), relative_rate(history)
         message = f"a step changes the weights by {ratio:.2g} of their size (limit {limit:g})"
         message += f", learning rate {rates[-1]:g}" if rates else ""
         return self.found(history, message, step=tables[-1].step, ratio=ratio, relative=relative)

@@ -25,6 +25,8 @@ from sickbay.vitals import Setup
         pytest.param([90 * exp(-step / 40) - 99 for step in range(400)], False, id="levels-off"),
         pytest.param([*199 * [-9.0], -inf], False, id="not-finite"),
         pytest.param([0.01 * step**2 for step in range(200)], False, id="rises"),
+        pytest.param([-0.5 * step for step in range(5000)], True, id="long-and-straight"),
+        pytest.param([-5 * step**0.5 for step in range(5000)], False, id="long-and-slower"),
         pytest.param([], False, id="no-loss"),
     ],
 )

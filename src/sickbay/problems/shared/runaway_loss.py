@@ -28,10 +28,12 @@ def runs_away(history: History) -> bool:
     losses = history.recent("loss", history.step + 1)
     if len(losses) < LEAST or not all(map(isfinite, losses)):
         return False
-    means = _means(losses)
+    means, first = _means(losses), history.first("loss")
     falls = [before - after for before, after in pairwise(means)]
     steady = falls[0] > 0 and all(new >= STEADY * old for old, new in pairwise(falls))
-    return steady and means[-1] < -DEEP * max(1.0, abs(history.first("loss")))
+    # A long run shows only its newest losses, in which any curve looks straight.
+    usual = (first - losses[-1]) * (len(losses) // PARTS) / (history.step + 1)
+    return steady and falls[-1] >= STEADY * usual and means[-1] < -DEEP * max(1.0, abs(first))
 
 
 def _means(losses: Sequence[float]) -> list[float]:
