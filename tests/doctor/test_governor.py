@@ -9,11 +9,11 @@ from sickbay.doctor.governor import (
     AIM,
     ALWAYS_JUDGED,
     ALWAYS_READ,
+    AT_MILESTONES,
     BOOKKEEPING,
     CLOSER,
     DEBT,
     FIRST_MILESTONE,
-    MILESTONE_SECONDS,
     MOST,
     SHARES,
     START_SECONDS,
@@ -43,7 +43,8 @@ def lap(
 
 def most(governor: Governor, seconds: float, prices: Mapping[str, float]) -> float:
     """Return the most it may have spent: budget, head start, and what is read in any case."""
-    head_start = START_SECONDS + START_STEPS * governor.budget * seconds + MILESTONE_SECONDS
+    head_start = START_SECONDS + START_STEPS * governor.budget * seconds
+    head_start += sum(AT_MILESTONES.values())
     always = sum((ALWAYS_READ.get(kind, 3) + 1) * price for kind, price in prices.items())
     always += ALWAYS_JUDGED * prices.get("judging", 0.0)
     return governor.budget * governor.loop_time + head_start + always

@@ -27,9 +27,9 @@ ALWAYS_JUDGED = 10  # steps that are judged whatever it costs
 # How well a model learns shows in no single stretch of a run. So there are milestones, each so many
 # times as late as the one before, which are read ahead of the accounts within an allowance.
 FIRST_MILESTONE, MILESTONES = 40, 1.4
-# The batch, which shows how well a model answers, has an allowance of its own.
-AT_MILESTONES: tuple[tuple[Kind, ...], ...] = (("gradient", "weight"), ("batch",))
-MILESTONE_SECONDS, MILESTONE_SHARE = 0.01, 0.125  # of each allowance: once, and of the budget
+# The batch, which shows how well a model answers, has an allowance of its own, in seconds.
+AT_MILESTONES: Mapping[tuple[Kind, ...], float] = {("gradient", "weight"): 0.01, ("batch",): 0.03}
+MILESTONE_SHARE = 0.125  # of the budget, for each allowance
 AIM = 0.7  # of the budget; the rest is for costs that cannot be timed from inside (hooks, caches)
 LEAST = 0.05  # of the aim always goes to readings, or a very fast loop would never be read
 BOOKKEEPING = 0.5  # of the aim, less the cost of passing, may go to this and the gradient norm
@@ -127,11 +127,11 @@ class Governor:
         if step < self._milestone:
             return set()
         self._milestone = int(step * MILESTONES)
-        allowance = MILESTONE_SECONDS + MILESTONE_SHARE * self.budget * self.loop_time
+        share = MILESTONE_SHARE * self.budget * self.loop_time
         found: set[Kind] = set()
-        for kinds in AT_MILESTONES:
+        for kinds, once in AT_MILESTONES.items():
             cost = sum(self._prices[kind] for kind in self.kinds if kind in kinds)
-            if self._milestone_costs[kinds] + cost <= allowance:
+            if self._milestone_costs[kinds] + cost <= once + share:
                 self._milestone_costs[kinds] += cost
                 found.update(kinds)
         return found
