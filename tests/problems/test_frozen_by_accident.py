@@ -252,3 +252,15 @@ def test_a_model_of_which_most_is_frozen_is_told_at_the_end(made: History, expec
     if finding is not None:
         assert (finding.severity, finding.layers) == ("info", ("x", "y"))
         assert finding.message == ("2 of 4 layers require no gradient, and the others learn little")
+
+
+def test_the_setup_names_what_is_frozen() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Linear(8, 4))
+    model[0].requires_grad_(False)
+    model[1].requires_grad_(False)
+    optimizer = torch.optim.SGD(model[2].parameters(), lr=0.1)
+    doctor = sickbay.watch(model, optimizer, on_finding="silent")
+    model(torch.randn(4, 8)).sum().backward()
+    optimizer.step()
+    doctor.step(1.0)
+    assert doctor.history.setup.frozen == ("0",)
