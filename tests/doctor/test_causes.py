@@ -268,3 +268,19 @@ def test_what_explains_each_other_is_said_all_the_same(
     problems: list[Problem], expected: list[str]
 ) -> None:
     assert account(*problems, times=len(expected)) == expected
+
+
+class Sniffle(Scripted):
+    severity = "info"
+    explains = ("fever",)
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        pytest.param(Flu("x"), ["flu"], id="a-warning"),
+        pytest.param(Sniffle("x"), ["sniffle", "fever"], id="an-info"),
+    ],
+)
+def test_an_info_hides_no_warning(cause: Problem, expected: list[str]) -> None:
+    assert judgements(cause, Fever("x"), times=1) == [expected]

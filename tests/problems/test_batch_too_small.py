@@ -70,3 +70,24 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert (finding.step, finding.layers) == (199, ())
     assert finding.evidence == {"loss": 1.5, "first": 1.0}
     assert finding.message == ("batches of 2 with a momentum of 0.75: the loss is 1.5, initially 1")
+
+
+@pytest.mark.parametrize(
+    ("late", "ended", "expected"),
+    [
+        pytest.param([0.5, 0.25, 0.5, 0.25], True, True, id="up-and-down"),
+        pytest.param([0.5, 0.4, 0.3, 0.2], True, False, id="falls"),
+        pytest.param([0.5, 0.25, 0.5, 0.25], False, False, id="not-over"),
+        pytest.param([0.02, 0.01, 0.02, 0.01], True, False, id="hardly-any-loss-left"),
+    ],
+)
+def test_a_lower_loss_that_goes_up_and_down_is_told_at_the_end(
+    late: list[float], ended: bool, expected: bool
+) -> None:
+    made = history(100 * [1.0] + 100 * [0.5])
+    for loss in [1.0, 1.0, 1.0, 1.0, *late]:
+        made.end_epoch(loss=loss)
+    made.ended = ended
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    assert finding is None or finding.severity == "info"

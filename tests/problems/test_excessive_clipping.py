@@ -105,3 +105,19 @@ def test_in_a_loop(norm: float | None, expected: bool) -> None:
         optimizer.step()
         doctor.step(loss)
     assert ([each.problem for each in doctor.findings] == ["excessive_clipping"]) is expected
+
+
+@pytest.mark.parametrize(
+    ("unheld", "expected"),
+    [
+        pytest.param(("b.weight",), True, id="no-optimizer-uses-it"),
+        pytest.param((), False, id="it-counts"),
+    ],
+)
+def test_only_what_an_optimizer_uses_counts(unheld: tuple[str, ...], expected: bool) -> None:
+    made = History(Setup(unheld=unheld), loss=3 * [1.0])
+    for step in range(3):
+        for kind, norm in (("raw_gradient", 100.0), ("gradient", 1.0)):
+            rows = {"a.weight": {"norm": norm}, "b.weight": {"norm": 100.0}}
+            made.add_table(kind, rows, step)  # type: ignore[arg-type]
+    assert bool(problem.check(made)) is expected

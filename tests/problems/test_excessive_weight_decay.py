@@ -8,7 +8,7 @@ from torch import nn
 import sickbay
 from sickbay.history import History
 from sickbay.problems import ExcessiveWeightDecay
-from sickbay.vitals import Setup
+from sickbay.vitals import Setup, Vitals
 
 problem = ExcessiveWeightDecay(decay=0.25, ratio=0.5, checks=3)
 Norms = Sequence[Sequence[float]]
@@ -152,3 +152,46 @@ def test_it_is_a_typical_kernel_that_has_grown() -> None:
         made.add_table("gradient", {name: {"norm": 0.1} for name in sizes}, step)
         made.add_table("weight", {name: {"norm": size} for name, size in sizes.items()}, step)
     assert problem.check(made) is not None
+
+
+mild = ExcessiveWeightDecay(decay=0.25, mild=0.125, ratio=0.5, checks=3, learnt=0.75)
+
+
+@pytest.mark.parametrize(
+    ("decay", "readings", "score", "expected"),
+    [
+        pytest.param(0.25, 3, 0.8, "warning", id="strong"),
+        pytest.param(0.25, 3, 0.875, "info", id="learnt"),
+        pytest.param(0.25, 2, 0.8, "info", id="two-readings"),
+        pytest.param(0.25, 1, 0.8, None, id="one-reading"),
+        pytest.param(0.125, 3, 0.8, "info", id="weaker"),
+        pytest.param(0.124, 3, 0.8, None, id="weak"),
+    ],
+)
+def test_a_mild_one_is_told_at_the_end(
+    decay: float, readings: int, score: float, expected: str | None
+) -> None:
+    made = history([[0.1]] * readings, decay)
+    for step in range(4):
+        made.append(Vitals(step, scalars={"score": score, "constant_score": 0.5}))
+    assert (mild.check(made) is not None) is (expected == "warning")
+    made.ended = True
+    finding = mild.check(made)
+    assert (finding.severity if finding else None) == expected
+
+
+def test_a_mild_one_apart_from_the_gradient_is_left_alone() -> None:
+    setup = Setup(optimizer="AdamW", settings={"weight_decay": 0.125})
+    made = History(setup, lr=3 * [0.5])
+    for step in range(3):
+        made.add_table("weight", {"a.weight": {"norm": 1.0, "update_ratio": 0.01}}, step)
+    made.ended = True
+    assert mild.check(made) is None
+
+
+def test_weights_that_have_grown_are_left_alone_at_the_end_too() -> None:
+    made = history([[0.1]] * 2)
+    made.add_table("gradient", {"a.weight": {"norm": 0.1}}, 2)
+    made.add_table("weight", {"a.weight": {"norm": 4.1}}, 2)
+    made.ended = True
+    assert mild.check(made) is None

@@ -198,3 +198,54 @@ def test_a_rate_far_below_the_usual_one_at_which_little_is_learnt(
     finding = rule.check(made)
     assert bool(finding) is expected
     assert finding is None or rule.stands_alone(finding)
+
+
+FALLEN = [1.0, 0.1, 0.001, *5 * [0.0001]]
+
+
+def scheduled(rates: list[float], score: float = 0.7) -> History:
+    """Return a run of epochs of four steps with these rates."""
+    made = History(Setup(optimizer="Adam"))
+    for epoch, rate in enumerate(rates):
+        for step in range(4 * epoch, 4 * epoch + 4):
+            scalars = {"lr": rate, "score": score, "constant_score": 0.5}
+            made.append(Vitals(step, epoch, scalars=scalars))
+        made.end_epoch()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("rates", "score", "expected"),
+    [
+        pytest.param(FALLEN, 0.7, True, id="soon-almost-nothing"),
+        pytest.param([1e-9 * each for each in FALLEN], 0.7, True, id="any-scale"),
+        pytest.param([1.0, 0.1, *6 * [0.01]], 0.7, False, id="at-the-limit"),
+        pytest.param([1.0, 0.1, *4 * [0.001]], 0.7, True, id="a-third-of-the-run"),
+        pytest.param([1.0, 0.1, *3 * [0.001]], 0.7, False, id="more-than-a-third"),
+        pytest.param([1.0, 0.5, 0.1, *7 * [0.001]], 0.7, True, id="early"),
+        pytest.param([1.0, 0.5, 0.2, 0.1, *10 * [0.001]], 0.7, False, id="not-so-early"),
+        pytest.param([1.0, 0.1, 0.1, *7 * [0.001]], 0.7, False, id="rests-on-a-plateau"),
+        pytest.param([0.1, 1.0, *7 * [0.001]], 0.7, False, id="warm-up"),
+        pytest.param([*FALLEN, 1.0], 0.7, False, id="restarts"),
+        pytest.param([1.0, 0.1, *7 * [0.0]], 0.7, True, id="zero"),
+        pytest.param([1.0] * 9, 0.7, False, id="constant"),
+        pytest.param([], 0.7, False, id="no-epoch"),
+        pytest.param(FALLEN, 0.74, True, id="little-is-learnt"),
+        pytest.param(FALLEN, 0.75, False, id="enough-is-learnt"),
+        pytest.param(FALLEN, nan, False, id="score-nan"),
+    ],
+)
+def test_a_schedule_that_falls_early(rates: list[float], score: float, expected: bool) -> None:
+    rule = LearningRateTooLow(lowered=0.01, early=3, learnt=0.5, patience=8)
+    assert bool(rule.check(scheduled(rates, score))) is expected
+
+
+def test_the_schedule_is_named_and_a_cause_of_its_own() -> None:
+    rule = LearningRateTooLow(patience=8)
+    finding = rule.check(scheduled(FALLEN, 0.625))
+    assert finding is not None
+    assert finding.message == (
+        "a schedule took the learning rate from 1 to 0.0001, and below 0.01 of its start in 2 of 8 "
+        "epochs; the model scores 0.625 on its training batches, a constant answer 0.5"
+    )
+    assert rule.stands_alone(finding)

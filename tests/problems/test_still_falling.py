@@ -106,3 +106,33 @@ def test_it_is_said_when_the_doctor_goes(steps: int, expected: list[str]) -> Non
     assert [each.problem for each in doctor.findings] == expected
     doctor.close()
     assert [each.problem for each in doctor.findings] == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "epochs", "last", "expected"),
+    [
+        pytest.param(63, 2, 1.9, True, id="few-steps"),
+        pytest.param(64, 2, 1.9, False, id="enough-steps"),
+        pytest.param(8, 1, 1.9, True, id="very-few"),
+        pytest.param(7, 1, 1.9, False, id="too-few-to-tell"),
+        pytest.param(40, 3, 1.9, True, id="few-epochs"),
+        pytest.param(40, 4, 1.9, False, id="many-epochs"),
+        pytest.param(40, 0, 1.9, False, id="epochs-not-known"),
+        pytest.param(40, 2, 2.0, False, id="not-falling"),
+        pytest.param(40, 2, 0.25, True, id="level-at-the-limit"),
+        pytest.param(40, 2, 0.24, False, id="low-enough"),
+        pytest.param(40, 2, nan, False, id="nan"),
+    ],
+)
+def test_a_short_run(steps: int, epochs: int, last: float, expected: bool) -> None:
+    rule = StillFalling(share=1.0, drop=1.0, level=0.125, few=64, short=3)
+    half = steps // 2
+    made = history(half * [2.0] + (steps - half) * [last])
+    for _ in range(epochs):
+        made.end_epoch()
+    finding = rule.check(made)
+    assert bool(finding) is expected
+    if steps == 63 and finding is not None:
+        assert finding.message == (
+            "the run ended after 63 steps in 2 epochs, while its loss fell from 2 to 1.9"
+        )

@@ -23,7 +23,7 @@ class Causes:
 
     A problem is checked when something it reads is new. If another problem explains it, now or
     lately, it is listed among that one's consequences instead of being reported. Problems are in
-    order of priority.
+    order of priority. An `info` explains nothing that is found at the same time.
     """
 
     def __init__(self, problems: Sequence[Problem], guard: Guard) -> None:
@@ -95,9 +95,11 @@ class Causes:
         alone = {name for name in new if self.problems[name].stands_alone(new[name])}
         again = alone & {*lately}  # what stands alone is said once
         alone -= again
-        causes = {
-            name: name if name in alone else self._cause(name, list(new), lately) for name in new
-        }
+        grave = [name for name, finding in new.items() if finding.severity != "info"]
+        causes = {}
+        for name in new:
+            before = [each for each in new if each in (name, *grave)]
+            causes[name] = name if name in alone else self._cause(name, before, lately)
         own = [name for name, cause in causes.items() if cause == name and name not in again]
         self._explained |= new.keys() - set(own)
         self._said.update(own)

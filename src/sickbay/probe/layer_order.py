@@ -47,6 +47,17 @@ class Layers:
             self._is_learnt = False
         return changed
 
+    def frozen(self) -> tuple[str, ...]:
+        """Return the layers that have a kernel which requires no gradient."""
+        return tuple(
+            name
+            for name, module in self.modules.items()
+            if any(
+                each.ndim > 1 and not each.requires_grad
+                for each in module.parameters(recurse=False)
+            )
+        )
+
     def learn_order(self) -> None:
         """Adopt the order of the first forward pass, once there was one."""
         if self._calls and not self._is_learnt:

@@ -150,6 +150,7 @@ class Probe:
             **{**known.told(), "mixes_samples": mixes},
             loss=seen.loss or known.loss,
             stretched=known.stretched or (seen.stretched and not known.unstretched),
+            frozen=self.layers.frozen(),
             untrained=self.layers.untrained,
             dropout=self.layers.dropout(),
             settings=self.held.settings(),

@@ -49,6 +49,8 @@ from .published.training_doctor.unstable_gradient import UnstableGradient as Uns
 from .saturated_activation import SaturatedActivation as SaturatedActivation
 from .shape_broadcast import ShapeBroadcast as ShapeBroadcast
 from .shared.base import Problem as Problem
+from .shared.unusually_high_rate import UnusuallyHighRate as UnusuallyHighRate
+from .shared.unusually_low_rate import UnusuallyLowRate as UnusuallyLowRate
 from .still_falling import StillFalling as StillFalling
 from .target_leak import TargetLeak as TargetLeak
 from .trials.never_learnt import NeverLearnt as NeverLearnt

@@ -1,7 +1,9 @@
+from dataclasses import replace
 from math import isfinite
 from statistics import median
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.late_losses import is_restless
 from sickbay.problems.shared.learns_badly import RECENT
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import batch_size
@@ -17,7 +19,8 @@ class BatchTooSmall(Problem):
     How it is judged:
         A batch has at most `samples` samples, the momentum is at least `momentum`, and from step
         `after` on the loss is not finite, or the median of the last 100 losses is above that of the
-        first ones.
+        first ones. If the loss is lower, but at the end of the run it has risen in a third of the
+        last epochs, the severity is `info`.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -31,7 +34,7 @@ class BatchTooSmall(Problem):
     """
 
     advice = "use batches of 16 or more, or a rate ten times as low"
-    reads = ("step", "batch")
+    reads = ("step", "batch", "end")
     explains = ("non_finite", *EVERYTHING)
 
     samples: int = threshold(2, "Samples in a batch that is too small.", least=1)
@@ -47,7 +50,10 @@ class BatchTooSmall(Problem):
         if not losses or not isfinite(first):
             return None
         now = median(filter(isfinite, losses)) if isfinite(losses[-1]) else losses[-1]
-        if now <= first:
+        mild = now <= first
+        if mild and not (history.ended and is_restless(history)):
             return None
         message = f"batches of {size} with a momentum of {momentum:g}: the loss is {now:.3g}"
-        return self.found(history, f"{message}, initially {first:.3g}", loss=now, first=first)
+        message += f", initially {first:.3g}" + (", and goes up and down" if mild else "")
+        finding = self.found(history, message, loss=now, first=first)
+        return replace(finding, severity="info") if mild else finding

@@ -1,3 +1,4 @@
+from collections.abc import Container
 from math import sqrt
 
 import numpy as np
@@ -18,9 +19,10 @@ class ExcessiveClipping(LearningProblem):
         learning rate that is far too low.
 
     How it is judged:
-        Clipping divides the gradient norm by more than `factor`, in each of the last `checks`
-        readings, and the model gains less than `gain` over a constant answer on its training
-        batches from step `after` on. If that is not known, it must learn badly (see `loss_drop`).
+        Clipping divides the norm of the gradients that the optimizer uses by more than `factor`, in
+        each of the last `checks` readings, and the model gains less than `gain` over a constant
+        answer on its training batches from step `after` on. If that is not known, it must learn
+        badly (see `loss_drop`).
 
     Example:
         >>> history = History(loss=[0.7] * 3)
@@ -47,9 +49,9 @@ class ExcessiveClipping(LearningProblem):
     def check(self, history: History) -> Finding | None:
         used = {table.step: table for table in history.tables("gradient", 32)}
         raw = [table for table in history.tables("raw_gradient", 32) if table.step in used]
-        factors = [
-            _size(table) / _size(used[table.step]) for table in raw if _size(used[table.step])
-        ]
+        unheld = history.setup.unheld
+        sizes = [(_size(table, unheld), _size(used[table.step], unheld)) for table in raw]
+        factors = [before / after for before, after in sizes if after]
         if len(factors) < self.checks or not min(factors[-self.checks :]) > self.factor:
             return None
         score = training_score(history, self.after)
@@ -60,6 +62,7 @@ class ExcessiveClipping(LearningProblem):
         return self.found(history, message, factor=factors[-1])
 
 
-def _size(table: Table) -> float:
-    """Return the norm of all gradients together."""
-    return sqrt(float(np.nansum(table.column("norm") ** 2)))
+def _size(table: Table, unheld: Container[str]) -> float:
+    """Return the norm of all gradients together, without those that no optimizer uses."""
+    held = [name not in unheld for name in table.names]
+    return sqrt(float(np.nansum(table.column("norm")[held] ** 2)))

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -20,9 +21,11 @@ class ExcessiveWeightDecay(Problem):
         The weight decay is at least `decay`. In the last `checks` readings of gradients and
         weights, it pulls a typical kernel with more than `ratio` of the force of the gradient. For
         optimizers such as AdamW, whose decay is apart from the gradient, it makes up more than
-        `ratio` of an update. A model that gets `learnt` of what a constant answer gets wrong is
-        left alone, and so is one whose typical kernel has grown since its first reading: near an
-        optimum both forces are alike, and decay does harm only where weights shrink.
+        `ratio` of an update. A model whose typical kernel has grown since its first reading is left
+        alone: near an optimum both forces are alike, and decay does harm only where weights shrink.
+        The severity is `info`, and it is told at the end of the run, if the model gets `learnt` of
+        what a constant answer gets wrong, if only two readings show it, or if the decay is weaker,
+        but at least `mild` and part of the gradient.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -38,28 +41,32 @@ class ExcessiveWeightDecay(Problem):
     """
 
     advice = "use a weight decay of 1e-4, or 0.01 with AdamW"
-    reads = ("weight",)
+    reads = ("weight", "end")
     explains = EVERYTHING
 
-    decay: float = threshold(0.02, "Smallest weight decay that is judged.", above=0)
+    decay: float = threshold(0.02, "Smallest weight decay that is too strong.", above=0)
+    mild: float = threshold(0.01, "Smallest one that is told at the end of a run.", above=0)
     ratio: float = threshold(0.2, "Limit for its force, relative to the loss.", above=0)
     checks: int = threshold(4, "Readings that must show it.", least=1)
     learnt: float = threshold(
-        0.7, "Gain over a constant answer of a model that is left alone.", above=0, most=1
+        0.7, "Gain over a constant answer of a model that learns in spite of it.", above=0, most=1
     )
 
     def check(self, history: History) -> Finding | None:
         decay = history.setup.settings.get("weight_decay", 0.0)
-        if decay < self.decay:
+        if decay < (self.decay if history.setup.optimizer in DECOUPLED else self.mild):
             return None
         forces = self._forces(history, decay)
-        if len(forces) < self.checks or not all(force > self.ratio for force in forces):
+        if len(forces) < min(2, self.checks) or not all(force > self.ratio for force in forces):
             return None
         score = training_score(history, self.checks)
-        if (score is not None and score.gain >= self.learnt) or _have_grown(history):
+        learns = score is not None and score.gain >= self.learnt
+        mild = learns or decay < self.decay or len(forces) < self.checks
+        if _have_grown(history) or (mild and not history.ended):
             return None
         message = f"weight decay {decay:g} pulls {forces[-1]:.2g} times as hard as the loss"
-        return self.found(history, f"{message} (limit {self.ratio:g})", ratio=forces[-1])
+        finding = self.found(history, f"{message} (limit {self.ratio:g})", ratio=forces[-1])
+        return replace(finding, severity="info") if mild else finding
 
     def _forces(self, history: History, decay: float) -> list[float]:
         """Return the force of the decay relative to that of the loss in the newest readings."""

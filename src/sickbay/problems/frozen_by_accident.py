@@ -6,7 +6,7 @@ from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.problems.shared.small_batches import LOOK_BACK
 from sickbay.problems.shared.training_score import gains_less
-from sickbay.vitals import layer_of
+from sickbay.vitals import Setup, layer_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,8 @@ class FrozenByAccident(Problem):
         torch draws the first ones, and from step `after` on the model gains less than `gain` over a
         constant answer. The severity is `info` if there are three or more kernels and the optimizer
         holds only the last quarter or less of them, because this may be the fine-tuning of a head.
+        So it is at the end of a run with so little gain, if half of the layers with a kernel or
+        more require no gradient, whatever their weights.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -42,7 +44,7 @@ class FrozenByAccident(Problem):
         "pass model.parameters() to the optimizer, keep layers in a ModuleList, look for detach(), "
         "item() and argmax()"
     )
-    reads = ("gradient", "batch")
+    reads = ("gradient", "batch", "end")
     spares_weights = True
     explains = (
         "unchanged_weights", "dying_relu", "vanishing_gradient", "layer_imbalance", *NO_PROGRESS,
@@ -59,7 +61,10 @@ class FrozenByAccident(Problem):
             message = f"{len(setup.untrained)} layers have random weights but requires_grad=False"
             return self.found(history, message, layers=setup.untrained)
         if complete and not setup.unheld and not setup.strays:
-            return None
+            little = history.ended and gains_less(history, self.gain, self.after)
+            message = _mostly_frozen(setup) if little else ""
+            found = self.found(history, message, layers=setup.frozen)
+            return replace(found, severity="info") if message else None
         kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
         called = [name for name in kernels if layer_of(name) not in setup.uncalled]
         held = [name for name in kernels if name not in setup.unheld]
@@ -98,3 +103,12 @@ class FrozenByAccident(Problem):
             return self.found(history, message, layers=layers)
         message += "; to train only a head, freeze them with requires_grad_(False)"
         return replace(self.found(history, message, layers=layers), severity="info")
+
+
+def _mostly_frozen(setup: Setup) -> str:
+    """Return what to say if half of the layers with a kernel or more require no gradient."""
+    kernels = {layer_of(name) for name, shape in setup.shapes.items() if len(shape) > 1}
+    frozen, trained = len(setup.frozen), len(kernels - {*setup.frozen})
+    if not frozen or frozen < trained:
+        return ""
+    return f"{frozen} of {frozen + trained} layers require no gradient, and the others learn little"

@@ -6,7 +6,8 @@ from math import nan
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import RECENT, level
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.problems.shared.usual_rates import UnusuallyHighRate, relative_rate
+from sickbay.problems.shared.unusually_high_rate import UnusuallyHighRate
+from sickbay.problems.shared.usual_rates import relative_rate
 from sickbay.problems.shared.weight_updates import (
     fast_median,
     inner_steps,
@@ -36,8 +37,9 @@ class LearningRateTooHigh(UnusuallyHighRate):
         If the optimizer takes several steps at once, as LBFGS does, an update is divided by their
         number. Or the rate is more than `unusual` times as high as usual for its optimizer (ten
         times as much for SGD, where a loss that is a sum counts as so many rates), and from step
-        `after` on the model gains less than `gain` over a constant answer. So unusual a rate is a
-        cause of its own whatever else is found.
+        `after` on the model gains less than `gain` over a constant answer. If it learns at such a
+        rate, but its loss rose in a third of the epochs of the second half of the run, the severity
+        is `info`. So unusual a rate is a cause of its own whatever else is found.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 0.8}, "b.weight": {"update_ratio": 0.9}}
@@ -51,7 +53,7 @@ class LearningRateTooHigh(UnusuallyHighRate):
     """
 
     advice = "divide the learning rate by 10, or warm it up"
-    reads = ("weight",)
+    reads = ("weight", "end")
     explains = ("non_finite", *EVERYTHING)
 
     ratio: float = threshold(0.1, "Limit for an update, relative to the weights.", above=0)
@@ -66,8 +68,10 @@ class LearningRateTooHigh(UnusuallyHighRate):
 
     def check(self, history: History) -> Finding | None:
         thrown = self._thrown(history)
-        if thrown is None or not self.is_unusual(history):
-            return thrown or self.unusual_rate(history)
+        if not self.is_unusual(history):
+            return thrown
+        if thrown is None:
+            return self.unusual_rate(history) or self.restless_end(history)
         return replace(thrown, evidence={**thrown.evidence, "relative": relative_rate(history)})
 
     def _thrown(self, history: History) -> Finding | None:

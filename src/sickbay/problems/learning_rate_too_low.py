@@ -1,7 +1,8 @@
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.learns_badly import LearningProblem, loss_fall
+from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.problems.shared.training_score import training_score
+from sickbay.problems.shared.unusually_low_rate import UnusuallyLowRate
 from sickbay.problems.shared.usual_rates import relative_rate
 from sickbay.problems.shared.weight_updates import usual_update
 
@@ -9,7 +10,7 @@ WINDOW = 512  # learning rates to look back at
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningRateTooLow(LearningProblem):
+class LearningRateTooLow(UnusuallyLowRate):
     """Steps hardly change the weights, and the loss does not fall.
 
     Why it matters:
@@ -23,7 +24,9 @@ class LearningRateTooLow(LearningProblem):
         half, a loss that fell by `loss_drop` is good enough. At no more than `unusual` of the usual
         rate of the optimizer, it is a cause of its own whatever else is found. If the rate was
         never higher, it also counts from step `patience` on whatever the updates are, while the
-        model gains less than `gain` over a constant answer.
+        model gains less than `gain` over a constant answer. And it counts if a schedule had lowered
+        the rate in every epoch, to less than `lowered` of its highest value before a third of the
+        run and within `early` epochs, and the model gains less than `learnt`.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
@@ -44,18 +47,14 @@ class LearningRateTooLow(LearningProblem):
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
     after: int = threshold(50, "Steps to wait for the loss to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
-    unusual: float = threshold(
-        0.02, "Share of the usual rate at which no other problem is to blame.", least=0
-    )
-
     gain: float = threshold(0.25, "Gain over a constant answer that is little.", above=0)
-    patience: int = threshold(150, "Steps to wait for that gain.", least=0)
-
-    def stands_alone(self, finding: Finding) -> bool:
-        return 0 < finding.evidence.get("relative", 1.0) <= self.unusual
 
     def check(self, history: History) -> Finding | None:
-        return self._hardly_moves(history) or self._unusual_rate(history)
+        return (
+            self._hardly_moves(history)
+            or self._unusual_rate(history)
+            or self.lowered_early(history)
+        )
 
     def _unusual_rate(self, history: History) -> Finding | None:
         rate, relative = history.latest("lr"), relative_rate(history)

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from math import isfinite, sqrt
+from math import isfinite, nan, sqrt
 from statistics import fmean, pvariance
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
@@ -18,7 +18,8 @@ class StillFalling(Problem):
         At the end of a run, by the mean losses of the last two quarters of its epochs, or of the
         last 512 steps if it reported fewer than eight epochs. In the last quarter the loss fell by
         at least `share` of the whole fall since the first loss, or by `drop` of itself, and by more
-        than chance. It is still above `level` of the first loss.
+        than chance. It is still above `level` of the first loss. A run of fewer than `few` steps in
+        at most `short` epochs counts if its loss fell at all.
 
     Example:
         >>> history = History(loss=[2.0 - 0.01 * step for step in range(100)])
@@ -41,18 +42,37 @@ class StillFalling(Problem):
         0.1, "A loss below this share of the first one is low enough.", above=0
     )
     least: int = threshold(40, "Steps that a run must have.", least=8)
+    few: int = threshold(100, "Steps that are too few for any model.", least=0)
+    short: int = threshold(5, "Epochs of so short a run.", least=1)
 
     def stands_alone(self, _finding: Finding) -> bool:
         return True
 
     def check(self, history: History) -> Finding | None:
-        if not history.ended or history.step + 1 < self.least:
+        if not history.ended:
             return None
+        return self._falls(history) or self._is_short(history)
+
+    def _is_short(self, history: History) -> Finding | None:
+        steps, epochs = history.step + 1, history.epoch
+        losses, first = history.recent("loss", STEPS), history.first("loss", 5)
+        if not 0 < epochs <= self.short or not 8 <= steps < self.few:
+            return None
+        now = fmean(_last_quarters(losses)[1]) if len(losses) >= 8 else nan
+        if not self.level * first <= now < first:
+            return None
+        message = f"the run ended after {steps} steps in {epochs} epoch{'s' * (epochs > 1)}"
+        message += f", while its loss fell from {first:.3g} to {now:.3g}"
+        return self.found(history, message, steps=steps, last=now, first=first)
+
+    def _falls(self, history: History) -> Finding | None:
         losses = history.epochs("loss")
         if len(losses) < 8:
             losses = history.recent("loss", STEPS)
         first = history.first("loss", 5)
-        if len(losses) < 8 or not all(map(isfinite, [first, *losses])):
+        if len(losses) < 8 or history.step + 1 < self.least:
+            return None
+        if not all(map(isfinite, [first, *losses])):
             return None
         before, last = _last_quarters(losses)
         earlier, now = fmean(before), fmean(last)
