@@ -110,6 +110,20 @@ def test_outputs_that_are_no_numbers_do_no_harm(task: str, value: float) -> None
         assert 0 <= found["score"] <= 1
 
 
+@pytest.mark.parametrize(
+    ("targets", "twins"),
+    [
+        pytest.param([[1, 1], [0, 0], [1, 1], [0, 0]], 1.0, id="all"),
+        pytest.param([[1, 1], [0, 1], [1, 1], [0, 0]], 0.75, id="most"),
+        pytest.param([[1, 1]] * 4, None, id="only-yes"),
+        pytest.param([[1, 1, 1], [0, 0, 0]] * 2, None, id="three-answers"),
+    ],
+)
+def test_twins(targets: list[list[int]], twins: float | None) -> None:
+    wanted = torch.tensor(targets, dtype=torch.float32)
+    assert Answers().scalars("multilabel", wanted, wanted, None).get("twins") == twins
+
+
 def test_an_unknown_task_has_no_score() -> None:
     assert Answers().scalars("", RIGHT, LABELS, None) == {}
 

@@ -107,3 +107,32 @@ def test_classes_of_values_that_are_no_numbers(value: float) -> None:
     outputs = torch.full((4, 3), value)
     assert recover_targets.classes(outputs, torch.zeros(4, 3), 4) is None
     assert recover_targets.classes(torch.zeros(4, 3), outputs, 4) is None
+
+
+def broadcast(targets: Tensor, extra: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
+    outputs = torch.randn(len(targets), 1, generator=torch.Generator().manual_seed(3))
+    outputs.requires_grad_()
+    value = ((outputs - targets) ** 2).mean() + extra
+    value.backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    return value.detach(), outputs.detach(), outputs.grad
+
+
+@pytest.mark.parametrize("scale", [1.0, 500.0])
+def test_targets_that_were_broadcast_keep_their_mean_and_variance(scale: float) -> None:
+    targets = scale * (3 + NUMBERS[:, 0])
+    found = recover_targets.stand_ins(*broadcast(targets))
+    assert found is not None
+    assert found.shape == (32, 1)
+    assert torch.allclose(found.mean(), targets.mean(), rtol=1e-2)
+    assert torch.allclose(found.var(), targets.var(), rtol=0.1)
+
+
+def test_targets_of_their_own_have_no_stand_ins() -> None:
+    targets = NUMBERS[:, :1]
+    assert recover_targets.stand_ins(*broadcast(targets)) is None
+    assert recover_targets.stand_ins(*broadcast(targets, extra=5.0)) is None
+
+
+def test_constant_targets_have_no_stand_ins() -> None:
+    assert recover_targets.stand_ins(*broadcast(torch.ones(32))) is None

@@ -88,3 +88,32 @@ def test_classes_in_another_dimension_are_not_mistaken() -> None:
     loss.backward()  # type: ignore[no-untyped-call]
     given = seen(logits_of(4, 3, 5), labels_of(4, 3, classes=5), gradient=out.grad)
     assert recovered(given) == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        pytest.param(Origin("mse", "linear", bare=True), True, id="written-out"),
+        pytest.param(Origin("mse", "linear", bare=True, stretched=True), True, id="torchs-own"),
+        pytest.param(Origin("mse", "linear"), False, id="with-other-terms"),
+        pytest.param(Origin("l1", "linear", bare=True), False, id="another-distance"),
+    ],
+)
+def test_targets_that_were_broadcast(origin: Origin, expected: bool) -> None:
+    outputs = logits_of(32, 1).requires_grad_()
+    loss = ((outputs - 300 - 100 * logits_of(32)) ** 2).mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    found = recovered(
+        seen(
+            logits_of(32, 1),
+            labels_of(32, classes=1),
+            output=outputs.detach(),
+            loss=loss.detach(),
+            gradient=outputs.grad,
+            traced=origin,
+        )
+    )
+    assert bool(found) is expected
+    if found:
+        assert found[0].loss == "mse"
+        assert abs(float(found[0].targets.mean()) - 300) < 50

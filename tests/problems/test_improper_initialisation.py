@@ -47,3 +47,26 @@ SHUT = {"minimum": -3.0, "maximum": -2.0}
 def test_check(given: History, expected: str) -> None:
     finding = ImproperInitialisation().check(given)
     assert expected in finding.message if finding and expected else not finding and not expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "width", "kind", "expected"),
+    [
+        pytest.param(0.0, 0.0, 6, "Embedding", True, id="both"),
+        pytest.param(0.0, 1e-9, 6, "Embedding", False, id="one-of-two"),
+        pytest.param(0.0, 0.0, 1, "Embedding", False, id="biases"),
+        pytest.param(0.0, 0.0, 6, "Other", False, id="no-embeddings"),
+    ],
+)
+def test_embeddings(first: float, second: float, width: int, kind: str, expected: bool) -> None:
+    shapes = {"a.weight": (80, width), "b.weight": (60, width), "c.weight": (60, 1)}
+    made = History(Setup(layers={"a": kind, "b": kind, "c": kind}, shapes=shapes))
+    sizes = {"a.weight": first, "b.weight": second, "c.weight": 0.0}
+    made.add_table("weight", {name: {"absmax": size} for name, size in sizes.items()})
+    assert bool(ImproperInitialisation().check(made)) is expected
+
+
+def test_a_single_embedding_may_start_at_zero() -> None:
+    made = History(Setup(layers={"a": "Embedding"}, shapes={"a.weight": (80, 6)}))
+    made.add_table("weight", {"a.weight": {"absmax": 0.0}})
+    assert ImproperInitialisation().check(made) is None

@@ -47,3 +47,23 @@ def test_the_finding_names_the_step_and_the_shapes(
     assert (finding.problem, finding.severity) == ("shape_broadcast", "critical")
     assert (finding.step, finding.epoch, finding.layers) == (5, 1, ())
     assert finding.message == f"{message}, broadcast to fit each other"
+
+
+@pytest.mark.parametrize(
+    ("twins", "expected"),
+    [
+        ([1.0] * 3, True),
+        ([1.0] * 2, False),
+        ([1.0, 0.99, 1.0], False),
+        ([0.0, 1.0, 1.0, 1.0], True),
+    ],
+)
+def test_two_outputs_and_one_target(twins: list[float], expected: bool) -> None:
+    assert bool(problem.check(History(twins=twins))) is expected
+
+
+def test_shapes_that_do_not_differ_are_not_named() -> None:
+    setup = Setup(loss="mse", output_shape=(32, 1), target_shape=(32, 1), stretched=True)
+    finding = problem.check(History(setup, loss=[1.0]))
+    assert finding is not None
+    assert finding.message == f"{FITTING} with targets, broadcast to fit each other"

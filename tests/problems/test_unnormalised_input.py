@@ -132,3 +132,20 @@ def test_a_nan_in_the_first_batch_is_left_to_non_finite() -> None:
     assert patient.check(made) is None
     made.append(Vitals(step=1, tables=[Table.of("batch", 1, bad)]))
     assert patient.check(made) is not None
+
+
+@pytest.mark.parametrize(
+    ("score", "steps", "expected"),
+    [
+        pytest.param(0.09, 61, True, id="constant-answers"),
+        pytest.param(0.1, 61, False, id="better-answers"),
+        pytest.param(0.09, 60, False, id="too-early"),
+    ],
+)
+def test_a_loss_that_fell_to_that_of_a_constant(score: float, steps: int, expected: bool) -> None:
+    made = History(
+        loss=[9.0, *(steps - 1) * [1.0]], score=steps * [score], constant_score=steps * [0.0]
+    )
+    made.add_table("batch", {"input": row(9)}, steps - 1)
+    made.add_table("activation", {"0": row(9)}, steps - 1)
+    assert bool(patient.check(made)) is expected

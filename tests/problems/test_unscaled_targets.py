@@ -109,3 +109,14 @@ def test_in_a_loop(scale: float, kind: Any, rate: float, expected: bool) -> None
         optimizer.step()
         doctor.step(loss)
     assert ([each.problem for each in doctor.findings] == ["unscaled_targets"]) is expected
+
+
+@pytest.mark.parametrize(
+    ("score", "stretched", "expected"),
+    [(0.09, True, True), (0.1, True, False), (0.09, False, False)],
+)
+def test_a_loss_that_broadcasts_teaches_the_mean(
+    score: float, stretched: bool, expected: bool
+) -> None:
+    setup = Setup(task="regression", output_shape=(4, 1), stretched=stretched)
+    assert bool(problem.check(history(score=score, setup=setup))) is expected

@@ -58,7 +58,7 @@ class Answers:
     and targets, `purity` the share of the most frequent class in the batch, and `pull` the cosine
     between the direction in which the loss pulls the outputs and that towards the targets: below
     0, the loss pulls them away. `weight_slope` is the power of its frequency by which the loss
-    weights a class.
+    weights a class. `twins` is the share of samples whose two answers are the same.
     """
 
     def __init__(self) -> None:
@@ -103,6 +103,8 @@ class Answers:
             if task == "binary":
                 yes = float(wanted.mean())
                 found["purity"] = max(yes, 1 - yes)
+            elif wanted.shape[1] == 2 and 0 < float(wanted[:, 0].mean()) < 1:
+                found["twins"] = float((wanted[:, 0] == wanted[:, 1]).double().mean())
             return found
         constant.add(wanted, False)
         if not constant.variance > 0:

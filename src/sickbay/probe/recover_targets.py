@@ -55,6 +55,33 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
         return found if bool(off <= CLOSE * value.abs()) else None
 
 
+def stand_ins(value: Tensor, outputs: Tensor, gradient: Tensor) -> Tensor | None:
+    """Return targets like those that a squared error compares with every output, None if none are.
+
+    Where it broadcasts outputs and targets, only the mean and the variance of the targets matter:
+    the gradient shows the same target for all outputs, the mean, and the loss is larger by the
+    variance. So these targets have that mean and variance.
+
+    >>> outputs = torch.tensor([[0.0], [0.0]], requires_grad=True)
+    >>> value = ((outputs - torch.tensor([3.0, 5.0])) ** 2).mean()
+    >>> value.backward()
+    >>> stand_ins(value.detach(), outputs.detach(), outputs.grad).tolist()
+    [[3.0], [5.0]]
+    """
+    with torch.no_grad():
+        outputs, gradient = outputs.float(), gradient.float()
+        found = outputs - gradient * (outputs.numel() / 2)
+        mean, variance = found.mean(), value - F.mse_loss(outputs, found)
+        spread = variance.clamp(min=0).sqrt()
+        off = (found - mean).abs().max()
+        enough = bool(variance > CLOSE * value) and len(found) > 1
+        if not enough or not bool(off <= CLOSE * (mean.abs() + spread)):
+            return None
+        signs = torch.ones_like(found)
+        signs[::2] = -1
+        return mean + signs * spread
+
+
 def classes(outputs: Tensor, gradient: Tensor, samples: int) -> Tensor | None:
     """Return the classes of the rows of a cross-entropy over `samples` rows, None if it is another.
 

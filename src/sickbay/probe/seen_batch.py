@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from sickbay import tasks
 from sickbay.probe import gradient_patterns, loss_graph, recover_targets
 from sickbay.probe.locate_nan import excerpt
 from sickbay.probe.meter import Meter
@@ -78,11 +79,17 @@ def recovered(seen: Seen) -> list[Pair]:
         return []
     if traced.loss == "cross_entropy" and (output.ndim > 2 or output.shape != seen.shape):
         return _recovered_rows(seen, output, gradient)
-    if loss is None or loss.ndim or traced.stretched or output.shape != seen.shape:
+    if loss is None or loss.ndim or output.shape != seen.shape:
         return []
-    found = recover_targets.targets(traced.loss, loss, output, gradient) if seen.direct else None
+    found = None
+    if seen.direct and not traced.stretched:
+        found = recover_targets.targets(traced.loss, loss, output, gradient)
+    if found is None and seen.direct and traced.loss == "mse" and traced.bare:
+        found = recover_targets.stand_ins(loss, output, gradient)
     if found is not None:
         return [Pair.of(output, found, traced.loss, traced.output)]
+    if traced.stretched or traced.loss in tasks.DISTANCES:
+        return []
     pattern = gradient_patterns.find(seen.activation, output, gradient)
     return [] if pattern is None else [Pair.of(output, pattern[1], pattern[0], seen.activation)]
 

@@ -4,7 +4,7 @@ from math import prod, sqrt
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.vitals import Table, layer_of, rms
+from sickbay.vitals import Setup, Table, layer_of, rms
 
 MIXING = ("Linear", "Conv1d", "Conv2d", "Conv3d")  # each output is a sum over many inputs
 FIRST = 2  # the last step at which weights may still be about what they were at the start
@@ -23,7 +23,8 @@ class ImproperInitialisation(Problem):
         At the first reading, the root mean square of a kernel times the root of its inputs is above
         `gain` in a linear layer or a convolution that no normalisation follows; torch starts at
         0.58, and 1.4 is usual before a ReLU. Or the kernel of the first of several layers holds
-        only one value. Or all biases before a ReLU are more than `bias` below 0.
+        only one value. Or there are several embeddings, and all hold only 0. Or all biases before a
+        ReLU are more than `bias` below 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -66,6 +67,9 @@ class ImproperInitialisation(Problem):
         return weights.step <= FIRST and not moved
 
     def _alike(self, history: History, weights: Table, kernels: list[str]) -> Finding | None:
+        if empty := empty_embeddings(history.setup, weights):
+            message = f"all weights of {len(empty)} embeddings start at 0"
+            return self.found(history, message, layers=tuple(map(layer_of, empty)))
         if len(kernels) < 2 or history.setup.shapes[kernels[0]][0] < 2:
             return None
         row = weights.row(kernels[0])
@@ -99,3 +103,11 @@ class ImproperInitialisation(Problem):
         message = f"all biases before a ReLU start at {highest[shut[0]]:.3g} or below"
         message += f" (limit {-self.bias:g})"
         return self.found(history, message, layers=tuple(map(layer_of, shut)))
+
+
+def empty_embeddings(setup: Setup, weights: Table) -> list[str]:
+    """Return the embeddings if there are several and all are 0, as two that are multiplied stay."""
+    tables = [name for name in weights.names if setup.layers.get(layer_of(name)) == "Embedding"]
+    wide = [name for name in tables if prod(setup.shapes.get(name, ())[1:]) > 1]
+    empty = all(weights.row(name)["absmax"] == 0 for name in wide)
+    return wide if empty and len(wide) > 1 else []

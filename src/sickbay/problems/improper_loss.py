@@ -1,6 +1,10 @@
+"""Longer than 60 lines: a loss can disagree with the targets or the outputs in many ways."""
+
+from dataclasses import replace
 from math import inf, isnan, nan
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
+from sickbay.problems.shared.distances_of_classes import distance_of_classes
 from sickbay.problems.shared.learns_badly import best_accuracy
 from sickbay.problems.shared.loss_faults import loss_fault
 from sickbay.problems.shared.observed_losses import observed_fault
@@ -30,10 +34,11 @@ class ImproperLoss(Problem):
         over one unit, or on targets that are not classes; log-likelihood of values that are not
         logarithms; a soft margin loss without labels of -1; an L1 loss on one-hot classes; a
         distance to class numbers; squared error on softmax or sigmoid outputs of classes that are
-        still guessed after 70 steps or two epochs. `fit` also calls a loss that is not torch's own
-        with right and wrong answers. It finds one that is lower for wrong answers, has no lower
-        bound, gives outputs no gradient, compares averages over the batch, has its softmax over the
-        samples, or is not finite because it takes the logarithm of 0.
+        still guessed after 70 steps or two epochs. At the end of a run that has not solved its
+        task, any distance between classes is worth a remark. `fit` also calls a loss that is not
+        torch's own with right and wrong answers. It finds one that is lower for wrong answers, has
+        no lower bound, gives outputs no gradient, compares averages over the batch, has its softmax
+        over the samples, or is not finite because it takes the logarithm of 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -47,14 +52,20 @@ class ImproperLoss(Problem):
 
     severity = "critical"
     advice = "use cross-entropy for classes, BCE with logits for yes or no, MSE or L1 for numbers"
-    reads = ("batch", "step", "epoch")
+    reads = ("batch", "step", "epoch", "end")
     explains = ("non_finite", *EVERYTHING)
 
     def check(self, history: History) -> Finding | None:
         message = loss_fault(history) or observed_fault(history)
         if not message and history.setup.loss:
             message = self._mismatch(history)
-        return self.found(history, message) if message else None
+        if message:
+            return self.found(history, message)
+        message = distance_of_classes(history)
+        return replace(self.found(history, message), severity="info") if message else None
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return finding.severity == "info"
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup

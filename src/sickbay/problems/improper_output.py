@@ -1,10 +1,11 @@
 """Longer than 60 lines: outputs can disagree with the loss, the task or the targets."""
 
-from math import inf
+from math import inf, isnan
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.silent_outputs import silent_share
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.tasks import APPLIES, OF_ANSWERS, OF_ONE_CLASS
 
@@ -29,7 +30,9 @@ class ImproperOutput(SampledProblem):
         or over labels of which several may hold; or targets that lie outside the range of the
         activation by more than `margin` standard deviations. A clamp counts as a bound where it
         cuts off at least a quarter of the outputs. In the loss, it counts where just the outputs
-        outside 0 to 1 get no gradient.
+        outside 0 to 1 get no gradient. A last ReLU also counts where it holds outputs at 0 in
+        three readings in a row, though few of their targets are 0: all outputs, or more than half
+        of them in a model that still gains less than half over a constant answer after 200 steps.
         `fit` also finds a softmax over the samples, and calls a loss that is not torch's own: it
         may take probabilities, but get any number; or it may take any number, but get those of a
         tanh, which let it fall less than `reach` of the way to its least value.
@@ -69,7 +72,15 @@ class ImproperOutput(SampledProblem):
         message = output_fault(history.setup, self.reach) or cut_off_fault(history)
         if not message and history.setup.output:
             message = self._mismatch(history)
-        return self.found(history, message) if message else None
+        if message:
+            return self.found(history, message)
+        if isnan(silent := silent_share(history)):
+            return None
+        message = f"relu holds {100 * silent:.0f} % of the outputs at 0, where they get no gradient"
+        return self.found(history, message, silent=silent)
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return "silent" in finding.evidence
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup

@@ -1,17 +1,21 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.problem_groups import JUMPS, NO_PROGRESS, RATES
 
+READINGS = 3  # of batches with both answers
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeBroadcast(Problem):
     """Outputs and targets have different shapes, and the loss broadcasts them.
 
     Why it matters:
-        Every output is compared with every target of the batch, so the model learns their mean.
+        Every output is compared with every target of the batch, so the model learns their mean. Or
+        two outputs, meant for no and yes, are compared with one target, and both learn the same.
 
     How it is judged:
         The shapes that a loss module receives differ, or the autograd graph of the loss shows that
-        the outputs were expanded.
+        the outputs were expanded. Or in each of three readings, all samples have the same yes or
+        no for each of two outputs.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -26,13 +30,17 @@ class ShapeBroadcast(Problem):
     severity = "critical"
     advice = "give both the same shape: outputs.squeeze(1), or targets.unsqueeze(1)"
     reads = ("batch",)
-    explains = ("improper_output", "improper_loss", *JUMPS, *RATES, *NO_PROGRESS)
+    explains = ("improper_loss", *JUMPS, *RATES, *NO_PROGRESS)
 
     def check(self, history: History) -> Finding | None:
         setup = history.setup
+        twins = history.recent("twins", READINGS)
+        if len(twins) == READINGS and min(twins) == 1:
+            return self.found(history, "two outputs of each sample are compared with one target")
         if not setup.stretched:
             return None
         message = f"{setup.loss or 'the loss'} compares outputs {setup.output_shape}"
-        message += f" with targets {setup.target_shape}" if setup.target_shape else " with targets"
+        known = setup.target_shape not in ((), setup.output_shape)
+        message += f" with targets {setup.target_shape}" if known else " with targets"
         message += ", broadcast to fit each other"
         return self.found(history, message)

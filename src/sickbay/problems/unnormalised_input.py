@@ -2,10 +2,12 @@ from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, beats_constant
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
+from sickbay.problems.shared.training_score import gains_less
 from sickbay.problems.shared.visible_damage import is_damaged
 from sickbay.vitals import rms
 
 FAR = 10  # times the limits
+GAIN, PATIENCE = 0.1, 3  # gain over a constant answer that is none, after so many times `after`
 BOUNDED = ("RNN", "LSTM", "GRU")  # saturate, so large inputs do not show in their outputs
 
 
@@ -26,7 +28,8 @@ class UnnormalisedInput(LearningProblem):
         shows: dead or saturated units, vanished or exploded gradients, updates that are far too
         large, a jump of the loss or the gradient, NaN. Otherwise it counts from step `after` on,
         while the model learns badly (see `accuracy` and `loss_drop`) and does no better than a
-        constant answer.
+        constant answer; and from three times `after` on, whatever the loss did, while the answers
+        themselves are no better than that.
 
     Example:
         >>> history = History()
@@ -81,6 +84,8 @@ class UnnormalisedInput(LearningProblem):
         if history.batch("input").get("nonfinite", 0) > 0 and len(history.tables("batch", 2)) < 2:
             return False  # so that a NaN in the first batch is not taken for a consequence
         if size > self.extreme or is_damaged(history):
+            return True
+        if gains_less(history, GAIN, PATIENCE * self.after):
             return True
         stuck = history.step >= self.after and self.learns_badly(history)
         return stuck and not beats_constant(history, self.steps(history))

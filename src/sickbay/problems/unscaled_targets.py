@@ -7,6 +7,7 @@ from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import rms
 
 THROWN = -1e3  # share of variance explained by a model that its targets have thrown off
+MEAN = 0.1  # share of variance explained by a model that has learnt the mean, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,4 +57,6 @@ class UnscaledTargets(Problem):
     def _misses(self, history: History) -> bool:
         thrown = history.latest("score") < THROWN or not isfinite(history.latest("loss"))
         score = training_score(history, self.after)
-        return thrown or (score is not None and score.score < 0)
+        # A loss that broadcasts teaches no more than the mean.
+        limit = MEAN if history.setup.stretched else 0.0
+        return thrown or (score is not None and score.score < limit)

@@ -8,6 +8,7 @@ from sickbay.vitals import Setup
 EPOCHS = 2  # after which a model should know more than chance
 READINGS, CUT = 3, 0.1  # readings that must show it, and share of outputs that may be cut off
 LEARNT = 0.1  # of the way from chance to perfect
+CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
 
 
 def loss_fault(history: History) -> str:
@@ -27,7 +28,7 @@ def loss_fault(history: History) -> str:
         return "the softmax inside the loss runs over the samples, not over the classes"
     if setup.unbounded:
         return "the loss has no lower bound: it falls for ever as outputs grow"
-    if setup.takes_log and _makes_nan(history):
+    if (setup.takes_log and _makes_nan(history)) or _is_certain(history):
         return "the loss is not finite where the model is certain, as if it took the logarithm of 0"
     if setup.loss == "mse" and _learns_nothing(history):
         return f"mse of {setup.output} outputs has no gradient where the model is certain and wrong"
@@ -74,6 +75,25 @@ def _makes_nan(history: History) -> bool:
         return not outputs["nonfinite"] > 0
     *_, gradient = [nan, *history.recent("grad_norm", 2)[:-1]]
     return bool(before) and isfinite(before[0]) and isfinite(gradient)
+
+
+def _is_certain(history: History) -> bool:
+    """Return whether a logistic loss is not finite, though its outputs are, some of them certain.
+
+    Torch's own losses are finite then. One that is written out takes the logarithm of a 0.
+    """
+    batch, loss = history.table("batch"), history.setup.loss
+    if loss not in ("bce", "bce_logits") or isfinite(history.latest("loss")) or batch is None:
+        return False
+    if batch.step != history.step or "output" not in batch.names:
+        return False
+    output = batch.row("output")
+    low, high = output["minimum"], output["maximum"]
+    if loss == "bce":
+        certain = 0 <= low <= high <= 1 and (low == 0 or high == 1)
+    else:
+        certain = max(-low, high) > CERTAIN
+    return certain and output["nonfinite"] == 0
 
 
 def _learns_nothing(history: History) -> bool:
