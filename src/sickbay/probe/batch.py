@@ -11,18 +11,15 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
-from sickbay.probe import loss_axes, loss_graph, loss_modules
+from sickbay.probe import graph_facts, loss_graph, loss_modules
 from sickbay.probe.answers import Answers
-from sickbay.probe.attention_masks import look_ahead
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
-from sickbay.probe.initial_weights import unregistered
 from sickbay.probe.leaks import Copies, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
-from sickbay.probe.other_models import are_passed_on
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
@@ -233,18 +230,9 @@ class Batch:
             return {"strays": 0}
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
-        node, source = self._loss.grad_fn, self._output_node
-        return {
-            "strays": loss_graph.count_strays(node, own) or unregistered(self._model, own),
-            "stretched": source is not None and loss_graph.is_stretched(node, source),
-            # An encoder may look ahead; its tokens are not those of the decoder.
-            "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),
-            "passed_on": are_passed_on(node, source, own),
-            "linear": source is not None and loss_graph.is_linear(source),
-            "viewed_apart": source is not None and loss_axes.is_viewed_apart(node, source),
-            "over_samples": source is not None and loss_axes.runs_over_samples(node, source),
-            "over_positions": source is not None and loss_axes.runs_over_positions(node, source),
-        }
+        return graph_facts.search(
+            self._loss.grad_fn, self._output_node, self._model, own, rows
+        )
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:
