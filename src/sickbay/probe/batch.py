@@ -20,6 +20,7 @@ from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transforme
 from sickbay.probe.leaks import Copies, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
+from sickbay.probe.output_scale import output_scale
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
@@ -54,6 +55,7 @@ class Batch:
         self._gradient_hook: RemovableHandle | None = None
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
+        self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
         self._answers, self._copies = Answers(), Copies(model)
         self.scalars: dict[str, float] = {}
@@ -75,7 +77,12 @@ class Batch:
         """Keep what a loss module has compared."""
         if not self.due or len(self._pairs) >= PAIRS or self._meter.blocked or is_transformed():
             return
-        if not outputs.is_floating_point() or not self._is_ours(outputs):
+        if not outputs.is_floating_point():
+            return
+        if not self._is_ours(outputs):
+            if self._output_node is not None:
+                passed = output_scale(outputs.grad_fn, self._output_node)
+                self._scale = min(self._scale, passed)
             return
         with self._clock.timing("batch"):
             output = loss_graph.activation(outputs.grad_fn)[0]
@@ -143,6 +150,7 @@ class Batch:
         self._keep(tensor)
         self._gradient = None
         if tensor.grad_fn is not None:
+            self._scale = output_scale(tensor.grad_fn)
             self._unhook()
             keep = weakly(self.guard, self.kind, self._keep_gradient)
             self._gradient_hook = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
@@ -196,6 +204,7 @@ class Batch:
             viewed_apart=known.viewed_apart or seen.viewed_apart,
             mixes_samples=known.mixes_samples or seen.over_samples,
             over_positions=known.over_positions or seen.over_positions,
+            scale=self._scale,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
 
@@ -230,9 +239,7 @@ class Batch:
             return {"strays": 0}
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
-        return graph_facts.search(
-            self._loss.grad_fn, self._output_node, self._model, own, rows
-        )
+        return graph_facts.search(self._loss.grad_fn, self._output_node, self._model, own, rows)
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:

@@ -3,7 +3,7 @@
 from math import inf
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault
+from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault, scale_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
 from sickbay.tasks import APPLIES, OF_ANSWERS, OF_ONE_CLASS
@@ -29,7 +29,8 @@ class ImproperOutput(SampledProblem):
         or over labels of which several may hold; or targets that lie outside the range of the
         activation by more than `margin` standard deviations. A clamp counts as a bound where it
         cuts off at least a quarter of the outputs. In the loss, it counts where just the outputs
-        outside 0 to 1 get no gradient.
+        outside 0 to 1 get no gradient. Or a constant factor of 0.02 or less, such as that of a
+        temperature of 100, precedes a cross-entropy, and the model learns badly after 70 steps.
         `fit` also finds a softmax over the samples, and calls a loss that is not torch's own: it
         may take probabilities, but get any number; or it may take any number, but get those of a
         tanh, which let it fall less than `reach` of the way to its least value.
@@ -66,10 +67,15 @@ class ImproperOutput(SampledProblem):
     )
 
     def check(self, history: History) -> Finding | None:
+        if message := scale_fault(history):
+            return self.found(history, message, scale=history.setup.scale)
         message = output_fault(history.setup, self.reach) or cut_off_fault(history)
         if not message and history.setup.output:
             message = self._mismatch(history)
         return self.found(history, message) if message else None
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return "scale" in finding.evidence
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup
