@@ -20,6 +20,7 @@ from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transforme
 from sickbay.probe.leaks import Copies, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
+from sickbay.probe.missing_codes import MissingCodes
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
@@ -57,7 +58,7 @@ class Batch:
         self._loss: Tensor | None = None
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
-        self._answers, self._copies = Answers(), Copies(model)
+        self._answers, self._copies, self._codes = Answers(), Copies(model), MissingCodes()
         self.scalars: dict[str, float] = {}
         self.due = False
         # Kept between readings: a compiled model would be compiled again without its hook.
@@ -219,6 +220,8 @@ class Batch:
             found["pull_size"] = float(seen.gradient.abs().float().mean()) * prod(seen.shape)
             if seen.output is not None and seen.output.shape == seen.gradient.shape:
                 found["cut_off"] = share_cut_off(seen.output, seen.gradient)
+        if seen.inputs is not None:
+            found |= self._codes.scalars(seen.inputs)
         # A loss without a name may compare something else than outputs and targets.
         if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
             targets, gradient = pairs[0].targets, seen.gradient
