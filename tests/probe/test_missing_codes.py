@@ -1,5 +1,7 @@
 """Codes for missing values among the inputs."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -63,7 +65,8 @@ def test_distances_are_relative_to_the_rest() -> None:
 
 def history(distance: float = 20.0, score: float = 0.4, steps: int = 101) -> History:
     found = {"code": -9.0, "code_distance": distance, "score": score, "constant_score": 0.0}
-    return History(**{name: steps * [value] for name, value in found.items()})
+    lists: dict[str, Any] = {name: steps * [value] for name, value in found.items()}
+    return History(**lists)
 
 
 @pytest.mark.parametrize(

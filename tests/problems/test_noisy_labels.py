@@ -1,4 +1,5 @@
 from math import nan
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ problem = NoisyLabels()
 
 def history(steps: int = 60, batch: int = 32, **values: float | list[float]) -> History:
     given = {"score": 0.6, "constant_score": 0.1, "sure_errors": 0.4, "sure_distance": 0.5} | values
-    lists = {k: v if isinstance(v, list) else steps * [v] for k, v in given.items()}
+    lists: dict[str, Any] = {k: v if isinstance(v, list) else steps * [v] for k, v in given.items()}
     return History(Setup(output_shape=(batch, 10)), **lists)
 
 

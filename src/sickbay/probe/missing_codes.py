@@ -67,7 +67,7 @@ class MissingCodes:
         else:
             self._rows = 0
         self._seen, self._rows = new, self._rows + len(rows)
-        both = _code(rows, *new, self._rows), _code(-rows, *reversed(new), self._rows)
+        both = _code(rows, new[0], new[1], self._rows), _code(-rows, new[1], new[0], self._rows)
         distance, code, sign = max((*both[0], 1.0), (*both[1], -1.0))
         return {"code": sign * code, "code_distance": distance} if distance > 0 else {}
 
