@@ -183,6 +183,8 @@ class Setup(LossFacts):
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
         over_positions: Whether the loss takes the positions of a sequence for its classes.
         frozen: Layers whose kernels require no gradient.
+        scale: Constant factor of the outputs right before the loss, as the inverse of a
+            temperature.
         untrained: Layers that require no gradient and still have random initial weights.
         dropout: Share of values that each dropout layer drops, by its name.
         settings: Numbers among the settings of the optimizer's first group, as `weight_decay`.
@@ -213,6 +215,7 @@ class Setup(LossFacts):
     viewed_apart: bool = False
     over_positions: bool = False
     frozen: tuple[str, ...] = ()
+    scale: float = 1.0
     untrained: tuple[str, ...] = ()
     dropout: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, float] = field(default_factory=dict)

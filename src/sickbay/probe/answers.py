@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sickbay.probe import class_weights
+from sickbay.probe.sure_errors import sure_errors
 
 FEW, MOST = 4, 1024  # values needed, and rows of outputs that are looked at
 CLASSES = 10_000  # more are not counted
@@ -58,7 +59,8 @@ class Answers:
     and targets, `purity` the share of the most frequent class in the batch, and `pull` the cosine
     between the direction in which the loss pulls the outputs and that towards the targets: below
     0, the loss pulls them away. `weight_slope` is the power of its frequency by which the loss
-    weights a class. `twins` is the share of samples whose two answers are the same.
+    weights a class. `twins` is the share of samples whose two answers are the same. `sure_errors`
+    are explained in their own file.
     """
 
     def __init__(self) -> None:
@@ -94,7 +96,8 @@ class Answers:
             constant.add(labels, True)
             right = float((given.argmax(1) == labels).double().mean())
             purity = float(torch.unique(labels, return_counts=True)[1].max()) / len(labels)
-            return {"score": right, "constant_score": constant.share, "purity": purity}
+            found = {"score": right, "constant_score": constant.share, "purity": purity}
+            return found | (sure_errors(given, wanted) if task == "multiclass" else {})
         if classes:
             middle = 0.5 if bool(((given >= 0) & (given <= 1)).all()) else 0.0
             constant.add(wanted, True)

@@ -11,18 +11,17 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
-from sickbay.probe import loss_axes, loss_graph, loss_modules
+from sickbay.probe import graph_facts, loss_graph, loss_modules
 from sickbay.probe.answers import Answers
-from sickbay.probe.attention_masks import look_ahead
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
-from sickbay.probe.initial_weights import unregistered
 from sickbay.probe.leaks import Copies, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
-from sickbay.probe.other_models import are_passed_on
+from sickbay.probe.missing_codes import MissingCodes
+from sickbay.probe.output_scale import output_scale
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
@@ -57,8 +56,9 @@ class Batch:
         self._gradient_hook: RemovableHandle | None = None
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
+        self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
-        self._answers, self._copies = Answers(), Copies(model)
+        self._answers, self._copies, self._codes = Answers(), Copies(model), MissingCodes()
         self.scalars: dict[str, float] = {}
         self.due = False
         # Kept between readings: a compiled model would be compiled again without its hook.
@@ -78,7 +78,12 @@ class Batch:
         """Keep what a loss module has compared."""
         if not self.due or len(self._pairs) >= PAIRS or self._meter.blocked or is_transformed():
             return
-        if not outputs.is_floating_point() or not self._is_ours(outputs):
+        if not outputs.is_floating_point():
+            return
+        if not self._is_ours(outputs):
+            if self._output_node is not None:
+                passed = output_scale(outputs.grad_fn, self._output_node)
+                self._scale = min(self._scale, passed)
             return
         with self._clock.timing("batch"):
             output = loss_graph.activation(outputs.grad_fn)[0]
@@ -146,6 +151,7 @@ class Batch:
         self._keep(tensor)
         self._gradient = None
         if tensor.grad_fn is not None:
+            self._scale = output_scale(tensor.grad_fn)
             self._unhook()
             keep = weakly(self.guard, self.kind, self._keep_gradient)
             self._gradient_hook = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
@@ -199,6 +205,7 @@ class Batch:
             viewed_apart=known.viewed_apart or seen.viewed_apart,
             mixes_samples=known.mixes_samples or seen.over_samples,
             over_positions=known.over_positions or seen.over_positions,
+            scale=self._scale,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
 
@@ -213,6 +220,8 @@ class Batch:
             found["pull_size"] = float(seen.gradient.abs().float().mean()) * prod(seen.shape)
             if seen.output is not None and seen.output.shape == seen.gradient.shape:
                 found["cut_off"] = share_cut_off(seen.output, seen.gradient)
+        if seen.inputs is not None:
+            found |= self._codes.scalars(seen.inputs)
         # A loss without a name may compare something else than outputs and targets.
         if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
             targets, gradient = pairs[0].targets, seen.gradient
@@ -233,18 +242,7 @@ class Batch:
             return {"strays": 0}
         self._searched = True
         own = {*map(id, self._model.parameters()), *self._optimized()}
-        node, source = self._loss.grad_fn, self._output_node
-        return {
-            "strays": loss_graph.count_strays(node, own) or unregistered(self._model, own),
-            "stretched": source is not None and loss_graph.is_stretched(node, source),
-            # An encoder may look ahead; its tokens are not those of the decoder.
-            "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),
-            "passed_on": are_passed_on(node, source, own),
-            "linear": source is not None and loss_graph.is_linear(source),
-            "viewed_apart": source is not None and loss_axes.is_viewed_apart(node, source),
-            "over_samples": source is not None and loss_axes.runs_over_samples(node, source),
-            "over_positions": source is not None and loss_axes.runs_over_positions(node, source),
-        }
+        return graph_facts.search(self._loss.grad_fn, self._output_node, self._model, own, rows)
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:

@@ -28,6 +28,7 @@ from .loss_spike import LossSpike as LossSpike
 from .missing_zero_grad import MissingZeroGrad as MissingZeroGrad
 from .network_too_small import NetworkTooSmall as NetworkTooSmall
 from .no_hidden_activation import NoHiddenActivation as NoHiddenActivation
+from .noisy_labels import NoisyLabels as NoisyLabels
 from .non_finite import NonFinite as NonFinite
 from .not_learning import NotLearning as NotLearning
 from .overfitting import Overfitting as Overfitting

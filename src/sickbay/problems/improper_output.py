@@ -3,7 +3,7 @@
 from math import inf, isnan
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault
+from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault, scale_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.silent_outputs import silent_share
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
@@ -33,6 +33,8 @@ class ImproperOutput(SampledProblem):
         outside 0 to 1 get no gradient. A last ReLU also counts where it holds outputs at 0 in
         three readings in a row, though few of their targets are 0: all outputs, or more than half
         of them in a model that still gains less than half over a constant answer after 200 steps.
+        Or a constant factor of 0.02 or less, such as that of a temperature of 100, precedes a
+        cross-entropy, and the model learns badly after 70 steps.
         `fit` also finds a softmax over the samples, and calls a loss that is not torch's own: it
         may take probabilities, but get any number; or it may take any number, but get those of a
         tanh, which let it fall less than `reach` of the way to its least value.
@@ -69,6 +71,8 @@ class ImproperOutput(SampledProblem):
     )
 
     def check(self, history: History) -> Finding | None:
+        if message := scale_fault(history):
+            return self.found(history, message, scale=history.setup.scale)
         message = output_fault(history.setup, self.reach) or cut_off_fault(history)
         if not message and history.setup.output:
             message = self._mismatch(history)
@@ -80,7 +84,7 @@ class ImproperOutput(SampledProblem):
         return self.found(history, message, silent=silent)
 
     def stands_alone(self, finding: Finding) -> bool:
-        return "silent" in finding.evidence
+        return not finding.evidence.keys().isdisjoint(("scale", "silent"))
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup

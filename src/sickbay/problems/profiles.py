@@ -43,6 +43,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         ours.LossSpike(),
         ours.GradientSpike(),
         ours.GradientCollapse(),
+        ours.NoisyLabels(),
         ours.Overfitting(),
         ours.NetworkTooSmall(),
         ours.NotLearning(),

@@ -1,5 +1,8 @@
+"""Longer than 60 lines: inputs can be too large, or hold codes for missing values."""
+
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, beats_constant
+from sickbay.problems.shared.missing_values import code_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
 from sickbay.problems.shared.training_score import gains_less
@@ -30,6 +33,9 @@ class UnnormalisedInput(LearningProblem):
         while the model learns badly (see `accuracy` and `loss_drop`) and does no better than a
         constant answer; and from three times `after` on, whatever the loss did, while the answers
         themselves are no better than that.
+        A number that stands for missing values, such as -999, counts too: it repeats in a column,
+        at least 5 times as far from the other values as these are from each other, and the model
+        explains less than half of what a constant answer gets wrong.
 
     Example:
         >>> history = History()
@@ -61,6 +67,8 @@ class UnnormalisedInput(LearningProblem):
     def check(self, history: History) -> Finding | None:
         batch, layers = history.table("batch"), history.table("activation")
         inputs = history.batch("input")
+        if message := code_fault(history, self.after):
+            return self.found(history, message, code=history.latest("code"))
         if batch is None or not inputs or layers is None or not layers.names:
             return None
         first = layers.names[0]

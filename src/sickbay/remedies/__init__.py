@@ -40,6 +40,7 @@ from .sound_defaults import SoundDefaults as SoundDefaults
 from .together import Together as Together
 from .train_longer import TrainLonger as TrainLonger
 from .train_mode import TrainMode as TrainMode
+from .undo_output_scale import UndoOutputScale as UndoOutputScale
 from .unfreeze_parameters import UnfreezeParameters as UnfreezeParameters
 from .use_another_optimizer import UseAnotherOptimizer as UseAnotherOptimizer
 from .use_mean_loss import UseMeanLoss as UseMeanLoss

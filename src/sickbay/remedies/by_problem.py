@@ -73,7 +73,7 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp(), SCALED, MEAN, SOUND),
     "slow_convergence": SLOW,
     "learning_rate_too_low": (*SLOW, SCALED, SOUND),
-    "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
+    "improper_output": (r.UndoOutputScale(), r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
     "improper_loss": (r.ChangeLoss(), r.ChangeOutput(), MEAN),
     "shape_broadcast": (r.ChangeLoss(),),

@@ -3,12 +3,17 @@
 from math import isfinite, nan
 
 from sickbay.history import History
+from sickbay.problems.shared.learns_badly import is_nearly_solved
+from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import Setup
 
 EPOCHS = 2  # after which a model should know more than chance
 READINGS, CUT = 3, 0.1  # readings that must show it, and share of outputs that may be cut off
-LEARNT = 0.1  # of the way from chance to perfect
 CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
+LEARNT, WELL = 0.1, 0.8  # of the way from chance to perfect
+TINY = 0.02  # temperatures of distillation are below 20, those of attention below 40
+AFTER = 70  # steps, as a model may outgrow a small factor at once
+LOGISTIC = ("cross_entropy", "nll", "bce", "bce_logits")
 
 
 def loss_fault(history: History) -> str:
@@ -61,6 +66,25 @@ def cut_off_fault(history: History) -> str:
         return ""
     outside = f"{100 * shares[-1]:.0f} % of the outputs lie outside 0 to 1"
     return f"the loss takes probabilities: {outside} and get no gradient"
+
+
+def scale_fault(history: History) -> str:
+    """Return what is wrong if a constant makes the outputs of a model that learns badly tiny.
+
+    >>> setup = Setup(loss="cross_entropy", scale=0.01)
+    >>> scale_fault(History(setup, loss=100 * [2.3]))
+    'the outputs are multiplied by 0.01 right before cross_entropy'
+    """
+    setup = history.setup
+    if not 0 < setup.scale <= TINY or setup.loss not in LOGISTIC or history.step < AFTER:
+        return ""
+    score = training_score(history, AFTER)
+    learns = is_nearly_solved(history) if score is None else score.gain > WELL
+    return (
+        ""
+        if learns
+        else f"the outputs are multiplied by {setup.scale:.3g} right before {setup.loss}"
+    )
 
 
 def _makes_nan(history: History) -> bool:
