@@ -10,9 +10,11 @@ import torch
 from torch import nn
 
 import sickbay
+from sickbay.problems import ImproperInitialisation, LossSpike
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
-from sickbay.repairs.training_loop import COOLDOWN_FACTOR, RunSettings, TrainingLoop
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import COOLDOWN_FACTOR, TrainingLoop, problems_of
 
 
 def training_loop(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
@@ -139,3 +141,38 @@ def test_a_run_that_is_not_there_yet_is_begun(tmp_path: Path) -> None:
         chart=tmp_path / "new", resume=True,
     )  # fmt: skip
     assert outcome.chart == tmp_path / "new"
+
+
+def slow(start: bool = False, **more: Any) -> TrainingLoop:
+    """Return a loop whose loss falls slowly, and then not at all as it cools down."""
+    torch.manual_seed(0)
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=more.pop("lr", 3e-4))
+    recipe = Recipe(model, nn.MSELoss(), optimizer, epochs=20, cooldown=20)
+    x = torch.randn(320, 2)
+    data = Data.of((x, x @ torch.tensor([[3.0], [2.0]])), batch_size=32)
+    settings = RunSettings(**{"problems": [], "treatable": (), "epochs": 20, **more})
+    return TrainingLoop(recipe, data, settings, model.state_dict() if start else None)
+
+
+@pytest.mark.parametrize(("lr", "falls"), [(3e-4, True), (0.1, False)])
+def test_a_cooldown_does_not_hide_that_the_loss_was_falling(lr: float, falls: bool) -> None:
+    training = slow(lr=lr)
+    training.advance(20)
+    assert training.progress().findings == []  # it does not cool down yet
+    found = training.advance(20).findings
+    assert [each.problem for each in found] == ["still_falling"] * falls
+
+
+@pytest.mark.parametrize(("done", "epochs"), [(0, 20), (12, 8), (30, 1)])
+def test_epochs_that_the_weights_have_had_count(done: int, epochs: int) -> None:
+    training = slow(done=done)
+    training.advance(100)
+    assert training.progress().epochs == epochs + 20  # of cooldown
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_trained_weights_are_not_judged_as_initial_ones(start: bool) -> None:
+    training = slow(start, problems=[ImproperInitialisation(), LossSpike()])
+    judged = {each.name() for each in problems_of(training.live, training.settings)}
+    assert judged == {"loss_spike"} | ({"improper_initialisation"} if not start else set())
