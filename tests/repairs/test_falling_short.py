@@ -17,6 +17,7 @@ from tests.repairs.scripted import (
     TO_THE_END,
     Change,
     GoOn,
+    GoOnLonger,
     Lengthen,
     Mend,
     Race,
@@ -237,3 +238,70 @@ def test_what_the_recipe_shows_to_be_wrong_is_mended_first(measuring: Any) -> No
     scripts["clear"] = [learns(0.1), learns(0.95)]
     done = measuring(scripts, {"clear": 0.5, "a": 0.4}, remedies=[Mend("clear"), Change("a")])
     assert [name for name, _ in done.heats] == ["clear", "clear"]
+
+
+@pytest.mark.parametrize(
+    ("constant", "score", "solved"),
+    [
+        pytest.param(0.3, 0.93, True, id="within-5-points"),
+        pytest.param(0.83, 0.95, True, id="most-of-what-is-possible"),
+        pytest.param(0.83, 0.93, False, id="a-quarter-is-missing"),
+        pytest.param(None, 0.93, True, id="no-constant-answer"),
+    ],
+)
+def test_a_success_takes_most_of_the_way_from_a_constant_answer(
+    constant: float | None, score: float, solved: bool
+) -> None:
+    held = Yardstick(constant=constant, reference=0.96, metric="val_accuracy", samples=20_000)
+    assert held.is_surely_met(score) is solved
+
+
+def test_going_on_counts_the_epochs_that_were_trained_before(measuring: Any) -> None:
+    scripts = {AS_GIVEN: falls_short(0.6, findings=[FALLING]), "longer": learns(0.95)}
+    done = measuring(scripts, {"longer": 0.5}, remedies=[GoOnLonger("longer")])
+    run = done.search.runs[-1]
+    assert (run.recipe.epochs, run.done, run.recipe.cooldown) == (30, 10, 6)
+    assert done.heats == [("longer", 26)]
+
+
+def test_a_repair_that_cannot_be_judged_is_an_end(measuring: Any) -> None:
+    scripts = {AS_GIVEN: ILL, "a": learns(0.5), "b": learns(0.6)}
+    done = measuring(scripts, {"a": 0.95, "b": 0.5}, yardstick=Yardstick(sought=True))
+    assert list(done.results) == ["", "a"]
+    assert not done.outcome.solved
+
+
+@pytest.mark.parametrize(
+    ("problem", "metric", "score"),
+    [
+        pytest.param("improper_loss", "val_loss", -0.5, id="misled"),
+        pytest.param("loss_spike", "val_loss", 9.0, id="another-problem"),
+        pytest.param("improper_loss", "val_accuracy", 9.0, id="not-a-loss"),
+    ],
+)
+def test_an_improper_loss_is_no_score(
+    measuring: Any, problem: str, metric: str, score: float
+) -> None:
+    found = Finding(problem=problem, step=1, message="it is wrong")
+    given = at(9.0, start={metric: 9.5}, scores=[{metric: -9.0}], finding=FOUND, findings=[found])
+    mended = at(-0.5, start={"val_loss": 2.0}, scores=[{"val_loss": 0.5}])
+    done = measuring({AS_GIVEN: given, "a": mended}, {"a": 0.95}, yardstick=Yardstick(sought=True))
+    best = done.search.best
+    assert best.progress.score == score
+
+
+def test_few_samples_are_no_reason_to_go_on(measuring: Any) -> None:
+    held = replace(WANTED, samples=30)
+    scripts = {AS_GIVEN: ILL, "a": learns(0.9), "b": learns(0.95)}
+    done = measuring(scripts, {"a": 0.95, "b": 0.5}, yardstick=held, budget=25, most=60)
+    assert list(done.results) == ["", "a"]
+    assert not done.outcome.solved
+    assert done.search.budget == 25
+
+
+def test_wrong_labels_are_no_reason_to_go_on(measuring: Any) -> None:
+    held = replace(WANTED, trained=0.6)
+    done = measuring({AS_GIVEN: ILL, "a": learns(0.9)}, {"a": 0.95}, yardstick=held)
+    assert list(done.results) == ["", "a"]
+    assert not done.outcome.solved
+    assert "as if labels were wrong" in done.outcome.summary()
