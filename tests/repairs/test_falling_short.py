@@ -305,3 +305,11 @@ def test_wrong_labels_are_no_reason_to_go_on(measuring: Any) -> None:
     assert list(done.results) == ["", "a"]
     assert not done.outcome.solved
     assert "as if labels were wrong" in done.outcome.summary()
+
+
+@pytest.mark.parametrize(("score", "runs"), [(0.86, ["", "a"]), (0.84, ["", "a", "b"])])
+def test_few_samples_excuse_no_distance(measuring: Any, score: float, runs: list[str]) -> None:
+    held = replace(WANTED, samples=30)  # on which 0.84 is within a standard error of 0.9
+    scripts = {AS_GIVEN: ILL, "a": learns(score), "b": learns(0.95)}
+    done = measuring(scripts, {"a": 0.95, "b": 0.94}, yardstick=held)
+    assert list(done.results) == runs

@@ -14,7 +14,7 @@ from sickbay.problems import ImproperInitialisation, LossSpike
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
 from sickbay.repairs.run_settings import RunSettings
-from sickbay.repairs.training_loop import COOLDOWN_FACTOR, TrainingLoop, problems_of
+from sickbay.repairs.training_loop import COOLDOWN_FACTOR, TrainingLoop, is_rising, problems_of
 
 
 def training_loop(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
@@ -176,3 +176,29 @@ def test_trained_weights_are_not_judged_as_initial_ones(start: bool) -> None:
     training = slow(start, problems=[ImproperInitialisation(), LossSpike()])
     judged = {each.name() for each in problems_of(training.live, training.settings)}
     assert judged == {"loss_spike"} | ({"improper_initialisation"} if not start else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        pytest.param("val_accuracy", (0.5, 0.6, 0.7, 0.72), True, id="rising"),
+        pytest.param("val_accuracy", (0.5, 0.6, 0.7, 0.705), False, id="hardly"),
+        pytest.param("val_accuracy", (0.5, 0.8, 0.7, 0.75), False, id="it-was-better"),
+        pytest.param("val_loss", (2.0, 1.5, 1.2, 1.1), True, id="a-falling-loss"),
+        pytest.param("val_loss", (2.0, 1.5, 1.2, 1.195), False, id="a-loss-at-rest"),
+        pytest.param("val_loss", (float("nan"), 1.5), True, id="nan-before"),
+        pytest.param("val_accuracy", (0.5,), True, id="one-epoch"),
+    ],
+)
+def test_only_a_score_that_rises_is_worth_going_on(
+    name: str, values: tuple[float, ...], expected: bool
+) -> None:
+    assert is_rising([{name: each} for each in values]) is expected
+
+
+def test_a_loss_that_falls_on_training_data_only_has_come_to_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = slow()
+    monkeypatch.setattr(training, "_evaluate", lambda: {"val_loss": 1.0, "val_score": 0.5})
+    assert training.advance(40).findings == []

@@ -89,8 +89,8 @@ def fit(
         remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
             "autotrainer" tries them in this order, "race" by their odds.
         budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 6 as
-            long as the score falls short of simple means and for the last run, or 50 with
-            "autotrainer".
+            long as the score falls short of simple means and for the last run (a small model may
+            take more), or 50 with "autotrainer".
         profile: The problems to look for. Defaults to "default", or to "autotrainer" with the
             strategy of that name.
         problems: The problems to look for instead: names, or objects with your own thresholds.

@@ -4,7 +4,7 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, isfinite
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,7 @@ from sickbay.repairs.training_accuracy import TrainingAccuracy
 
 ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
 SETBACK = 0.05  # a run whose score is this far below its best tolerates no problem
+RISE = 0.01  # of the score, by which it must have risen at the end to go on
 COOLDOWN_FACTOR = 0.1  # of the learning rate
 
 
@@ -136,7 +137,7 @@ class TrainingLoop:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
             self._schedule.stop()
-            self._falling = falling(doctor.history)
+            self._falling = falling(doctor.history) if is_rising(self._scores) else []
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -208,6 +209,20 @@ def falling(history: History) -> list[Finding]:
     found = StillFalling().check(history)
     history.ended = False
     return [] if found is None else [found]
+
+
+def is_rising(scores: Sequence[Mapping[str, float]]) -> bool:
+    """Return whether the best score is from the last quarter of the epochs, and 1 % better.
+
+    A loss that falls further only on the training data is no reason to go on.
+
+    >>> is_rising([{"val_accuracy": each} for each in (0.5, 0.7, 0.8, 0.85)])
+    True
+    """
+    values = [key(each) for each in scores]
+    last = max(1, len(values) // 4)
+    before, after = (max(some, default=-torch.inf) for some in (values[:-last], values[-last:]))
+    return not isfinite(before) or after > before + RISE * abs(before)
 
 
 def is_read(step: int) -> bool:

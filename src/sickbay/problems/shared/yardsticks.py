@@ -90,7 +90,8 @@ class Yardstick:
         if not self.known:
             return not self.sought
         errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
-        near = self.missing(score) <= max(self._points(), self._error(score))
+        excused = 0.0 if self.is_vague(score) else self._error(score)
+        near = self.missing(score) <= max(self._points(), excused)
         return near and self.beats_constant(score, errors) and self.is_met(score)
 
     def is_vague(self, score: float) -> bool:
