@@ -294,7 +294,7 @@ def test_few_samples_are_no_reason_to_go_on(measuring: Any) -> None:
     held = replace(WANTED, samples=30)
     scripts = {AS_GIVEN: ILL, "a": learns(0.9), "b": learns(0.95)}
     done = measuring(scripts, {"a": 0.95, "b": 0.5}, yardstick=held, budget=25, most=60)
-    assert list(done.results) == ["", "a"]
+    assert [each.remedy for each in done.outcome.attempts] == ["", "a"]
     assert not done.outcome.solved
     assert done.search.budget == 25
 
@@ -302,7 +302,7 @@ def test_few_samples_are_no_reason_to_go_on(measuring: Any) -> None:
 def test_wrong_labels_are_no_reason_to_go_on(measuring: Any) -> None:
     held = replace(WANTED, trained=0.6)
     done = measuring({AS_GIVEN: ILL, "a": learns(0.9)}, {"a": 0.95}, yardstick=held)
-    assert list(done.results) == ["", "a"]
+    assert [each.remedy for each in done.outcome.attempts] == ["", "a"]
     assert not done.outcome.solved
     assert "as if labels were wrong" in done.outcome.summary()
 

@@ -11,10 +11,12 @@ from torch import nn
 
 import sickbay
 from sickbay.problems import ImproperInitialisation, LossSpike
+from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
+from sickbay.repairs.going_on import is_rising, is_short
 from sickbay.repairs.run_settings import RunSettings
-from sickbay.repairs.training_loop import COOLDOWN_FACTOR, TrainingLoop, is_rising, problems_of
+from sickbay.repairs.training_loop import COOLDOWN_FACTOR, TrainingLoop, problems_of
 
 
 def training_loop(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
@@ -202,3 +204,18 @@ def test_a_loss_that_falls_on_training_data_only_has_come_to_rest(
     training = slow()
     monkeypatch.setattr(training, "_evaluate", lambda: {"val_loss": 1.0, "val_score": 0.5})
     assert training.advance(40).findings == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"), [(0.9, False), (0.919, False), (0.93, True), (None, True)]
+)
+def test_only_below_the_reference_it_is_worth_going_on(
+    reference: float | None, expected: bool
+) -> None:
+    held = Yardstick(constant=0.1, reference=reference, metric="val_accuracy")
+    assert is_short(held, 0.9) is expected
+
+
+def test_a_run_that_is_good_enough_may_cool_down_early() -> None:
+    held = Yardstick(constant=0.0, reference=-0.9, metric="val_score")
+    assert slow(yardstick=held).advance(40).findings == []

@@ -4,7 +4,7 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import ceil, isfinite
+from math import ceil
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +13,14 @@ from sickbay.doctor import Doctor
 from sickbay.doctor.causes import Causes
 from sickbay.doctor.watch_arguments import prepare_watched
 from sickbay.findings import Finding
-from sickbay.history import History
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
-from sickbay.problems import ImproperInitialisation, Problem, StillFalling, UnnormalisedInput
+from sickbay.problems import ImproperInitialisation, Problem, UnnormalisedInput
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
 from sickbay.repairs.epoch_checks import EpochChecks
+from sickbay.repairs.going_on import falling, is_rising, is_short
 from sickbay.repairs.probed_loss import probed
 from sickbay.repairs.rate_schedule import RateSchedule
 from sickbay.repairs.recipe_hooks import RecipeHooks
@@ -32,7 +32,6 @@ from sickbay.repairs.training_accuracy import TrainingAccuracy
 
 ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
 SETBACK = 0.05  # a run whose score is this far below its best tolerates no problem
-RISE = 0.01  # of the score, by which it must have risen at the end to go on
 COOLDOWN_FACTOR = 0.1  # of the learning rate
 
 
@@ -137,7 +136,9 @@ class TrainingLoop:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
             self._schedule.stop()
-            self._falling = falling(doctor.history) if is_rising(self._scores) else []
+            score = self.best_score
+            if is_short(self.settings.yardstick, score) and is_rising(self._scores):
+                self._falling = falling(doctor.history)
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -201,28 +202,6 @@ class TrainingLoop:
             self._peak = max(self._peak, score)
             self.best_score = score
             self.best = copy.deepcopy(self.live.model.state_dict())
-
-
-def falling(history: History) -> list[Finding]:
-    """Return whether the loss is still falling, as a finding, before a run has ended."""
-    history.ended = True
-    found = StillFalling().check(history)
-    history.ended = False
-    return [] if found is None else [found]
-
-
-def is_rising(scores: Sequence[Mapping[str, float]]) -> bool:
-    """Return whether the best score is from the last quarter of the epochs, and 1 % better.
-
-    A loss that falls further only on the training data is no reason to go on.
-
-    >>> is_rising([{"val_accuracy": each} for each in (0.5, 0.7, 0.8, 0.85)])
-    True
-    """
-    values = [key(each) for each in scores]
-    last = max(1, len(values) // 4)
-    before, after = (max(some, default=-torch.inf) for some in (values[:-last], values[-last:]))
-    return not isfinite(before) or after > before + RISE * abs(before)
 
 
 def is_read(step: int) -> bool:
