@@ -220,12 +220,6 @@ def test_nothing_is_a_success_if_no_yardstick_could_be_measured(measuring: Any) 
     assert measuring({AS_GIVEN: learns(0.95)}, {}, yardstick=Yardstick()).outcome.solved
 
 
-def test_the_best_of_many_runs_is_above_a_constant_by_chance() -> None:
-    held = Yardstick(constant=0.5, metric="val_accuracy", samples=400)
-    assert [held.is_surely_met(0.56, tries) for tries in (1, 4)] == [True, False]
-    assert held.is_surely_met(0.7, 20)
-
-
 def test_a_winner_is_trained_to_its_end_within_the_larger_budget(measuring: Any) -> None:
     scripts = {AS_GIVEN: ILL, "a": learns(0.95)}
     done = measuring(scripts, {"a": 0.5}, epochs=40, budget=45, most=100)
@@ -238,22 +232,6 @@ def test_what_the_recipe_shows_to_be_wrong_is_mended_first(measuring: Any) -> No
     scripts["clear"] = [learns(0.1), learns(0.95)]
     done = measuring(scripts, {"clear": 0.5, "a": 0.4}, remedies=[Mend("clear"), Change("a")])
     assert [name for name, _ in done.heats] == ["clear", "clear"]
-
-
-@pytest.mark.parametrize(
-    ("constant", "score", "solved"),
-    [
-        pytest.param(0.3, 0.93, True, id="within-5-points"),
-        pytest.param(0.83, 0.95, True, id="most-of-what-is-possible"),
-        pytest.param(0.83, 0.93, False, id="a-quarter-is-missing"),
-        pytest.param(None, 0.93, True, id="no-constant-answer"),
-    ],
-)
-def test_a_success_takes_most_of_the_way_from_a_constant_answer(
-    constant: float | None, score: float, solved: bool
-) -> None:
-    held = Yardstick(constant=constant, reference=0.96, metric="val_accuracy", samples=20_000)
-    assert held.is_surely_met(score) is solved
 
 
 def test_going_on_counts_the_epochs_that_were_trained_before(measuring: Any) -> None:
