@@ -291,3 +291,11 @@ def test_few_samples_excuse_no_distance(measuring: Any, score: float, runs: list
     scripts = {AS_GIVEN: ILL, "a": learns(score), "b": learns(0.95)}
     done = measuring(scripts, {"a": 0.95, "b": 0.94}, yardstick=held)
     assert list(done.results) == runs
+
+
+def test_the_loss_before_training_is_no_score_either(measuring: Any) -> None:
+    found = Finding(problem="improper_loss", step=1, message="it is wrong")
+    loss = {"start": {"val_loss": -9.5}, "scores": [{"val_loss": -9.0}]}
+    given = at(9.0, finding=FOUND, findings=[found], **loss)
+    done = measuring({AS_GIVEN: given, TO_THE_END: at(0.1)}, {}, yardstick=Yardstick(sought=True))
+    assert done.outcome.score == 0.1
