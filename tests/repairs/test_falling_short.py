@@ -264,8 +264,7 @@ def test_an_improper_loss_is_no_score(
     given = at(9.0, start={metric: 9.5}, scores=[{metric: -9.0}], finding=FOUND, findings=[found])
     mended = at(-0.5, start={"val_loss": 2.0}, scores=[{"val_loss": 0.5}])
     done = measuring({AS_GIVEN: given, "a": mended}, {"a": 0.95}, yardstick=Yardstick(sought=True))
-    best = done.search.best
-    assert best.progress.score == score
+    assert done.search.best.progress.score == score
 
 
 def test_few_samples_are_no_reason_to_go_on(measuring: Any) -> None:

@@ -20,6 +20,7 @@ HELD = Yardstick(constant=0.1, reference=0.85, metric="val_accuracy", samples=50
     [
         pytest.param(400, 0.6, 0.1, 0.6, id="worse"),
         pytest.param(400, 0.77, 0.1, None, id="hardly-worse"),
+        pytest.param(4000, 0.77, 0.3, None, id="surely-but-hardly-worse"),
         pytest.param(20, 0.6, 0.1, None, id="by-chance"),
         pytest.param(400, 0.9, 0.1, None, id="better"),
     ],
