@@ -210,3 +210,37 @@ def test_a_chart_whose_folder_is_deleted_or_renamed_is_mentioned(
     assert text.count("chart failed and is switched off (UsageError: The chart's folder") == 1
     assert text.count("other'; recording goes on there.") == 1
     assert len(sickbay.Chart.open(tmp_path / "other").history().epochs("val_loss")) == 3
+
+
+def narrow(steps: int, **options: Any) -> Doctor:
+    """Return the doctor of a model that is too narrow, closed after so many steps."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 1), nn.ReLU(), nn.Linear(1, 6))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    with sickbay.watch(model, optimizer, every=1, **options) as doctor:
+        for step in range(100):
+            if step == steps:
+                raise KeyboardInterrupt
+            x = torch.randn(64, 8)
+            loss = nn.functional.cross_entropy(model(x), x[:, :6].argmax(1))
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            doctor.step(loss)
+    return doctor
+
+
+def test_what_is_found_at_the_end_is_printed_though_nothing_is_left_to_stop(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    doctor = narrow(100, on_finding="stop")
+    assert "network_too_small" in [finding.problem for finding in doctor.findings]
+    assert "network too small" in capsys.readouterr().err
+
+
+def test_a_run_that_is_interrupted_is_not_judged_as_a_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        narrow(90)
+    assert "network too small" not in capsys.readouterr().err

@@ -35,6 +35,8 @@ def history(
         pytest.param(100 * [1.0] + [inf], True, id="inf-now"),
         pytest.param(150 * [1.0] + [nan] + 48 * [0.5] + [9.0], False, id="one-nan-lately"),
         pytest.param(200 * [nan], False, id="nan-from-the-start"),
+        pytest.param([0.5, 1.5] * 50 + [0.55, 1.65] * 50, False, id="by-chance"),
+        pytest.param([0.5, 1.5] * 50 + [0.55, 1.65] * 250, True, id="not-lower-at-last"),
         pytest.param([], False, id="no-loss"),
     ],
 )

@@ -121,3 +121,10 @@ def test_only_what_an_optimizer_uses_counts(unheld: tuple[str, ...], expected: b
             rows = {"a.weight": {"norm": norm}, "b.weight": {"norm": 100.0}}
             made.add_table(kind, rows, step)  # type: ignore[arg-type]
     assert bool(problem.check(made)) is expected
+
+
+def test_clipping_now_and_then_is_what_clipping_is_for() -> None:
+    made = history([(100.0, 1.0)] * 3)
+    assert problem.check(made)
+    made.add_table("gradient", {"a.weight": {"norm": 1.0}}, step=3)  # was not clipped
+    assert problem.check(made) is None

@@ -24,9 +24,9 @@ def history(
     ended: bool = False,
     **setup: Any,
 ) -> History:
-    """Return a run with batches of two, so that 64 samples count and the doubt is 1/8."""
+    """Return a run with batches of 16, so that 512 samples count and the doubt is 1/22."""
     made = History(
-        Setup(output_shape=(2, 2), **setup),
+        Setup(output_shape=(16, 2), **setup),
         loss=loss or [2.0] * steps,
         score=score if isinstance(score, Sequence) else [score] * steps,
         constant_score=[constant] * steps,
@@ -40,8 +40,8 @@ def history(
     [
         pytest.param(0.5, 0.5, True, id="as-good-as-a-constant"),
         pytest.param(0.3, 0.5, True, id="worse"),
-        pytest.param(0.625, 0.5, False, id="at-the-limit"),
-        pytest.param(0.62, 0.5, True, id="below-the-limit"),
+        pytest.param(0.5625, 0.5, False, id="at-the-limit"),
+        pytest.param(0.56, 0.5, True, id="below-the-limit"),
         pytest.param(0.9, 0.5, False, id="learns"),
         pytest.param(0.9, 0.9, True, id="a-rare-class"),
         pytest.param(1.0, 1.0, False, id="one-class-only"),
@@ -104,10 +104,9 @@ def test_a_loss_that_fell_may_measure_something_else(loss: list[float], expected
     assert bool(problem.check(history(0.5, loss=loss))) is expected
 
 
-def test_few_samples_leave_more_doubt() -> None:
-    lucky = history([nan] * 95 + [0.9])  # two samples
-    assert problem.check(lucky) is not None
-    assert problem.check(history(0.9)) is None
+def test_few_samples_leave_too_much_doubt() -> None:
+    assert problem.check(history([nan] * 95 + [0.9], 0.9)) is None  # of the last batch only
+    assert problem.check(history(0.9, 0.9)) is not None
 
 
 def test_the_finding_names_the_step_and_the_numbers() -> None:

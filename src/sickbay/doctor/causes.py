@@ -101,7 +101,7 @@ class Causes:
             before = [each for each in new if each in (name, *grave)]
             causes[name] = name if name in alone else self._cause(name, before, lately)
         own = [name for name, cause in causes.items() if cause == name and name not in again]
-        self._explained |= new.keys() - set(own)
+        self._explained |= new.keys() - {*own, *again}
         self._said.update(own)
         verdict = Verdict(gone=gone)
         for name, finding in new.items():
@@ -109,7 +109,7 @@ class Causes:
             if name in own:
                 consequences = tuple(n for n in new if n != name and causes[n] == name)
                 verdict.new.append(replace(finding, consequences=consequences))
-            elif cause not in new or name in again:
+            elif cause not in new:
                 verdict.explained.append((finding, cause))
         return verdict
 

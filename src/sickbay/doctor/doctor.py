@@ -112,20 +112,24 @@ class Doctor(DoctorView):
         return self._guard.run("end of the run", self._end_run) or []
 
     def close(self) -> None:
-        """Remove every hook and finish the chart. The findings stay."""
+        """Judge the run as a whole, remove every hook and finish the chart. The findings stay."""
+        self._close(complete=True)
+
+    def _close(self, complete: bool) -> None:
         if not self._closed:
             self._closed = True
             self._guard.run("passed steps", self._add_passed)
             self._guard.run("doctor", self._wait)
-            self._unreturned += self._guard.run("end of the run", self._end_run) or []
+            if complete:
+                self._unreturned += self._guard.run("end of the run", self._end_run) or []
             self._guard.run("retiring", self._retire)
             self._guard.run("run log", self._log.close)
 
     def __enter__(self) -> Doctor:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self._close(complete=error is None)
 
     def _pass(self, loss: Any, metrics: Mapping[str, Any], start: float) -> bool:
         """Let a step pass without bookkeeping; return False if it needs some.

@@ -173,7 +173,9 @@ class RunLog:
         self._speak(terminal.print_notice, text)
 
     def close(self) -> None:
-        """Finish the chart. Anything later is not recorded."""
+        """Announce what was to be raised but came too late, and finish the chart."""
+        for finding in self.pop_to_raise():
+            self._announce(finding, treated=False)
         if self._chart is not None:
             self.guard.run("end of the chart", self._chart.close)
             self._chart = None

@@ -8,6 +8,9 @@ from sickbay.problems.shared.learns_badly import RECENT
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import batch_size
 
+LATE = 5  # times `after`: then the loss should be lower, whatever chance does
+CHANCE = 0.5  # of the median deviation: three standard errors of a median of 100 values
+
 
 @dataclass(frozen=True, kw_only=True)
 class BatchTooSmall(Problem):
@@ -19,8 +22,9 @@ class BatchTooSmall(Problem):
     How it is judged:
         A batch has at most `samples` samples, the momentum is at least `momentum`, and from step
         `after` on the loss is not finite, or the median of the last 100 losses is above that of the
-        first ones. If the loss is lower, but at the end of the run it has risen in a third of the
-        last epochs, the severity is `info`.
+        first ones. Before five times `after`, it must be above by more than chance: half of the
+        median deviation. If the loss is lower, but at the end of the run it has risen in a third of
+        the last epochs, the severity is `info`.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -49,8 +53,10 @@ class BatchTooSmall(Problem):
         losses, first = history.recent("loss", 10 * RECENT), history.first("loss", 32)
         if not losses or not isfinite(first):
             return None
-        now = median(filter(isfinite, losses)) if isfinite(losses[-1]) else losses[-1]
-        mild = now <= first
+        finite = [loss for loss in losses if isfinite(loss)]
+        now = median(finite) if isfinite(losses[-1]) else losses[-1]
+        early = history.step < LATE * self.after and isfinite(now)
+        mild = now <= first + (CHANCE * median(abs(loss - now) for loss in finite) if early else 0)
         if mild and not (history.ended and is_restless(history)):
             return None
         message = f"batches of {size} with a momentum of {momentum:g}: the loss is {now:.3g}"

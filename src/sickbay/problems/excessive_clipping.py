@@ -47,12 +47,12 @@ class ExcessiveClipping(LearningProblem):
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
-        used = {table.step: table for table in history.tables("gradient", 32)}
-        raw = [table for table in history.tables("raw_gradient", 32) if table.step in used]
-        unheld = history.setup.unheld
-        sizes = [(_size(table, unheld), _size(used[table.step], unheld)) for table in raw]
+        used, unheld = history.tables("gradient", self.checks), history.setup.unheld
+        raw = {table.step: table for table in history.tables("raw_gradient", self.checks)}
+        clipped = [(raw[table.step], table) for table in used if table.step in raw]
+        sizes = [(_size(before, unheld), _size(after, unheld)) for before, after in clipped]
         factors = [before / after for before, after in sizes if after]
-        if len(factors) < self.checks or not min(factors[-self.checks :]) > self.factor:
+        if len(factors) < self.checks or not min(factors) > self.factor:
             return None
         score = training_score(history, self.after)
         poor = self.learns_badly(history) if score is None else score.gain < self.gain

@@ -1,9 +1,12 @@
+from itertools import pairwise
+
 from sickbay.history import EMBEDDINGS
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import layer_of
 
 GATES = {"LSTM": 4, "GRU": 3}  # blocks of units in a kernel
+MOST = 10  # layers of a model in which a narrow one is hardly a gate beside a wider path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +17,8 @@ class NetworkTooSmall(Problem):
         Everything the model knows about a sample has to pass through those few units.
 
     How it is judged:
-        A hidden layer has at most `units` units, and fewer than it is fed. At the end of a run, the
+        A hidden layer has at most `units` units, fewer than it is fed, and the next layer is fed by
+        it. Models of more than ten layers have narrow gates by design. At the end of a run, the
         model gains less than `gain` over a constant answer on its training batches.
 
     Example:
@@ -52,12 +56,14 @@ class NetworkTooSmall(Problem):
 
 
 def widths(history: History) -> dict[str, int]:
-    """Return the number of units of every hidden layer that narrows what it is fed.
+    """Return the number of units of every layer that narrows what it is fed, and feeds the next.
 
     >>> from sickbay.vitals import Setup
     >>> shapes = {"0.weight": (8, 64), "1.weight": (64, 8), "2.weight": (10, 64)}
     >>> widths(History(Setup(shapes=shapes)))
     {'0': 8}
+    >>> widths(History(Setup(shapes={"value.weight": (1, 64), "policy.weight": (4, 64)})))
+    {}
     """
     layers = history.setup.layers
     kernels = {
@@ -66,8 +72,9 @@ def widths(history: History) -> dict[str, int]:
         if len(shape) > 1 and "_hh_" not in name and layers.get(layer_of(name)) not in EMBEDDINGS
     }
     found = {}
-    for name, shape in list(kernels.items())[:-1]:
+    for (name, shape), (_, after) in pairwise(kernels.items()):
         units = shape[0] // GATES.get(layers.get(layer_of(name), ""), 1)
-        if units < max(shape[1], 3):
+        flattened = len(shape) > len(after) and after[1] % units == 0
+        if units < max(shape[1], 3) and (flattened or after[1] in (units, 2 * units)):
             found[layer_of(name)] = units
-    return found
+    return found if len(kernels) <= MOST else {}

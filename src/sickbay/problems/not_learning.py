@@ -3,6 +3,8 @@ from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.planned_epochs import is_over
 from sickbay.problems.shared.training_score import training_score
 
+CHANCE = 2.0  # times the limit that the standard error of the gain may be
+
 
 @dataclass(frozen=True, kw_only=True)
 class NotLearning(Problem):
@@ -15,8 +17,9 @@ class NotLearning(Problem):
         On the batches read in the last third of the steps, the share of right answers (or of the
         variance explained) is compared with that of the best constant answer to the targets so far:
         the most frequent class, or the mean. The model gains less than `gain` of what a constant
-        answer gets wrong, and its loss has not fallen by `loss_drop`. It counts from step `after`
-        on if half of the planned epochs are over, and at the end of a run from step `least` on.
+        answer gets wrong, on so many samples that the standard error of the gain is at most twice
+        that, and its loss has not fallen by `loss_drop`. It counts from step `after` on if half of
+        the planned epochs are over, and at the end of a run from step `least` on.
 
     Example:
         >>> history = History(loss=500 * [2.3], score=500 * [0.12], constant_score=500 * [0.11])
@@ -43,7 +46,7 @@ class NotLearning(Problem):
         if early and not history.ended:
             return None
         score = training_score(history, self.least)
-        if score is None or score.gain >= self.gain + score.doubt:
+        if score is None or score.gain >= self.gain or score.doubt > CHANCE * self.gain:
             return None
         if loss_fall(history) > self.loss_drop:
             return None
