@@ -37,6 +37,15 @@ def said(record: Record, tool: str = "", form: str = "sick") -> list[list[str]]:
     return [[name] for name in dict.fromkeys(each["problem"] for each in serious + rest)]
 
 
+def without_infos(record: Record) -> Record:
+    """Return a record of which only warnings and worse findings are left."""
+    left = dict(record)
+    for form in ("sick", "fixed"):
+        findings = [each for each in record[form]["findings"] if each["severity"] != "info"]
+        left[form] = {**record[form], "findings": findings}
+    return left
+
+
 def named(record: Record, tool: str = "") -> list[bool]:
     """Return for each fault whether any finding names it."""
     told = {name for names in said(record, tool) for name in names}

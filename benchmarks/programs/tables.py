@@ -25,17 +25,19 @@ Every program is a short script with a model, data and a loop, retold from repor
 issues, and from published taxonomies of real faults. It is run sick and fixed, both watched with
 `sickbay.watch` as it comes. A fault counts as named if a finding has one of the names that are
 right for it; a symptom, such as `not_learning` for a specific fault, does not count. A fixed
-program is accused if there is any warning. Plain supervised programs are also trained with
-`sickbay.fit`. Where no change of its parts could repair a program, as with wrong labels, no repair
-is expected. Scores are on held-out samples: accuracy, R², or another share of which 1 is the best.
-`solved` is false if the score is not above the constant answer, or more than 5 points below that of
-the fix.
+program is accused if there is any warning. A finding of severity `info` can name a fault, and does
+not accuse; a table tells how much of either that is.
+
+Plain supervised programs are also trained with `sickbay.fit`. Where no change of its parts could
+repair a program, as with wrong labels, no repair is expected. Scores are on held-out samples:
+accuracy, R², or another share of which 1 is the best. `solved` is false if the score is not above
+the constant answer, or more than 5 points below that of the fix.
 """
 
 
 def sheets(records: Sequence[Record]) -> list[Sheet]:
     """Return all tables."""
-    made = [must_hold(records)]
+    made = [must_hold(records), by_severity(records)]
     tools = dict.fromkeys(name for each in records for name in each.get("rivals", ()))
     if tools:
         made.append(by_tool(records, ["", *tools]))
@@ -77,6 +79,18 @@ def must_hold(records: Sequence[Record]) -> Sheet:
         value = f"{count} of {all_} ({percent(count / all_)})"
         rows.append([name, value, f"{how} {percent(limit)}", "holds" if holds else "FAILS"])
     return Sheet("Limits", "", ("what", "value", "limit", ""), rows)
+
+
+def by_severity(records: Sequence[Record]) -> Sheet:
+    """Return what warnings do without findings of severity `info`."""
+    columns = [[judge.without_infos(each) for each in records], records]
+    named = [[hit for each in column for hit in judge.named(each)] for column in columns]
+    told = [[bool(judge.said(each, form="fixed")) for each in column] for column in columns]
+    rows = [
+        [what, *(f"{sum(each)} of {len(each)}" for each in counts)]
+        for what, counts in (("faults named", named), ("fixed programs with a finding", told))
+    ]
+    return Sheet("Warnings and infos", "", ("what", "by warnings", "by all findings"), rows)
 
 
 def by_tool(records: Sequence[Record], tools: Sequence[str]) -> Sheet:

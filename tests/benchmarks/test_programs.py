@@ -194,6 +194,14 @@ def test_what_cannot_be_repaired_counts_only_if_it_is_called_solved() -> None:
     assert values["solved, but not so"] == (1, 2)
 
 
+def test_what_infos_add_is_told() -> None:
+    some = [record("right_a ~right_b", "~loss_spike"), record("~right_a", "loss_spike")]
+    assert tables.by_severity(some).rows == [
+        ["faults named", "1 of 4", "3 of 4"],
+        ["fixed programs with a finding", "1 of 2", "2 of 2"],
+    ]
+
+
 def test_limits_that_fail_are_named() -> None:
     rows = tables.must_hold([record("right_a right_b", score=0.9)]).rows
     assert [row[-1] for row in rows] == ["holds"] * 5
