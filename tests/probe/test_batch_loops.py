@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.probe.batch import PAIRS, spread
+from sickbay.probe.batch import PAIRS
+from sickbay.probe.spread import spread
 from sickbay.vitals import Table
 from tests.models import features, mlp
 

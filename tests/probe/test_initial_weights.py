@@ -1,6 +1,6 @@
 """Layers that still have torch's random weights, and layers that torch cannot see."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -100,6 +100,17 @@ class Holder(nn.Module):
         self.inner.kept = kept
 
 
+def counted(kept: Any, own: Collection[int] = (), *, detached: bool = False) -> int:
+    """Return how many count in a loss that all parts of the list have computed."""
+    model, total = Holder(kept), torch.ones(2, requires_grad=True)
+    for part in kept.values() if isinstance(kept, dict) else kept:
+        if isinstance(part, nn.Module):
+            out = part(torch.ones(3, 2))
+            total = total + (out.detach() if detached else out)
+    own = {*own, *map(id, model.parameters())}
+    return unregistered(model, own, total.sum().grad_fn)
+
+
 def linear() -> nn.Linear:
     return nn.Linear(2, 2)
 
@@ -120,11 +131,14 @@ def linear() -> nn.Linear:
     ],
 )
 def test_layers_in_plain_lists(kept: Any, expected: int) -> None:
-    model = Holder(kept)
-    assert unregistered(model, {id(each) for each in model.parameters()}) == expected
+    assert counted(kept) == expected
 
 
 def test_what_the_optimizer_holds_is_registered() -> None:
     kept = [linear(), linear()]
     held = {id(each) for each in kept[0].parameters()}
-    assert unregistered(Holder(kept), held) == 1
+    assert counted(kept, held) == 1
+
+
+def test_what_the_loss_does_not_train_is_kept_on_purpose() -> None:
+    assert counted([linear(), nn.Sequential(linear(), linear())], detached=True) == 0

@@ -79,7 +79,22 @@ def test_convolutions_are_linear(between: nn.Module, expected: bool) -> None:
         pytest.param(lambda out: -out, True, id="negated"),
         pytest.param(lambda out: out * out, False, id="squared"),
         pytest.param(lambda out: out * nn.Parameter(torch.ones(3)), True, id="by-a-parameter"),
+        pytest.param(lambda out: out * nn.Parameter(torch.ones(1, 3))[0], True, id="by-a-row"),
         pytest.param(lambda out: out**2, False, id="to-a-power"),
+        pytest.param(lambda out: out @ nn.Parameter(torch.ones(3, 2)), True, id="by-a-matrix"),
+        pytest.param(lambda out: out @ outputs().T, False, id="two-towers"),
+        pytest.param(
+            lambda out: torch.bmm(out[:, None], outputs()[..., None]), False, id="two-towers-by-row"
+        ),
+        pytest.param(
+            lambda out: torch.addmm(torch.ones(6), out, outputs().T), False, id="two-towers-shifted"
+        ),
+        pytest.param(
+            lambda out: torch.addmm(outputs(), out, nn.Parameter(torch.eye(3))), True, id="shortcut"
+        ),
+        pytest.param(
+            lambda out: f.conv1d(out[None], outputs().T[..., None]), False, id="computed-kernel"
+        ),
     ],
 )
 def test_a_linear_output_that_is_scaled(scale: Callable[[Tensor], Tensor], expected: bool) -> None:

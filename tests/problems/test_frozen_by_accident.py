@@ -40,7 +40,9 @@ def history(
         pytest.param(("a.weight",), (), ("a",), id="at-the-start"),
         pytest.param(("a.weight", "b.weight"), (), ("a", "b"), id="all-but-the-head"),
         pytest.param(("b.bias", "n.weight"), (), (), id="no-kernel"),
-        pytest.param(KERNELS, (), (), id="none-held"),
+        pytest.param(KERNELS, (), (), id="only-other-parameters-held"),
+        pytest.param(tuple(SHAPES), (), ("a", "b", "c"), id="none-held"),
+        pytest.param(tuple(SHAPES), ("a", "b", "c"), (), id="none-held-or-called"),
         pytest.param(("c.weight",), ("c",), (), id="not-called"),
         pytest.param(("b.weight", "c.weight"), ("c",), ("b",), id="one-of-them-not-called"),
     ],
@@ -198,7 +200,7 @@ def test_the_finding_names_the_step_the_layers_and_the_numbers() -> None:
     assert finding.message == "2 of 3 kernels get no gradient"
     finding = problem.check(history(unheld=("b.weight", "c.weight")))
     assert finding is not None
-    assert finding.message == "2 of 3 kernels are missing from the optimizer"
+    assert finding.message == "2 of 3 trainable kernels are missing from the optimizer"
 
 
 @pytest.mark.parametrize(

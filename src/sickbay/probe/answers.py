@@ -3,60 +3,26 @@
 This knows nothing of the loss, so it also tells when the loss measures something else.
 """
 
-from dataclasses import dataclass, field
+from collections import defaultdict
 from math import nan
 
 import torch
 from torch import Tensor
 
+from sickbay import tasks
 from sickbay.probe import class_weights
+from sickbay.probe.constant_answer import ClassCounts, ColumnMeans
 from sickbay.probe.sure_errors import sure_errors
 
 FEW, MOST = 4, 1024  # values needed, and rows of outputs that are looked at
-CLASSES = 10_000  # more are not counted
-
-
-@dataclass
-class ConstantAnswer:
-    """The best constant answer to the targets so far: the most frequent class, or the mean."""
-
-    counts: dict[float, int] = field(default_factory=dict)
-    number: int = 0
-    mean: float = 0.0
-    squares: float = 0.0  # sum of squared deviations from the mean
-
-    def add(self, targets: Tensor, classes: bool) -> None:
-        """Take the targets of a batch into account."""
-        if classes:
-            if len(self.counts) <= CLASSES:
-                values, counts = torch.unique(targets, return_counts=True)
-                for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-                    self.counts[value] = self.counts.get(value, 0) + count
-        else:
-            count, mean = targets.numel(), float(targets.mean())
-            moved, total = mean - self.mean, self.number + count
-            self.squares += float((targets - mean).square().sum())
-            self.squares += moved**2 * self.number * count / total
-            self.mean += moved * count / total
-        self.number += targets.numel()
-
-    @property
-    def share(self) -> float:
-        """The share of targets that are of the most frequent class."""
-        return max(self.counts.values(), default=0) / max(1, sum(self.counts.values()))
-
-    @property
-    def variance(self) -> float:
-        """The variance of the targets."""
-        return self.squares / max(1, self.number)
 
 
 class Answers:
-    """Scores the outputs of each batch: `score`, `constant_score`, `signal`, `pull` and more.
+    """Scores the outputs of each batch: `score`, `constant_score`, `pull` and more.
 
     `score` is the share of right classes, or the share of the targets' variance that is explained,
-    and `constant_score` what the best constant answer gets. `signal` is the correlation of outputs
-    and targets, `purity` the share of the most frequent class in the batch, and `pull` the cosine
+    and `constant_score` what the best constant answer gets; with several outputs, the best one for
+    each. `purity` is the share of the most frequent class in the batch, and `pull` the cosine
     between the direction in which the loss pulls the outputs and that towards the targets: below
     0, the loss pulls them away. `weight_slope` is the power of its frequency by which the loss
     weights a class. `twins` is the share of samples whose two answers are the same. `sure_errors`
@@ -64,56 +30,69 @@ class Answers:
     """
 
     def __init__(self) -> None:
-        self._constant: dict[bool, ConstantAnswer] = {}
+        self._counts: dict[str, ClassCounts] = defaultdict(ClassCounts)  # by task
+        self._means: dict[str, ColumnMeans] = defaultdict(ColumnMeans)
+        self._widths: set[int] = set()
 
     def scalars(
-        self, task: str, outputs: Tensor, targets: Tensor, gradient: Tensor | None
+        self, task: str, outputs: Tensor, targets: Tensor, gradient: Tensor | None, loss: str = ""
     ) -> dict[str, float]:
         """Return the scalars of a batch, as far as they are known."""
         rows = in_rows(task, outputs, targets)
         if rows is None:
             return {}
         given, wanted = rows
-        found = {"signal": correlation(given, wanted), **self._scored(task, given, wanted)}
+        found = self._scored(task, given, wanted)
         if gradient is not None and gradient.shape == outputs.shape:
-            pulled = in_rows(task, -gradient, targets)
-            if pulled is not None:
-                found["pull"] = cosine(pulled[0], _towards(task, given, wanted))
-                found["weight_slope"] = self._weight_slope(task, given, wanted, pulled[0])
+            # A distance pulls towards the targets themselves, also from beyond 0 and 1.
+            distance = loss in tasks.DISTANCES and outputs.numel() == targets.numel()
+            found |= self._pulled("regression" if distance else task, outputs, targets, -gradient)
         return {name: value for name, value in found.items() if value == value}
+
+    def _pulled(
+        self, task: str, outputs: Tensor, targets: Tensor, pull: Tensor
+    ) -> dict[str, float]:
+        rows, pulled = in_rows(task, outputs, targets), in_rows(task, pull, targets)
+        if rows is None or pulled is None:
+            return {}
+        return {
+            "pull": cosine(pulled[0], _towards(task, *rows)),
+            "weight_slope": self._weight_slope(task, *rows, pulled[0]),
+        }
 
     def _weight_slope(self, task: str, given: Tensor, wanted: Tensor, pulled: Tensor) -> float:
         if task not in ("binary", "multiclass") or (task == "binary") != (given.shape[1] == 1):
             return nan
         weights = class_weights.of_classes(given, -pulled, wanted)
-        return class_weights.slope(weights, self._constant[True].counts)
+        return class_weights.slope(weights, self._counts[task].counts)
 
     def _scored(self, task: str, given: Tensor, wanted: Tensor) -> dict[str, float]:
-        classes = task != "regression"
-        constant = self._constant.setdefault(classes, ConstantAnswer())
         if task in ("multiclass", "next_token"):
             labels = wanted.argmax(1)
-            constant.add(labels, True)
+            counts = self._counts[task]
+            counts.add(labels)
             right = float((given.argmax(1) == labels).double().mean())
             purity = float(torch.unique(labels, return_counts=True)[1].max()) / len(labels)
-            found = {"score": right, "constant_score": constant.share, "purity": purity}
+            found = {"score": right, "constant_score": counts.share, "purity": purity}
             return found | (sure_errors(given, wanted) if task == "multiclass" else {})
-        if classes:
-            middle = 0.5 if bool(((given >= 0) & (given <= 1)).all()) else 0.0
-            constant.add(wanted, True)
-            right = float(((given > middle) == (wanted > 0.5)).double().mean())
-            found = {"score": right, "constant_score": constant.share}
-            if task == "binary":
-                yes = float(wanted.mean())
-                found["purity"] = max(yes, 1 - yes)
-            elif wanted.shape[1] == 2 and 0 < float(wanted[:, 0].mean()) < 1:
-                found["twins"] = float((wanted[:, 0] == wanted[:, 1]).double().mean())
-            return found
-        constant.add(wanted, False)
-        if not constant.variance > 0:
-            return {}
-        error = float((given - wanted).square().mean())
-        return {"score": 1 - error / constant.variance, "constant_score": 0.0}
+        means = self._means[task]
+        self._widths.add(wanted.shape[1])  # those of sequences may differ: count them as one
+        means.add(wanted if len(self._widths) == 1 else wanted.reshape(-1, 1))
+        if task == "regression":
+            if not means.variance > 0:
+                return {}
+            error = float((given - wanted).square().mean())
+            return {"score": 1 - error / means.variance, "constant_score": 0.0}
+        middle = 0.5 if bool(((given >= 0) & (given <= 1)).all()) else 0.0
+        right = float(((given > middle) == (wanted > 0.5)).double().mean())
+        found = {"score": right, "constant_score": means.share}
+        if task == "binary":
+            self._counts[task].add(wanted)
+            yes = float(wanted.mean())
+            found["purity"] = max(yes, 1 - yes)
+        elif wanted.shape[1] == 2 and 0 < float(wanted[:, 0].mean()) < 1:
+            found["twins"] = float((wanted[:, 0] == wanted[:, 1]).double().mean())
+        return found
 
 
 def _towards(task: str, given: Tensor, wanted: Tensor) -> Tensor:
@@ -137,6 +116,8 @@ def in_rows(task: str, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor
         return None
     flat = len(outputs), -1
     given, wanted = outputs.reshape(flat)[:MOST].double(), targets.reshape(flat)[:MOST].double()
+    known = wanted.isfinite().all(1)
+    given, wanted = given[known], wanted[known]
     if task in ("binary", "multilabel"):
         wanted = (wanted > 0).double()
     return (given, wanted) if given.numel() >= FEW else None
@@ -156,15 +137,6 @@ def _classes(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:
     if int(kept.sum()) < FEW:
         return None
     return given[kept].double(), torch.nn.functional.one_hot(labels[kept], width).double()
-
-
-def correlation(first: Tensor, second: Tensor) -> float:
-    """Return the correlation of two matrices, each column centred; 0 if one is constant.
-
-    >>> round(correlation(torch.tensor([[1.0], [2.0]]), torch.tensor([[4.0], [2.0]])), 6)
-    -1.0
-    """
-    return cosine(first - first.mean(0), second - second.mean(0))
 
 
 def cosine(first: Tensor, second: Tensor) -> float:

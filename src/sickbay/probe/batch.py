@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isnan, nan, prod
+from math import isnan, prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sickbay.probe.meter import Meter
 from sickbay.probe.missing_codes import MissingCodes
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.seen_batch import Pair, Seen, recovered
+from sickbay.probe.spread import is_dense, spread
 from sickbay.probe.statistics import measure, merge
 from sickbay.vitals import Kind, Numbers, Setup, Table
 
@@ -132,7 +133,7 @@ class Batch:
             output=[pair.outputs for pair in pairs] if pairs else [seen.output],
             target=[pair.targets for pair in pairs],
         )
-        self.scalars = self._scalars(seen, pairs)
+        self.scalars = self.guard.run("batch scalars", self._scalars, seen, pairs) or {}
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
     def close(self) -> None:
@@ -211,29 +212,32 @@ class Batch:
 
     def _scalars(self, seen: Seen, pairs: Sequence[Pair]) -> dict[str, float]:
         outputs = pairs[-1].outputs if pairs else seen.output
-        spreads = {"output_spread": outputs, "input_spread": seen.inputs}
+        inputs = seen.inputs if is_dense(seen.inputs) else None
+        spreads = {"output_spread": outputs, "input_spread": inputs}
         found = {name: spread(each) for name, each in spreads.items() if each is not None}
-        if seen.gradient is not None and len(seen.gradient) == seen.shape[0] >= FEW:
-            found["pull_spread"] = spread(seen.gradient)
-            if seen.gradient.ndim == 2:
-                found["pull_spread_within"] = spread(seen.gradient.T)
-            found["pull_size"] = float(seen.gradient.abs().float().mean()) * prod(seen.shape)
-            if seen.output is not None and seen.output.shape == seen.gradient.shape:
-                found["cut_off"] = share_cut_off(seen.output, seen.gradient)
-        if seen.inputs is not None:
-            found |= self._codes.scalars(seen.inputs)
+        gradient = seen.gradient
+        if gradient is not None and gradient.ndim and len(gradient) == seen.shape[0] >= FEW:
+            found["pull_spread"] = spread(gradient)
+            if gradient.ndim == 2:
+                found["pull_spread_within"] = spread(gradient.T)
+            found["pull_size"] = float(gradient.abs().float().mean()) * prod(seen.shape)
+            if seen.output is not None and seen.output.shape == gradient.shape:
+                found["cut_off"] = share_cut_off(seen.output, gradient)
+        if inputs is not None:
+            found |= self._codes.scalars(inputs)
         # A loss without a name may compare something else than outputs and targets.
         if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
-            targets, gradient = pairs[0].targets, seen.gradient
-            if gradient is not None and gradient.numel() == pairs[0].outputs.numel():
-                gradient = gradient.reshape(pairs[0].outputs.shape)
-            found |= self._answers.scalars(self.facts.task, pairs[0].outputs, targets, gradient)
+            outputs, targets = pairs[0].outputs, pairs[0].targets
+            if gradient is not None and gradient.numel() == outputs.numel():
+                gradient = gradient.reshape(outputs.shape)
+            task, loss = self.facts.task, pairs[0].loss or self.facts.loss
+            found |= self._answers.scalars(task, outputs, targets, gradient, loss)
             if seen.tokens is not None:
                 found["leak"] = repeated(seen.tokens, targets, ahead=0)
                 if self.facts.looks_ahead:
                     found["leak"] = max(found["leak"], repeated(seen.tokens, targets, ahead=1))
-            elif seen.inputs is not None and self.facts.task == "regression":
-                found["leak"] = self._copies.share(seen.inputs, targets)
+            elif inputs is not None and task == "regression":
+                found["leak"] = self._copies.share(inputs, targets)
         return {name: value for name, value in found.items() if not isnan(value)}
 
     def _searched_facts(self, rows: Sequence[Tensor]) -> dict[str, Any]:
@@ -253,19 +257,6 @@ class Batch:
         self._unhook()
         self._output = self._loss = self._gradient = self._output_node = None
         self._pairs.clear()
-
-
-def spread(outputs: Tensor) -> float:
-    """Return how much outputs differ between samples, relative to their size; NaN for one sample.
-
-    >>> spread(torch.tensor([[2.0, 1.0], [2.0, 1.0]]))
-    0.0
-    """
-    if outputs.ndim == 0 or len(outputs) < 2:
-        return nan
-    flat = outputs.reshape(len(outputs), -1).float()
-    size = float(flat.square().mean().sqrt())
-    return float(flat.var(0, unbiased=False).mean().sqrt()) / size if size else 0.0
 
 
 def are_tokens(inputs: Tensor) -> bool:

@@ -108,7 +108,8 @@ class Gradients:
         elif not self._handles and (sentinel := self._choose_sentinel()) is not None:
             arriving = weakly(self._guard, "clearing", self._arriving)
             arrived = weakly(self._guard, "gradient", self._arrived)
-            self._handles.add(sentinel.register_hook(arriving))
+            if self._held.clears(sentinel):
+                self._handles.add(sentinel.register_hook(arriving))
             self._handles.add(sentinel.register_post_accumulate_grad_hook(arrived))
 
     def take(

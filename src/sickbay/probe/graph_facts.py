@@ -21,7 +21,7 @@ def search(
     """
     known = source is not None
     return {
-        "strays": loss_graph.count_strays(node, own) or unregistered(model, own),
+        "strays": loss_graph.count_strays(node, own) or unregistered(model, own, node),
         "stretched": known and loss_graph.is_stretched(node, source),
         # An encoder may look ahead; its tokens are not those of the decoder.
         "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),

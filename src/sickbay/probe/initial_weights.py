@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from sickbay.probe.loss_graph import NODES, nodes
+
 SAMPLE, LEAST = 4096, 64  # values that are looked at, and that are needed
 CLOSE = 0.12  # relative difference of deviations that chance may explain
 
@@ -43,19 +45,26 @@ def looks_initial(module: nn.Module, weight: Tensor) -> bool:
     return inside and abs(deviation / (bound / sqrt(3)) - 1) < CLOSE
 
 
-def unregistered(model: nn.Module, own: Collection[int]) -> int:
+def unregistered(model: nn.Module, own: Collection[int], node: Any) -> int:
     """Count the kernels in plain lists, tuples and dicts of a model that are not in `own` (by id).
 
+    Only those count that the loss would train; `node` is that of the loss. So a teacher, whose
+    answers are detached, may be kept in a list.
+
+    >>> import torch
     >>> model = nn.Identity()
-    >>> model.layers = [nn.Linear(2, 2), nn.ReLU()]
-    >>> unregistered(model, [])
+    >>> model.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]
+    >>> unregistered(model, [], model.layers[0](torch.ones(3, 2)).mean().grad_fn)
     1
     """
     kept = [
         each for part in model.modules() for value in vars(part).values() for each in _in(value)
     ]
+    if not kept:
+        return 0
+    trained = {id(getattr(each, "variable", None)) for each in nodes(node, most=NODES)}
     return sum(
-        parameter.ndim > 1 and parameter.requires_grad and id(parameter) not in own
+        parameter.ndim > 1 and id(parameter) in trained and id(parameter) not in own
         for module in kept
         for parameter in module.parameters()
     )

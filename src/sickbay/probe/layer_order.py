@@ -146,10 +146,20 @@ class HeldParameters:
         """Return the names of all parameters that an optimizer holds."""
         return {name for parameters in self.by_optimizer.values() for name in parameters}
 
+    def clears(self, parameter: nn.Parameter) -> bool:
+        """Return whether an optimizer can clear a gradient; True if there is no optimizer."""
+        return not self.optimizers or id(parameter) in self.known_ids
+
     def unheld(self) -> tuple[str, ...]:
-        """Return the parameters that no optimizer holds; nothing if no optimizer holds any."""
-        held = self.names()
-        return tuple(name for name in self._layers.parameters if held and name not in held)
+        """Return the trainable parameters that no optimizer holds.
+
+        Nothing if no optimizer holds any parameter of the model, not even a frozen one: optimizers
+        may hold copies.
+        """
+        held, known = self.names(), {*self.known_ids}
+        if not any(id(each) in known for each in self._layers.model.parameters()):
+            return ()
+        return tuple(name for name in self._layers.parameters if name not in held)
 
     def settings(self) -> dict[str, float]:
         """Return the numbers among the settings of the first group."""

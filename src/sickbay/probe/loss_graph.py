@@ -63,10 +63,13 @@ COMPOSED = {
 }
 # Operations that leave a chain of layers a linear function of its inputs.
 LINEAR = (
-    *MOVING, "Addmm", "Mm", "Bmm", "Add", "Sub", "Mean", "Sum", "Convolution", "NativeDropout",
-    "AvgPool2D", "AdaptiveAvgPool2D",
+    *MOVING, "Add", "Sub", "Mean", "Sum", "NativeDropout", "AvgPool2D", "AdaptiveAvgPool2D", "Neg",
 )  # fmt: skip
-SCALING = ("Mul", "Div", "Neg")  # linear, if only one side was computed from parameters
+# So do products, unless both factors were computed. Where the factors are among the inputs:
+PRODUCTS = {
+    "Addmm": slice(1, 3), "Mm": slice(2), "Bmm": slice(2), "Convolution": slice(2),
+    "Mul": slice(2), "Div": slice(2),
+}  # fmt: skip
 ELEMENTWISE = ("Sub", "Rsub", "Add", "Mul", "Div", "Pow")
 DEPTH = 24  # nodes followed at most
 NODES = 20_000  # larger graphs are not searched for strays
@@ -159,14 +162,12 @@ def is_linear(node: Any) -> bool:
 
 
 def _keeps_linear(node: Any) -> bool:
-    if hasattr(node, "variable"):  # a parameter
+    if hasattr(node, "variable") or title(node) in LINEAR:
         return True
-    several = sum(map(_comes_from_a_layer, inputs_of(node))) > 1
-    return title(node) in LINEAR or (title(node) in SCALING and not several)
-
-
-def _comes_from_a_layer(node: Any) -> bool:
-    return not hasattr(node, "variable")
+    if title(node) not in PRODUCTS:
+        return False
+    factors = [each for each, _ in node.next_functions[PRODUCTS[title(node)]] if each is not None]
+    return sum(not hasattr(_unmoved(each), "variable") for each in factors) < 2
 
 
 def is_stretched(node: Any, source: Any) -> bool:
@@ -236,14 +237,15 @@ def _reachable(
 
 def _kernels(node: Any) -> list[nn.Parameter]:
     """Return the kernels that a node uses, directly or after moving their values."""
-    found = []
-    for source in inputs_of(node):
-        while title(source) in MOVING and len(inputs_of(source)) == 1:
-            source = inputs_of(source)[0]
-        kernel = getattr(source, "variable", None)
-        if isinstance(kernel, nn.Parameter) and kernel.ndim > 1:
-            found.append(kernel)
-    return found
+    sources = (getattr(_unmoved(each), "variable", None) for each in inputs_of(node))
+    return [each for each in sources if isinstance(each, nn.Parameter) and each.ndim > 1]
+
+
+def _unmoved(node: Any) -> Any:
+    """Return the node whose values a node has only moved, or the node itself."""
+    while title(node) in MOVING and len(inputs_of(node)) == 1:
+        node = inputs_of(node)[0]
+    return node
 
 
 def title(node: Any) -> str:

@@ -33,7 +33,7 @@ class FrozenByAccident(Problem):
         >>> shapes = {"a.weight": (4, 4), "b.weight": (4, 4), "c.weight": (1, 4)}
         >>> history = History(Setup(shapes=shapes, unheld=("b.weight",)), loss=[1.0])
         >>> print(FrozenByAccident().check(history))
-        step 0  frozen by accident  b  1 of 3 kernels are missing from the optimizer
+        step 0  frozen by accident  b  1 of 3 trainable kernels are missing from the optimizer
 
     Reference:
         Jiang et al. (2025), TrainCheck: training with confidence, on parameters that silently do
@@ -41,8 +41,8 @@ class FrozenByAccident(Problem):
     """
 
     advice = (
-        "pass model.parameters() to the optimizer, keep layers in a ModuleList, look for detach(), "
-        "item() and argmax()"
+        "pass model.parameters() to the optimizer, keep layers in a ModuleList, call "
+        "requires_grad_(True) on layers that should train, look for detach(), item() and argmax()"
     )
     reads = ("gradient", "batch", "end")
     spares_weights = True
@@ -69,7 +69,7 @@ class FrozenByAccident(Problem):
         called = [name for name in kernels if layer_of(name) not in setup.uncalled]
         held = [name for name in kernels if name not in setup.unheld]
         missing = [name for name in called if name in setup.unheld]
-        if missing and held:
+        if missing and (held or len(setup.unheld) == len(setup.shapes)):
             return self._missing(history, kernels, missing, held)
         if setup.strays:
             message = f"the model uses layers that it does not hold: {setup.strays}"
@@ -96,9 +96,11 @@ class FrozenByAccident(Problem):
     def _missing(
         self, history: History, kernels: list[str], missing: list[str], held: list[str]
     ) -> Finding:
-        message = f"{len(missing)} of {len(kernels)} kernels are missing from the optimizer"
+        message = (
+            f"{len(missing)} of {len(kernels)} trainable kernels are missing from the optimizer"
+        )
         layers = tuple(map(layer_of, missing))
-        few = len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
+        few = held and len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
         if not few or kernels.index(missing[-1]) > kernels.index(held[0]):
             return self.found(history, message, layers=layers)
         message += "; to train only a head, freeze them with requires_grad_(False)"
