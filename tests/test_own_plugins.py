@@ -15,7 +15,7 @@ from sickbay.history import History
 from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
-from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.run_settings import RunSettings
 
 
 class TooQuiet(Problem):

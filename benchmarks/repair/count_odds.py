@@ -17,7 +17,8 @@ from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import with_data
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import TrainingLoop
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
 LIMIT = 0.15

@@ -10,8 +10,9 @@ from benchmarks.detection.judge_runs import ACCEPTED
 from benchmarks.repair.repair_cases import PreparedRun, RepairCase, prepare_run
 from sickbay.repairs.data import Data
 from sickbay.repairs.fit import repair
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.strategy import StrategyName
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.training_loop import TrainingLoop
 
 NEAR = 0.02  # of the healthy twin's score
 Record = dict[str, Any]

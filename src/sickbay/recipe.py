@@ -69,6 +69,7 @@ class Recipe:
         example: The inputs of a few samples, to call the model with.
         inputs: Mean and standard deviation of each input feature, if they are numbers.
         targets: Targets of many samples.
+        samples: The number of training samples, 0 if it is not known.
         bad_samples: Whether some samples are not finite, or absurdly large.
         setup: What is known about model and task.
 
@@ -102,6 +103,7 @@ class Recipe:
     example: tuple[Tensor, ...] = field(default=(), repr=False)
     inputs: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     targets: Tensor | None = field(default=None, repr=False)
+    samples: int = 0
     bad_samples: bool = False
     setup: Setup = field(default_factory=Setup, repr=False)
 

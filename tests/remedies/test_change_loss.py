@@ -140,3 +140,9 @@ def test_answers_that_are_coded_as_1_and_2(targets: list[float], first: int) -> 
     assert made is not None
     assert (made.meaning, made.first) == ("answers", first)
     assert torch.equal(made.fit(torch.zeros(2), known), known - first)
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(1, True), (2, False)])
+def test_a_distance_needs_a_target_for_each_output(columns: int, expected: bool) -> None:
+    made = ChangeLoss().prescribe(FOUND, given(mlp(1), X[:, :columns], "regression"))
+    assert (made is not None) is expected

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sickbay import remedies as r
 from sickbay.errors import Declined
+from sickbay.findings import Finding
 from sickbay.recipe import Recipe
 from sickbay.remedies.odds import worth
+from sickbay.vitals import Setup
 from tests.remedies.cases import FOUND, X, mlp, pasted, prescribed, recipe
 
 Y = X[:, :1]
@@ -138,3 +140,48 @@ def test_use_mean_loss(loss: Any, expected: bool) -> None:
 def test_an_untried_remedy_for_what_the_recipe_shows_goes_first() -> None:
     assert worth("untried", r.ScaleTargets()) > worth("untried", r.SoundDefaults())
     assert worth("untried", r.LoosenClipping()) > worth("untried", r.ClipNorm())
+
+
+@pytest.mark.parametrize(
+    ("samples", "size", "epochs", "expected"),
+    [
+        pytest.param(1350, 1, 1, 12, id="enough-steps"),  # 43 in an epoch
+        pytest.param(160, 16, 4, 8, id="as-many-steps-as-before"),
+        pytest.param(64_000, 1, 1, 1, id="enough-in-one-epoch"),
+        pytest.param(1350, 1, 20, 20, id="enough-anyway"),
+        pytest.param(0, 1, 1, 1, id="unknown"),
+        pytest.param(1350, 1, None, None, id="no-epochs"),
+    ],
+)
+@pytest.mark.parametrize("remedy", [r.EnlargeBatch(), r.SetBatchSize(to=32)])
+def test_larger_batches_leave_enough_steps(
+    remedy: r.Remedy, samples: int, size: int, epochs: int | None, expected: int | None
+) -> None:
+    made = prescribed(remedy, given(batch_size=size, epochs=epochs, samples=samples))
+    assert (made.batch_size, made.epochs) == (32, expected)
+    assert (f"epochs = {expected}" in made.code) is (epochs != expected)
+
+
+def likelihood(outputs: Tensor, targets: Tensor) -> Tensor:
+    return -(outputs - targets).square().mean()
+
+
+SIGN = Finding(problem="improper_loss", step=1, message="it falls, as with the wrong sign")
+
+
+@pytest.mark.parametrize(
+    ("finding", "facts", "expected"),
+    [
+        pytest.param(SIGN, {}, True, id="it-says-so"),
+        pytest.param(FOUND, {"wrong_sign": True}, True, id="it-was-called"),
+        pytest.param(FOUND, {}, False, id="something-else"),
+    ],
+)
+def test_negate_loss(finding: Finding, facts: dict[str, Any], expected: bool) -> None:
+    before = recipe(mlp(), likelihood, Y, setup=Setup(**facts))
+    made = r.NegateLoss().prescribe(finding, before)
+    assert (made is not None) is expected
+    if made is not None:
+        assert made.loss(torch.zeros(2), torch.ones(2)) == 1
+        assert pasted(before, made)[1](torch.zeros(2), torch.ones(2)) == 1
+        assert r.NegateLoss().prescribe(finding, made) is None

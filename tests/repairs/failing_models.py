@@ -18,7 +18,7 @@ from sickbay.remedies import Remedy
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.process_worker import ProcessWorker
-from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.run_settings import RunSettings
 
 
 class Mortal(nn.Sequential):

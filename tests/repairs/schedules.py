@@ -13,7 +13,8 @@ from torch.optim import lr_scheduler as lrs
 from sickbay.demo.flawed_models import circles
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import TrainingLoop
 from tests.repairs.test_fit import healthy
 
 EPOCHS, BATCHES = 6, 8

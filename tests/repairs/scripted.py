@@ -19,8 +19,8 @@ from sickbay.repairs import race
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Progress, Run, Update, Weights
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.search import Search
-from sickbay.repairs.training_loop import RunSettings
 
 FOUND = Finding(problem="loss_spike", step=1, message="it is high")
 OTHER = Finding(problem="plateau", step=1, message="it is flat")
@@ -64,6 +64,14 @@ class GoOn(Continue):
     """Go on with the same training."""
 
     continues: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class GoOnLonger(GoOn):
+    """Go on with the same training, for three times as long in all."""
+
+    def prescribe(self, _finding: Finding, recipe: sickbay.Recipe) -> sickbay.Recipe:
+        return recipe.but(f"# {self.what}", epochs=30)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from sickbay.history import History
 from sickbay.problems.published.autotrainer import ImproperLoss, ImproperOutput
 from sickbay.recipe import Recipe
 from sickbay.remedies import ChangeLoss, FitOutputToTask, Fitted, NormaliseData
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import TrainingLoop
 from sickbay.surgery import output_activation
 from sickbay.vitals import Setup
 from tests.repairs.test_training_loop import training_loop

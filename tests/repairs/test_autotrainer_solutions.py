@@ -17,8 +17,8 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.fit import with_data
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.run import Progress, Run, Update
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.search import Search
-from sickbay.repairs.training_loop import RunSettings
 from sickbay.surgery import output_activation
 from sickbay.vitals import Setup
 from tests.problems.published.autotrainer_cases import CASES, Case, chosen

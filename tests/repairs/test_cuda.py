@@ -14,7 +14,8 @@ import sickbay
 from sickbay.demo.flawed_models import circles
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.repairs.data import Data
-from sickbay.repairs.training_loop import RunSettings, live_copy
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import live_copy
 from tests.repairs.user_loops import step
 
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

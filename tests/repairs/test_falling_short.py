@@ -17,6 +17,7 @@ from tests.repairs.scripted import (
     TO_THE_END,
     Change,
     GoOn,
+    GoOnLonger,
     Lengthen,
     Mend,
     Race,
@@ -219,12 +220,6 @@ def test_nothing_is_a_success_if_no_yardstick_could_be_measured(measuring: Any) 
     assert measuring({AS_GIVEN: learns(0.95)}, {}, yardstick=Yardstick()).outcome.solved
 
 
-def test_the_best_of_many_runs_is_above_a_constant_by_chance() -> None:
-    held = Yardstick(constant=0.5, metric="val_accuracy", samples=400)
-    assert [held.is_surely_met(0.56, tries) for tries in (1, 4)] == [True, False]
-    assert held.is_surely_met(0.7, 20)
-
-
 def test_a_winner_is_trained_to_its_end_within_the_larger_budget(measuring: Any) -> None:
     scripts = {AS_GIVEN: ILL, "a": learns(0.95)}
     done = measuring(scripts, {"a": 0.5}, epochs=40, budget=45, most=100)
@@ -237,3 +232,69 @@ def test_what_the_recipe_shows_to_be_wrong_is_mended_first(measuring: Any) -> No
     scripts["clear"] = [learns(0.1), learns(0.95)]
     done = measuring(scripts, {"clear": 0.5, "a": 0.4}, remedies=[Mend("clear"), Change("a")])
     assert [name for name, _ in done.heats] == ["clear", "clear"]
+
+
+def test_going_on_counts_the_epochs_that_were_trained_before(measuring: Any) -> None:
+    scripts = {AS_GIVEN: falls_short(0.6, findings=[FALLING]), "longer": learns(0.95)}
+    done = measuring(scripts, {"longer": 0.5}, remedies=[GoOnLonger("longer")])
+    run = done.search.runs[-1]
+    assert (run.recipe.epochs, run.done, run.recipe.cooldown) == (30, 10, 6)
+    assert done.heats == [("longer", 26)]
+
+
+def test_a_repair_that_cannot_be_judged_is_an_end(measuring: Any) -> None:
+    scripts = {AS_GIVEN: ILL, "a": learns(0.5), "b": learns(0.6)}
+    done = measuring(scripts, {"a": 0.95, "b": 0.5}, yardstick=Yardstick(sought=True))
+    assert list(done.results) == ["", "a"]
+    assert not done.outcome.solved
+
+
+@pytest.mark.parametrize(
+    ("problem", "metric", "score"),
+    [
+        pytest.param("improper_loss", "val_loss", -0.5, id="misled"),
+        pytest.param("loss_spike", "val_loss", 9.0, id="another-problem"),
+        pytest.param("improper_loss", "val_accuracy", 9.0, id="not-a-loss"),
+    ],
+)
+def test_an_improper_loss_is_no_score(
+    measuring: Any, problem: str, metric: str, score: float
+) -> None:
+    found = Finding(problem=problem, step=1, message="it is wrong")
+    given = at(9.0, start={metric: 9.5}, scores=[{metric: -9.0}], finding=FOUND, findings=[found])
+    mended = at(-0.5, start={"val_loss": 2.0}, scores=[{"val_loss": 0.5}])
+    done = measuring({AS_GIVEN: given, "a": mended}, {"a": 0.95}, yardstick=Yardstick(sought=True))
+    assert done.search.best.progress.score == score
+
+
+def test_few_samples_are_no_reason_to_go_on(measuring: Any) -> None:
+    held = replace(WANTED, samples=30)
+    scripts = {AS_GIVEN: ILL, "a": learns(0.9), "b": learns(0.95)}
+    done = measuring(scripts, {"a": 0.95, "b": 0.5}, yardstick=held, budget=25, most=60)
+    assert [each.remedy for each in done.outcome.attempts] == ["", "a"]
+    assert not done.outcome.solved
+    assert done.search.budget == 25
+
+
+def test_wrong_labels_are_no_reason_to_go_on(measuring: Any) -> None:
+    held = replace(WANTED, trained=0.6)
+    done = measuring({AS_GIVEN: ILL, "a": learns(0.9)}, {"a": 0.95}, yardstick=held)
+    assert [each.remedy for each in done.outcome.attempts] == ["", "a"]
+    assert not done.outcome.solved
+    assert "as if labels were wrong" in done.outcome.summary()
+
+
+@pytest.mark.parametrize(("score", "runs"), [(0.86, ["", "a"]), (0.84, ["", "a", "b"])])
+def test_few_samples_excuse_no_distance(measuring: Any, score: float, runs: list[str]) -> None:
+    held = replace(WANTED, samples=30)  # on which 0.84 is within a standard error of 0.9
+    scripts = {AS_GIVEN: ILL, "a": learns(score), "b": learns(0.95)}
+    done = measuring(scripts, {"a": 0.95, "b": 0.94}, yardstick=held)
+    assert list(done.results) == runs
+
+
+def test_the_loss_before_training_is_no_score_either(measuring: Any) -> None:
+    found = Finding(problem="improper_loss", step=1, message="it is wrong")
+    loss = {"start": {"val_loss": -9.5}, "scores": [{"val_loss": -9.0}]}
+    given = at(9.0, finding=FOUND, findings=[found], **loss)
+    done = measuring({AS_GIVEN: given, TO_THE_END: at(0.1)}, {}, yardstick=Yardstick(sought=True))
+    assert done.outcome.score == 0.1

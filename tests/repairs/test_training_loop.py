@@ -10,9 +10,13 @@ import torch
 from torch import nn
 
 import sickbay
+from sickbay.problems import ImproperInitialisation, LossSpike
+from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
-from sickbay.repairs.training_loop import COOLDOWN_FACTOR, RunSettings, TrainingLoop
+from sickbay.repairs.going_on import is_rising, is_short
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import COOLDOWN_FACTOR, TrainingLoop, problems_of
 
 
 def training_loop(cooldown: int = 0, epochs: int = 3) -> TrainingLoop:
@@ -139,3 +143,79 @@ def test_a_run_that_is_not_there_yet_is_begun(tmp_path: Path) -> None:
         chart=tmp_path / "new", resume=True,
     )  # fmt: skip
     assert outcome.chart == tmp_path / "new"
+
+
+def slow(start: bool = False, **more: Any) -> TrainingLoop:
+    """Return a loop whose loss falls slowly, and then not at all as it cools down."""
+    torch.manual_seed(0)
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=more.pop("lr", 3e-4))
+    recipe = Recipe(model, nn.MSELoss(), optimizer, epochs=20, cooldown=20)
+    x = torch.randn(320, 2)
+    data = Data.of((x, x @ torch.tensor([[3.0], [2.0]])), batch_size=32)
+    settings = RunSettings(**{"problems": [], "treatable": (), "epochs": 20, **more})
+    return TrainingLoop(recipe, data, settings, model.state_dict() if start else None)
+
+
+@pytest.mark.parametrize(("lr", "falls"), [(3e-4, True), (0.1, False)])
+def test_a_cooldown_does_not_hide_that_the_loss_was_falling(lr: float, falls: bool) -> None:
+    training = slow(lr=lr)
+    training.advance(20)
+    assert training.progress().findings == []  # it does not cool down yet
+    found = training.advance(20).findings
+    assert [each.problem for each in found] == ["still_falling"] * falls
+
+
+@pytest.mark.parametrize(("done", "epochs"), [(0, 20), (12, 8), (30, 1)])
+def test_epochs_that_the_weights_have_had_count(done: int, epochs: int) -> None:
+    training = slow(done=done)
+    training.advance(100)
+    assert training.progress().epochs == epochs + 20  # of cooldown
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_trained_weights_are_not_judged_as_initial_ones(start: bool) -> None:
+    training = slow(start, problems=[ImproperInitialisation(), LossSpike()])
+    judged = {each.name() for each in problems_of(training.live, training.settings)}
+    assert judged == {"loss_spike"} | ({"improper_initialisation"} if not start else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        pytest.param("val_accuracy", (0.5, 0.6, 0.7, 0.72), True, id="rising"),
+        pytest.param("val_accuracy", (0.5, 0.6, 0.7, 0.705), False, id="hardly"),
+        pytest.param("val_accuracy", (0.5, 0.8, 0.7, 0.75), False, id="it-was-better"),
+        pytest.param("val_loss", (2.0, 1.5, 1.2, 1.1), True, id="a-falling-loss"),
+        pytest.param("val_loss", (2.0, 1.5, 1.2, 1.195), False, id="a-loss-at-rest"),
+        pytest.param("val_loss", (float("nan"), 1.5), True, id="nan-before"),
+        pytest.param("val_accuracy", (0.5,), True, id="one-epoch"),
+    ],
+)
+def test_only_a_score_that_rises_is_worth_going_on(
+    name: str, values: tuple[float, ...], expected: bool
+) -> None:
+    assert is_rising([{name: each} for each in values]) is expected
+
+
+def test_a_loss_that_falls_on_training_data_only_has_come_to_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = slow()
+    monkeypatch.setattr(training, "_evaluate", lambda: {"val_loss": 1.0, "val_score": 0.5})
+    assert training.advance(40).findings == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"), [(0.9, False), (0.919, False), (0.93, True), (None, True)]
+)
+def test_only_below_the_reference_it_is_worth_going_on(
+    reference: float | None, expected: bool
+) -> None:
+    held = Yardstick(constant=0.1, reference=reference, metric="val_accuracy")
+    assert is_short(held, 0.9) is expected
+
+
+def test_a_run_that_is_good_enough_may_cool_down_early() -> None:
+    held = Yardstick(constant=0.0, reference=-0.9, metric="val_score")
+    assert slow(yardstick=held).advance(40).findings == []

@@ -29,7 +29,8 @@ from sickbay.problems.by_name import EVERY
 from sickbay.repairs import Outcome, repair
 from sickbay.repairs.data import Data
 from sickbay.repairs.outcome import plain
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import TrainingLoop
 from sickbay.reports import terminal
 from sickbay.safe_files import usage_error_if_unwritable
 

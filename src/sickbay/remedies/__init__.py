@@ -24,6 +24,8 @@ from .lower_dropout import LowerDropout as LowerDropout
 from .lower_on_plateau import LowerOnPlateau as LowerOnPlateau
 from .mean_loss import MeanLoss as MeanLoss
 from .mend_targets import MendTargets as MendTargets
+from .negate_loss import NegateLoss as NegateLoss
+from .negated_loss import NegatedLoss as NegatedLoss
 from .normalise_data import NormaliseData as NormaliseData
 from .process_data import ProcessData as ProcessData
 from .register_modules import RegisterModules as RegisterModules

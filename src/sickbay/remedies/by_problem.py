@@ -75,7 +75,7 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "learning_rate_too_low": (*SLOW, SCALED, SOUND),
     "improper_output": (r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
-    "improper_loss": (r.ChangeLoss(), r.ChangeOutput(), MEAN),
+    "improper_loss": (r.ChangeLoss(), r.ChangeOutput(), MEAN, r.NegateLoss()),
     "shape_broadcast": (r.ChangeLoss(),),
     "abnormal_data": (r.ProcessData(), NORM, r.SkipBadBatches(), SLOWER),
     "unnormalised_input": (r.ProcessData(), NORM, SLOWER, SOUND),

@@ -1,3 +1,5 @@
+from math import prod
+
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.fit_loss_to_task import new_loss, width
 from sickbay.surgery import output_activation, replace_output, resize_output
@@ -22,6 +24,8 @@ class ChangeLoss(Remedy):
         if loss is None:
             return None
         outputs = width(recipe.setup, recipe.targets)
+        if loss.meaning == "values" and not _match(recipe):
+            return None
         if outputs is not None and outputs > MOST_CLASSES:
             return None
         changed = recipe.but(f"loss = {loss}", loss=loss)
@@ -34,3 +38,9 @@ class ChangeLoss(Remedy):
             line = "model = sickbay.surgery.replace_output(model, (x,), 'linear')"
             changed = changed.with_model(model, line)
         return changed
+
+
+def _match(recipe: Recipe) -> bool:
+    """Return whether there is a target for each output, as far as their shapes are known."""
+    shapes = recipe.setup.output_shape, recipe.setup.target_shape
+    return not all(shapes) or prod(shapes[0]) == prod(shapes[1])

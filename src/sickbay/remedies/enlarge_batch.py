@@ -1,4 +1,5 @@
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
+from sickbay.remedies.larger_batches import with_batch_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,4 +21,4 @@ class EnlargeBatch(Remedy):
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         size = min(max(32, 2 * recipe.batch_size), self.most)
-        return recipe.but(self.code, batch_size=size) if size > recipe.batch_size else None
+        return with_batch_size(recipe, size, self.code) if size > recipe.batch_size else None

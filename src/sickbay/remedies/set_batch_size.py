@@ -1,4 +1,5 @@
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass, threshold
+from sickbay.remedies.larger_batches import with_batch_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,4 +20,5 @@ class SetBatchSize(Remedy):
     to: int = threshold(32, "The new batch size.", least=1)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        return recipe.but(self.code, batch_size=self.to) if self.to > recipe.batch_size else None
+        larger = self.to > recipe.batch_size
+        return with_batch_size(recipe, self.to, self.code) if larger else None

@@ -8,7 +8,7 @@ import torch
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
 from sickbay.repairs.executor import WorkerExecutor
-from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.user_loop import Train, UserLoopExecutor
 
 Workers: TypeAlias = int | Literal["ray"] | None

@@ -11,7 +11,8 @@ from torch import Tensor
 from sickbay.printable import error_message
 from sickbay.repairs.data import Data
 from sickbay.repairs.run import Progress, Run, Update, Weights
-from sickbay.repairs.training_loop import RunSettings, TrainingLoop
+from sickbay.repairs.run_settings import RunSettings
+from sickbay.repairs.training_loop import TrainingLoop
 
 OnEpoch = Callable[[Run, Update], bool | None]  # returns whether to stop the run
 
@@ -71,7 +72,7 @@ class WorkerExecutor:
         if self._remote:  # sent without what only remedies look at
             recipe = replace(recipe.on("cpu"), example=(), inputs=None, targets=None)
             weights = on_cpu(weights)
-        settings = replace(self._settings, treatable=run.treatable, yardstick=run.yardstick)
+        settings = self._settings.of(run)
         loop = partial(TrainingLoop, recipe, self._data, settings, weights, chart)
         self._workers[run] = self._make_worker(loop)
 

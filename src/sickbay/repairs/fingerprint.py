@@ -19,7 +19,7 @@ from sickbay.recipe import Recipe
 from sickbay.repairs.batch_sources import Rows, Source
 from sickbay.repairs.data import Data
 from sickbay.repairs.digest import Digest
-from sickbay.repairs.training_loop import RunSettings
+from sickbay.repairs.run_settings import RunSettings
 
 SAMPLES = 256  # of a dataset, which represent all
 BATCHES = 8  # of a DataLoader with its own sampler or collation

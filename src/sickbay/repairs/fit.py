@@ -20,6 +20,7 @@ from sickbay.problems import Problem
 from sickbay.recipe import Loss, Recipe, SchedulerStep
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import choose as choose_remedies
+from sickbay.repairs.budgets import budgets
 from sickbay.repairs.callbacks import Callback, check_callbacks
 from sickbay.repairs.choose_executor import Workers, choose_executor
 from sickbay.repairs.data import Data
@@ -28,9 +29,9 @@ from sickbay.repairs.journal import Journal, check_output
 from sickbay.repairs.metrics import Metric, check_metric
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.search import Search
 from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
-from sickbay.repairs.training_loop import RunSettings
 from sickbay.repairs.user_loop import Train, check_train
 from sickbay.repairs.yardsticks.measure import Yardsticks
 from sickbay.schedules import MakeScheduler, check_scheduler
@@ -88,8 +89,8 @@ def fit(
         remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
             "autotrainer" tries them in this order, "race" by their odds.
         budget: Epochs that all attempts together may take. Defaults to 2.5 training runs, or 6 as
-            long as the score falls short of simple means and for the last run, or 50 with
-            "autotrainer".
+            long as the score falls short of simple means and for the last run (a small model may
+            take more), or 50 with "autotrainer".
         profile: The problems to look for. Defaults to "default", or to "autotrainer" with the
             strategy of that name.
         problems: The problems to look for instead: names, or objects with your own thresholds.
@@ -185,9 +186,6 @@ def repair(
     settings = _settings(recipe, choices, chosen, looked_for, target, device, seed)
     settings = replace(settings, metric=check_metric(metric, own_loop=train is not None))
     called = check_callbacks(callbacks)
-    limit, most = chosen.budget * settings.epochs, chosen.most * settings.epochs
-    if budget is not None:
-        limit = most = check_float("budget", budget, above=0)
     samples = None
     if train is None:
         samples = Data.of(
@@ -201,6 +199,7 @@ def repair(
         check_fit(recipe.model, samples, recipe.loss, settings.target, settings.metric)
         recipe = with_data(recipe, samples)
     recipe = recipe.on(settings.device)
+    limit, most = budgets(chosen, recipe, settings.epochs, budget)
     executor = choose_executor(recipe, samples, settings, train, workers)
     keys = {problem: [each.key for each in some] for problem, some in choices.items()}
     more = {"strategy": chosen, "budget": (limit, most), "remedies": keys, "train": train}
@@ -277,5 +276,6 @@ def with_data(recipe: Recipe, samples: Data) -> Recipe:
         example=samples.example(min(32, size)),
         inputs=good.statistics(),
         targets=samples.targets(),
+        samples=samples.size or 0,
         bad_samples=good.size != samples.size,
     )

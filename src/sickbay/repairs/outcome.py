@@ -14,7 +14,9 @@ from sickbay.printable import printable
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 
-NUMBERS = ("solved", "score", "before", "constant", "reference", "epochs")  # of an outcome
+NUMBERS = (
+    "solved", "score", "before", "constant", "reference", "trained", "epochs",
+)  # fmt: skip
 
 
 @dataclass
@@ -65,6 +67,8 @@ class Outcome:
         chart: The folder that everything is recorded in, if any.
         constant: The score of the best constant answer, None if it is not known.
         reference: The score of a quick reference model, None if there is none.
+        trained: Its score on training samples that it has not seen, if that is so much lower that
+            training labels must be wrong.
     """
 
     model: nn.Module = field(repr=False)
@@ -79,6 +83,7 @@ class Outcome:
     chart: Path | None = None
     constant: float | None = None
     reference: float | None = None
+    trained: float | None = None
 
     @property
     def diff(self) -> str:
@@ -112,7 +117,7 @@ class Outcome:
         when = "before" if trained else "untrained"
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
-        compared = Yardstick(self.constant, self.reference).told()
+        compared = Yardstick(self.constant, self.reference, trained=self.trained).told()
         if not (compared or self.solved):
             compared = "what could be reached is not known"
         head = f"{head}; {compared}" if compared else head

@@ -146,12 +146,16 @@ def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy,
 
 
 def start(search: Search, parent: Run, finding: Finding, remedy: Remedy, recipe: Recipe) -> Run:
-    """Start a candidate, from the last healthy weights if its remedy keeps them."""
+    """Start a candidate, from the last healthy weights if its remedy keeps them.
+
+    One that only goes on with its parent has had the epochs of the parent.
+    """
     healthy = parent.healthy if remedy.keeps_weights else None
+    done = parent.done + int(parent.progress.epochs) if remedy.continues else 0
     ends_by_itself = recipe.cooldown or recipe.scheduler is not None
     if search.executor.pausable and not ends_by_itself:
         recipe = recipe.but(cooldown=ceil(COOLDOWN * search.settings.epochs_of(recipe)))
-    return search.start(recipe, parent, finding, remedy, healthy)
+    return search.start(recipe, parent, finding, remedy, healthy, done)
 
 
 def run_heats(search: Search, field: Sequence[Run], heat: int) -> Run:

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from sickbay.findings import Finding
-from sickbay.problems.shared.yardsticks import Yardstick
+from sickbay.problems import ImproperLoss
+from sickbay.problems.shared.yardsticks import Yardstick, metric_in
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.repairs.outcome import Attempt
@@ -20,6 +21,8 @@ from sickbay.vitals import Setup
 
 GAIN, FALL = 0.02, 0.95  # a run learns if its score rises by GAIN or its loss falls below FALL
 WORST = -0.99  # share of variance below which a regression has learnt nothing, whatever its loss
+
+IMPROPER = ImproperLoss.name()
 
 Weights: TypeAlias = dict[str, Any]  # a state dict: tensors, and extra state of modules
 
@@ -93,6 +96,7 @@ class Run:
     remedy: Remedy | None = None  # what changed the recipe
     treatable: Collection[str] = ()  # the problems that stop it
     yardstick: Yardstick = field(default_factory=Yardstick)  # what its score is held against
+    done: int = 0  # of its planned epochs, which its first weights have had before
     progress: Progress = field(default_factory=Progress)
     heats: list[Progress] = field(default_factory=list)  # the progress after each heat
     best: Weights = field(default_factory=dict)
@@ -107,6 +111,18 @@ class Run:
     def meets_yardstick(self) -> bool:
         """Whether its score is above that of a constant answer, and not far below a reference."""
         return self.yardstick.is_met(self.progress.score)
+
+    @property
+    def is_misled(self) -> bool:
+        """Whether its score is a loss, and the loss an improper one, so that it says nothing."""
+        scores = self.progress.scores[-1] if self.progress.scores else self.progress.start
+        improper = any(each.problem == IMPROPER for each in self.progress.findings)
+        return improper and metric_in(scores)[0] == "val_loss"
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """What runs are compared by: whether they meet their yardstick, then the score."""
+        return self.meets_yardstick, not self.is_misled, self.progress.score
 
     @property
     def problem(self) -> str:

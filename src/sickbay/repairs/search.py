@@ -9,6 +9,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
+from operator import attrgetter
 
 from sickbay.errors import SickbayError
 from sickbay.findings import Finding
@@ -22,17 +23,14 @@ from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Run, Update, Weights
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.scoring import key
-from sickbay.repairs.training_loop import SETBACK, RunSettings
+from sickbay.repairs.training_loop import SETBACK
 from sickbay.repairs.user_loop import UserLoopExecutor
 from sickbay.repairs.yardsticks.measure import Yardsticks
 
 UNDERFITTING = Underfitting.name()
-
-
-def rank(run: Run) -> tuple[bool, float]:
-    """Return what runs are compared by: whether they meet their yardstick, then the score."""
-    return run.meets_yardstick, run.progress.score
+RANK = attrgetter("rank")  # of a run
 
 
 class Search:
@@ -76,21 +74,29 @@ class Search:
     @property
     def best(self) -> Run:
         """The run with the best score that meets its yardstick, if any; the first of equals."""
-        return max(self.runs, key=rank)
+        return max(self.runs, key=RANK)
 
     @property
     def budget(self) -> float:
         """Epochs that all runs may take: more as long as none meets the yardstick."""
         known = any(run.yardstick.known for run in self.runs)
-        met = any(run.progress.scores and self.succeeds(run) for run in self.runs)
+        met = any(run.progress.scores and self.suffices(run) for run in self.runs)
         return self._most if known and not met else self._budget
 
     def succeeds(self, run: Run) -> bool:
         """Return whether the score of a run may be called a success, as the best of all runs."""
         score = run.progress.score
-        compared = sum(bool(each.progress.scores) for each in self.runs)
-        sure = run.yardstick.is_surely_met(score, max(1, compared))
+        sure = run.yardstick.is_surely_met(score, self._compared)
         return sure or self.settings.reached(score)
+
+    def suffices(self, run: Run) -> bool:
+        """Return whether a run needs no more repair, even if nobody can be sure of its score."""
+        score = run.progress.score
+        return run.yardstick.is_near(score, self._compared) or self.settings.reached(score)
+
+    @property
+    def _compared(self) -> int:
+        return max(1, sum(bool(each.progress.scores) for each in self.runs))
 
     def affords(self, epochs: int = 1) -> bool:
         """Return whether so many more epochs are within the budget."""
@@ -103,15 +109,19 @@ class Search:
         finding: Finding | None = None,
         remedy: Remedy | None = None,
         weights: Weights | None = None,
+        done: int = 0,
     ) -> Run:
-        """Start a run, or restore it if an earlier session has finished it."""
+        """Start a run, or restore it if an earlier session has finished it.
+
+        Its weights have had `done` of its planned epochs before.
+        """
         treatable = {
             problem
             for problem, some in self._remedies.items()
             if any(each.applies(recipe) for each in some)
         }
         yardstick = self._yardsticks.of(recipe)
-        run = Run(len(self.runs), recipe, parent, finding, remedy, treatable, yardstick)
+        run = Run(len(self.runs), recipe, parent, finding, remedy, treatable, yardstick, done)
         if not self.journal.restore(run, self.epochs_of(run)):
             self.executor.start(run, weights, self.journal.chart(run))
         self.runs.append(run)
@@ -169,14 +179,14 @@ class Search:
 
     def epochs_of(self, run: Run) -> int:
         """Return the epochs of a run, with its cooldown."""
-        return self.settings.epochs_of(run.recipe) + run.recipe.cooldown
+        return self.settings.of(run).epochs_of(run.recipe) + run.recipe.cooldown
 
     def is_complete(self, run: Run) -> bool:
         """Return whether a run had all its epochs, or was done before."""
         progress = run.progress
         counted = bool(progress.scores)  # a user's loop may report no epochs
         reached = self.settings.reached(progress.score)
-        ended = progress.stopped or progress.epochs >= self.settings.epochs_of(run.recipe)
+        ended = progress.stopped or progress.epochs >= self.settings.of(run).epochs_of(run.recipe)
         return reached or not counted or ended
 
     def train_to_the_end(self) -> None:
@@ -208,7 +218,7 @@ class Search:
         """
         over = [run for run in self.runs if run.result]
         needed = {run.parent for run in self.runs if not run.result or run in ended}
-        needed |= {max(over, key=rank, default=None), *ended}
+        needed |= {max(over, key=RANK, default=None), *ended}
         for run in over:
             if run not in needed:
                 run.release()
@@ -239,7 +249,7 @@ class Search:
         """
         best = self.best
         same = best.yardstick.metric == run.yardstick.metric
-        if same and rank(best) > rank(run) and best.progress.score > run.progress.score + SETBACK:
+        if same and best.rank > run.rank and best.progress.score > run.progress.score + SETBACK:
             return self.failed()
         reached = self.settings.target is None or self.settings.reached(run.progress.score)
         return self._outcome(run, solved and reached)
@@ -247,7 +257,7 @@ class Search:
     def failed(self) -> Outcome:
         """Return the outcome if nothing helped: the best model seen, or the one given."""
         best, start = self.best, key(self.runs[0].progress.start)
-        if start > best.progress.score:
+        if start > best.progress.score and not self.runs[0].is_misled:
             given = copy.deepcopy(self.original.model)
             outcome = self._outcome(best, solved=False)
             return replace(outcome, model=given, recipe=self.original, score=start, history=())
@@ -257,7 +267,9 @@ class Search:
         model = copy.deepcopy(best.recipe.model)
         model.load_state_dict(best.best)
         recipe, cooldown = best.recipe, self.original.cooldown
-        if recipe.cooldown != cooldown and best.progress.epochs <= self.settings.epochs_of(recipe):
+        if recipe.cooldown != cooldown and best.progress.epochs <= self.settings.of(best).epochs_of(
+            recipe
+        ):
             recipe = replace(recipe, cooldown=cooldown)  # it ended before that
         first = self.runs[0].progress
         trained = first.scores or not first.start
@@ -273,6 +285,7 @@ class Search:
             history=best.progress.scores,
             constant=best.yardstick.constant,
             reference=best.yardstick.reference,
+            trained=best.yardstick.trained,
             chart=self.journal.path,
         )
 

@@ -15,8 +15,8 @@ def shortfall(search: Search, run: Run) -> Finding | None:
     """Return what to treat in a run that ended by itself, None if it may stay as it is.
 
     A run as given is left alone, unless it was warned about and is below the reference, or unless
-    its loss was still falling and only a constant answer is known. One that was repaired must be a
-    success, and its loss must have come to rest, unless it is almost perfect.
+    its loss was still falling and only a constant answer is known. One that was repaired must
+    suffice, if that can be judged, and its loss must be at rest, unless it is almost perfect.
     """
     progress, yardstick = run.progress, run.yardstick
     if not progress.healthy or progress.stopped or not search.is_complete(run):
@@ -25,7 +25,8 @@ def shortfall(search: Search, run: Run) -> Finding | None:
         return None
     falls = is_falling(run) and yardstick.room(progress.score) > CLOSE
     if run.remedy is not None:
-        return None if search.succeeds(run) and not falls else _short(run)
+        ended = search.suffices(run) or not yardstick.known
+        return None if ended and not falls else _short(run)
     warned = [each for each in standing(run) if each.problem in run.treatable]
     if warned and yardstick.missing(progress.score) > 0:
         return warned[0]

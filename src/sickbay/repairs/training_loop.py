@@ -2,8 +2,8 @@
 
 import copy
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 
 import torch
@@ -15,56 +15,24 @@ from sickbay.doctor.watch_arguments import prepare_watched
 from sickbay.findings import Finding
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.printable import error_message
-from sickbay.problems import Problem, UnnormalisedInput
-from sickbay.problems.shared.yardsticks import Yardstick
+from sickbay.problems import ImproperInitialisation, Problem, UnnormalisedInput
 from sickbay.recipe import Recipe
 from sickbay.remedies import Fitted
 from sickbay.repairs.data import Data
 from sickbay.repairs.epoch_checks import EpochChecks
-from sickbay.repairs.metrics import Metric
+from sickbay.repairs.going_on import falling, is_rising, is_short
 from sickbay.repairs.probed_loss import probed
 from sickbay.repairs.rate_schedule import RateSchedule
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
 from sickbay.repairs.run_files import fits
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.scoring import doubt, evaluate, key
 from sickbay.repairs.training_accuracy import TrainingAccuracy
 
 ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
 SETBACK = 0.05  # a run whose score is this far below its best tolerates no problem
 COOLDOWN_FACTOR = 0.1  # of the learning rate
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """What all runs of a repair have in common."""
-
-    problems: Sequence[Problem]
-    treatable: Collection[str]  # the problems that stop a run
-    epochs: int
-    target: float | None = None
-    device: str = "cpu"
-    seed: int = 0
-    metric: Metric | None = None  # the score; None is the default of the task
-    check_every: int | None = None  # epochs between two checks; None checks every step
-    yardstick: Yardstick = field(default_factory=Yardstick)  # what scores are held against
-
-    def epochs_of(self, recipe: Recipe) -> int:
-        """Return the planned epochs of a recipe, without its cooldown."""
-        return self.epochs if recipe.epochs is None else recipe.epochs
-
-    def reached(self, score: float) -> bool:
-        """Return whether a score reaches the target."""
-        return self.target is not None and score >= self.target
-
-    def stops(self, finding: Finding, near_best: bool) -> bool:
-        """Return whether a finding stops a run whose score is, or is not, near its best."""
-        if finding.severity == "info":
-            return False
-        tolerated = {each.name() for each in self.problems if each.tolerated_at_best}
-        if near_best and finding.problem in tolerated:
-            return False
-        return finding.problem in self.treatable
 
 
 class TrainingLoop:
@@ -81,7 +49,7 @@ class TrainingLoop:
         start: Weights | None = None,
         chart: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.recipe, self.settings = recipe, settings
+        self.recipe, self.settings = recipe, replace(settings, trained=start is not None)
         self.live = live_copy(recipe, settings, start)
         self.data = data.without_bad_samples() if recipe.clean_data else data
         self._chart = chart
@@ -91,6 +59,7 @@ class TrainingLoop:
         self._start: dict[str, float] = {}
         self._scores: list[dict[str, float]] = []
         self._finding: Finding | None = None
+        self._falling: list[Finding] = []  # at the end of the planned epochs
         self._failed = ""
         self._error: Exception | None = None
         self.best_score = self._peak = -torch.inf
@@ -138,11 +107,17 @@ class TrainingLoop:
             start=self._start,
             scores=list(self._scores),
             finding=self._finding,
-            findings=list(doctor.findings) if doctor else [],
+            findings=self._found(),
             setup=doctor.history.setup if doctor else self.recipe.setup,
             failed=self._failed,
             error=self._error,
         )
+
+    def _found(self) -> list[Finding]:
+        """Return the findings so far. A lower rate hides that the loss could have fallen on."""
+        found = list(self._doctor.findings) if self._doctor else []
+        known = {each.problem for each in found}
+        return found + [each for each in self._falling if each.problem not in known]
 
     def close(self) -> None:
         """Remove all hooks and close the chart."""
@@ -161,6 +136,9 @@ class TrainingLoop:
             for group in self.live.optimizer.param_groups:
                 group["lr"] *= COOLDOWN_FACTOR
             self._schedule.stop()
+            score = self.best_score
+            if is_short(self.settings.yardstick, score) and is_rising(self._scores):
+                self._falling = falling(doctor.history)
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
@@ -270,10 +248,13 @@ def doctor_for(
 
 
 def problems_of(live: Recipe, settings: RunSettings) -> Sequence[Problem]:
-    """Return the problems to look for. What standardises its inputs may be given raw ones."""
-    if not live.clean_data:
-        return settings.problems
-    return [each for each in settings.problems if not isinstance(each, UnnormalisedInput)]
+    """Return the problems to look for.
+
+    What standardises its inputs may be given raw ones, and trained weights are not initial ones.
+    """
+    raw = (UnnormalisedInput,) if live.clean_data else ()
+    left_out = (*raw, ImproperInitialisation) if settings.trained else raw
+    return [each for each in settings.problems if not isinstance(each, left_out)]
 
 
 def plateau_scheduler(recipe: Recipe) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:

@@ -19,10 +19,10 @@ from sickbay.recipe import Recipe
 from sickbay.repairs.executor import OnEpoch
 from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Run, Update, Weights
+from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.scoring import key
 from sickbay.repairs.training_loop import (
     SETBACK,
-    RunSettings,
     checks_for,
     doctor_for,
     live_copy,
@@ -149,7 +149,7 @@ class UserLoopExecutor:
         self, run: Run, stop_at_findings: bool, on_epoch: Callable[[Update], bool | None]
     ) -> Update:
         weights, chart = self._waiting.pop(run)
-        settings = replace(self._settings, treatable=run.treatable, yardstick=run.yardstick)
+        settings = replace(self._settings.of(run), trained=weights is not None)
         live = live_copy(run.recipe, settings, weights)
         watching = LoopDoctor(live, settings, chart, stop_at_findings, on_epoch)
         doctor, hooks = watching.doctor, RecipeHooks(live)

@@ -49,7 +49,8 @@ def measured(
 ) -> Yardstick:
     recipe = sickbay.Recipe(model, loss, torch.optim.SGD(model.parameters(), lr=0.1))
     told = (lambda _: None) if said is None else said.append
-    return Yardsticks(Data.of(data, batch_size=16), more.get("metric"), told).of(recipe)
+    samples = Data.of(data, more.get("validation"), batch_size=16)
+    return Yardsticks(samples, more.get("metric"), told).of(recipe)
 
 
 CE, MSE, BCE, LOGITS = nn.CrossEntropyLoss(), nn.MSELoss(), nn.BCELoss(), nn.BCEWithLogitsLoss()

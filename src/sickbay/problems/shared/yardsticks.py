@@ -8,6 +8,7 @@ from math import hypot, inf, isfinite, log, sqrt
 ORDER = (("val_metric", 1), ("val_accuracy", 1), ("val_score", 1), ("val_loss", -1))
 OF_ANY_SCALE = ("val_metric", "val_loss")
 POINTS = 0.05  # below the reference that matter
+PART = 0.15  # of the way from the constant answer to the reference that matters
 LEAST = 0.01  # above the constant answer that matter
 ERRORS = 2.0  # standard errors below the reference that are no chance
 
@@ -32,6 +33,8 @@ class Yardstick:
         metric: The metric of these scores, as `val_accuracy`.
         samples: The held-out samples that scores are measured on; 0 means no doubt about them.
         sought: Whether it was looked for. If nothing was found then, no score is a success.
+        trained: The score of the reference on training samples that it has not seen, if it is so
+            much lower that labels must be wrong. Then no score is a success.
 
     >>> yardstick = Yardstick(constant=0.3, reference=0.95, metric="val_accuracy", samples=200)
     >>> yardstick.is_met(0.93), yardstick.is_met(0.8), yardstick.is_met(0.31)
@@ -43,6 +46,7 @@ class Yardstick:
     metric: str = ""
     samples: int = 0
     sought: bool = False
+    trained: float | None = None
 
     @property
     def known(self) -> bool:
@@ -61,6 +65,8 @@ class Yardstick:
         if self.reference is not None:
             verb = "" if parts else "gets "
             parts.append(f"a quick reference {verb}{sign * self.reference:.3g}")
+        if self.trained is not None:
+            parts.append(f"but {sign * self.trained:.3g} on training data, as if labels were wrong")
         return ", ".join(parts)
 
     def is_met(self, score: float) -> bool:
@@ -76,12 +82,17 @@ class Yardstick:
         >>> yardstick.is_surely_met(0.6), yardstick.is_surely_met(0.6, tries=11)
         (True, False)
         """
+        good = self.trained is None and self.is_near(score, tries)
+        return good and not (self.known and self.is_vague(score))
+
+    def is_near(self, score: float, tries: int = 1) -> bool:
+        """Return whether a score would be a success on sound labels and enough samples."""
         if not self.known:
             return not self.sought
         errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
-        clear = self.beats_constant(score, errors) and not self.is_vague(score)
-        near = self.missing(score) <= max(POINTS, self._error(score))
-        return clear and near and self.is_met(score)
+        excused = 0.0 if self.is_vague(score) else self._error(score)
+        near = self.missing(score) <= max(self._points(), excused)
+        return near and self.beats_constant(score, errors) and self.is_met(score)
 
     def is_vague(self, score: float) -> bool:
         """Return whether the held-out samples are too few to know a score to 5 points.
@@ -114,6 +125,13 @@ class Yardstick:
         0.25
         """
         return -inf if self.reference is None else self._share(self.reference) - self._share(score)
+
+    def _points(self) -> float:
+        """Return how far below the reference a success may be."""
+        if self.constant is None or self.reference is None:
+            return POINTS
+        span = self._share(self.reference) - self._share(self.constant)
+        return min(POINTS, PART * max(0.0, span))
 
     def room(self, score: float) -> float:
         """Return how far a score is below a perfect one.

@@ -7,10 +7,11 @@ resumed repair measures the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sickbay.isolated_random import IsolatedRandom, evaluating
 from sickbay.printable import error_message
@@ -21,16 +22,12 @@ from sickbay.repairs.data import Data
 from sickbay.repairs.metrics import Metric
 from sickbay.repairs.scoring import evaluate, key
 from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted
-from sickbay.repairs.yardsticks.features import Features
-from sickbay.repairs.yardsticks.simple_models import best, neighbours, network, ridge
+from sickbay.repairs.yardsticks.references import reference_for, wrong_labels
 
 SAMPLES = 4000  # to learn from
 VALUES = 4_000_000  # in their inputs
-FEWEST = 20  # samples of which a fifth is kept to choose a reference
 TRIED = 16  # samples on which a loss must be a distance
-WIDEST = 256  # outputs of a reference
 UNKNOWN = 100  # held-out samples, if a loader does not say
-EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 
 
 class Yardsticks:
@@ -83,16 +80,18 @@ class Yardsticks:
         constant = partial(always, answers, right.mean(0))
         scores = evaluate(Answering(constant), recipe.loss, data, self._metric)
         samples = (data.validation.size or UNKNOWN) if data.held_out else 0
-        reference = None
+        found = Yardstick(key(scores), None, metric_in(scores)[0], samples)
         try:
-            answer = reference_for(recipe.model, data, inputs, targets, answers, right, good)
-            if answer is None:
+            reference = reference_for(recipe.model, data, inputs, targets, answers, right, good)
+            if reference is None:
                 self._without("no quick reference for outputs of this kind")
-            else:
-                reference = key(evaluate(Answering(answer), recipe.loss, data, self._metric))
+                return found
+            reached = evaluate(Answering(reference.answer), recipe.loss, data, self._metric)
+            found = replace(found, reference=key(reached))
+            return replace(found, trained=wrong_labels(found, reference))
         except Exception as error:
             self._without(f"no quick reference: {error_message(error)}")
-        return Yardstick(key(scores), reference, metric_in(scores)[0], samples)
+        return found
 
     def _without(self, why: str) -> Yardstick:
         if why not in self._said:
@@ -139,57 +138,3 @@ def answers_of(recipe: Recipe, inputs: Inputs, outputs: Tensor, targets: Tensor)
 def always(answers: Answers, row: Tensor, *inputs: Tensor) -> Tensor:
     """Answer the same for any inputs."""
     return answers.constant(row, len(inputs[0]))
-
-
-def reference_for(
-    model: nn.Module,
-    data: Data,
-    inputs: Inputs,
-    targets: Tensor,
-    answers: Answers,
-    right: Tensor,
-    good: Tensor,
-) -> Callable[..., Tensor] | None:
-    """Return a quick reference that answers for inputs, None if there is none of this kind."""
-    if answers.dense:
-        return bigrams(inputs[0].cpu(), answers, right, good)
-    same = any(each.shape == targets.shape and bool((each == targets).all()) for each in inputs)
-    if same or answers.width > WIDEST or answers.rows > 1 or len(good) != len(targets):
-        return None
-    named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
-    rows = tuple(each.cpu()[good] for each in inputs)
-    features = Features(rows, named)
-    mean, scale = right.mean(0), right.std(0, correction=0)
-    scale = scale.where(scale > 0, 1.0)
-    if answers.kind == "values":
-        right = (right - mean) / scale
-    judged = len(right) // 5 if len(right) >= FEWEST else 0
-    if not judged and data.held_out:
-        return None
-    fits = (ridge, neighbours, network) if data.held_out else (ridge, network)
-    model_answers = best(features(rows), right, answers.kind, fits, judged)
-
-    def answer(*given: Tensor) -> Tensor:
-        found = model_answers(features(given))
-        found = found * scale + mean if answers.kind == "values" else found
-        return answers.outputs(found, len(given[0]))
-
-    return answer
-
-
-def bigrams(
-    tokens: Tensor, answers: Answers, right: Tensor, good: Tensor
-) -> Callable[..., Tensor] | None:
-    """Answer with what usually follows each token, None if positions are no tokens."""
-    if tokens.is_floating_point() or tokens.ndim != 2 or tokens.numel() != len(good):
-        return None
-    words = int(tokens.max()) + 1
-    counts = right.mean(0).repeat(words, 1)  # as if each word had been seen once
-    counts.index_add_(0, tokens.flatten()[good], right)
-    shares = counts / counts.sum(1, keepdim=True)
-
-    def answer(*given: Tensor) -> Tensor:
-        rows = shares[given[0].cpu().flatten().clamp(0, words - 1)]
-        return answers.outputs(rows, len(given[0]))
-
-    return answer

@@ -98,8 +98,10 @@ def quality(answers: Tensor, right: Tensor, kind: Kind) -> float:
     return float(((answers > 0.5) == (right > 0.5)).double().mean())
 
 
-def best(x: Tensor, y: Tensor, kind: Kind, fits: tuple[Fit, ...], judged: int) -> Answer:
-    """Return the best model, judged on the last rows and then fitted to all of them.
+def best(
+    x: Tensor, y: Tensor, kind: Kind, fits: tuple[Fit, ...], judged: int
+) -> tuple[Answer, float]:
+    """Return the best model and its quality, judged on the last rows, then fitted to all of them.
 
     With `judged` of 0, it is judged on the rows that it is fitted to.
     """
@@ -109,4 +111,5 @@ def best(x: Tensor, y: Tensor, kind: Kind, fits: tuple[Fit, ...], judged: int) -
         answer = fit(x[:kept], y[:kept], kind)
         rows = slice(kept, None) if judged else slice(None)
         scores.append(quality(answer(x[rows]), y[rows], kind))
-    return fits[scores.index(max(scores, key=lambda each: (each == each, each)))](x, y, kind)
+    top = max(scores, key=lambda each: (each == each, each))
+    return fits[scores.index(top)](x, y, kind), top

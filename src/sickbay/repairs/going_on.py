@@ -1,0 +1,40 @@
+"""Whether a run would become better if it went on, judged before it cools down."""
+
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+
+from sickbay.findings import Finding
+from sickbay.history import History
+from sickbay.problems import StillFalling
+from sickbay.problems.shared.yardsticks import Yardstick
+from sickbay.repairs.scoring import key
+
+RISE = 0.01  # of the score, by which it must have risen at the end
+CLOSE = 0.02  # to the reference
+
+
+def is_short(yardstick: Yardstick, score: float) -> bool:
+    """Return whether a score is below the reference by more than 2 points, or there is none."""
+    return yardstick.reference is None or yardstick.missing(score) > CLOSE
+
+
+def is_rising(scores: Sequence[Mapping[str, float]]) -> bool:
+    """Return whether the best score is from the last quarter of the epochs, and 1 % better.
+
+    A loss that falls further only on the training data is no reason to go on.
+
+    >>> is_rising([{"val_accuracy": each} for each in (0.5, 0.7, 0.8, 0.85)])
+    True
+    """
+    values = [key(each) for each in scores]
+    last = max(1, len(values) // 4)
+    before, after = (max(some, default=-inf) for some in (values[:-last], values[-last:]))
+    return not isfinite(before) or after > before + RISE * abs(before)
+
+
+def falling(history: History) -> list[Finding]:
+    """Return whether the loss is still falling, as a finding, before a run has ended."""
+    history.ended = True
+    found = StillFalling().check(history)
+    history.ended = False
+    return [] if found is None else [found]

@@ -1,0 +1,114 @@
+"""Quick references: the simple model that suits some inputs and answers, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import hypot, sqrt
+
+from torch import Tensor, nn
+
+from sickbay.problems.shared.yardsticks import Yardstick
+from sickbay.repairs.data import Data
+from sickbay.repairs.yardsticks.answers import Answers, Inputs
+from sickbay.repairs.yardsticks.features import Features
+from sickbay.repairs.yardsticks.simple_models import best, neighbours, network, quality, ridge
+
+FEWEST = 20  # samples of which a fifth is kept to choose a reference
+WIDEST = 256  # outputs of a reference
+EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
+WORSE, ERRORS = 0.1, 3.0  # accuracy and standard errors that wrong labels cost at least
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A quick reference.
+
+    Attributes:
+        answer: Answers for inputs, in the shape of the outputs of a model.
+        judged: Training samples that were kept from it.
+        quality: Its accuracy on them, None if answers are no classes.
+        constant: The accuracy of a constant answer to them.
+    """
+
+    answer: Callable[..., Tensor]
+    judged: int = 0
+    quality: float | None = None
+    constant: float = 0.0
+
+
+def reference_for(
+    model: nn.Module,
+    data: Data,
+    inputs: Inputs,
+    targets: Tensor,
+    answers: Answers,
+    right: Tensor,
+    good: Tensor,
+) -> Reference | None:
+    """Return a quick reference for these inputs and answers, None if there is none of this kind."""
+    if answers.dense:
+        return bigrams(inputs[0].cpu(), answers, right, good)
+    same = any(each.shape == targets.shape and bool((each == targets).all()) for each in inputs)
+    if same or answers.width > WIDEST or answers.rows > 1 or len(good) != len(targets):
+        return None
+    named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
+    rows = tuple(each.cpu()[good] for each in inputs)
+    features = Features(rows, named)
+    mean, scale = right.mean(0), right.std(0, correction=0)
+    scale = scale.where(scale > 0, 1.0)
+    if answers.kind == "values":
+        right = (right - mean) / scale
+    judged = len(right) // 5 if len(right) >= FEWEST else 0
+    if not judged and data.held_out:
+        return None
+    fits = (ridge, neighbours, network) if data.held_out else (ridge, network)
+    model_answers, reached = best(features(rows), right, answers.kind, fits, judged)
+
+    def answer(*given: Tensor) -> Tensor:
+        found = model_answers(features(given))
+        found = found * scale + mean if answers.kind == "values" else found
+        return answers.outputs(found, len(given[0]))
+
+    if answers.kind == "values" or not data.held_out:
+        return Reference(answer)
+    kept = right[len(right) - judged :]
+    constant = quality(kept.mean(0).expand_as(kept), kept, answers.kind)
+    return Reference(answer, judged, reached, constant)
+
+
+def bigrams(tokens: Tensor, answers: Answers, right: Tensor, good: Tensor) -> Reference | None:
+    """Answer with what usually follows each token, None if positions are no tokens."""
+    if tokens.is_floating_point() or tokens.ndim != 2 or tokens.numel() != len(good):
+        return None
+    words = int(tokens.max()) + 1
+    counts = right.mean(0).repeat(words, 1)  # as if each word had been seen once
+    counts.index_add_(0, tokens.flatten()[good], right)
+    shares = counts / counts.sum(1, keepdim=True)
+
+    def answer(*given: Tensor) -> Tensor:
+        rows = shares[given[0].cpu().flatten().clamp(0, words - 1)]
+        return answers.outputs(rows, len(given[0]))
+
+    return Reference(answer)
+
+
+def wrong_labels(held: Yardstick, reference: Reference) -> float | None:
+    """Return the accuracy of a reference on training data, if it shows that labels are wrong.
+
+    Samples that it has not seen are as easy to answer whether they are for training or for
+    validation, unless labels were spoilt in one of the two. The share of classes may differ, so
+    the way from a constant answer to a perfect one counts as well.
+
+    >>> held = Yardstick(constant=0.1, reference=0.85, metric="val_accuracy", samples=500)
+    >>> wrong_labels(held, Reference(lambda x: x, 400, quality=0.6, constant=0.1))
+    0.6
+    """
+    found, score, least = reference.quality, held.reference, held.constant
+    if found is None or score is None or least is None or held.metric != "val_accuracy":
+        return None
+    chances = ((found, reference.judged), (score, held.samples))
+    chance = hypot(*(sqrt(share * (1 - share) / max(1, count)) for share, count in chances))
+    ways = [(a - b) / max(1 - b, 1e-9) for a, b in ((score, least), (found, reference.constant))]
+    worse = score - found > max(WORSE, ERRORS * chance) and ways[0] - ways[1] > WORSE
+    return found if worse else None

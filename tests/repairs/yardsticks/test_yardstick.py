@@ -1,0 +1,29 @@
+"""What a score is held against, and when it is a success."""
+
+from __future__ import annotations
+
+import pytest
+
+from sickbay.problems.shared.yardsticks import Yardstick
+
+
+def test_the_best_of_many_runs_is_above_a_constant_by_chance() -> None:
+    held = Yardstick(constant=0.5, metric="val_accuracy", samples=400)
+    assert [held.is_surely_met(0.56, tries) for tries in (1, 4)] == [True, False]
+    assert held.is_surely_met(0.7, 20)
+
+
+@pytest.mark.parametrize(
+    ("constant", "score", "solved"),
+    [
+        pytest.param(0.3, 0.93, True, id="within-5-points"),
+        pytest.param(0.83, 0.95, True, id="most-of-what-is-possible"),
+        pytest.param(0.83, 0.93, False, id="a-quarter-is-missing"),
+        pytest.param(None, 0.93, True, id="no-constant-answer"),
+    ],
+)
+def test_a_success_takes_most_of_the_way_from_a_constant_answer(
+    constant: float | None, score: float, solved: bool
+) -> None:
+    held = Yardstick(constant=constant, reference=0.96, metric="val_accuracy", samples=20_000)
+    assert held.is_surely_met(score) is solved
