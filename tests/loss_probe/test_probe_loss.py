@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,14 @@ def test_calls_leave_no_trace() -> None:
 )
 def test_softmax_over_the_samples(outputs: Any, output: str, expected: bool) -> None:
     assert mixes_samples(outputs, output) is expected
+
+
+def test_an_object_keeps_nothing() -> None:
+    seen: list[int] = []
+    probe_loss(partial(_kept, seen), ONE, NUMBERS)
+    assert seen == []
+
+
+def _kept(seen: list[int], outputs: Tensor, targets: Tensor) -> Tensor:
+    seen.append(len(outputs))
+    return (outputs - targets).square().mean()

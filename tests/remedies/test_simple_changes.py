@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +14,9 @@ from sickbay import remedies as r
 from sickbay.errors import Declined
 from sickbay.findings import Finding
 from sickbay.recipe import Recipe
+from sickbay.remedies.mean_loss import sums
 from sickbay.remedies.odds import worth
+from sickbay.remedies.scaled_loss import is_distance
 from sickbay.vitals import Setup
 from tests.remedies.cases import FOUND, X, mlp, pasted, prescribed, recipe
 
@@ -135,6 +139,31 @@ def test_use_mean_loss(loss: Any, expected: bool) -> None:
         assert made.loss(outputs, Y).item() == pytest.approx(mean)
         assert pasted(before, made)[1](outputs, Y).item() == pytest.approx(mean)
         assert r.UseMeanLoss().prescribe(FOUND, made) is None
+
+
+def test_a_mean_loss_is_inside_of_one_that_fits_the_targets() -> None:
+    scaled = r.ScaledLoss(nn.MSELoss(reduction="sum"), 0.0, 2.0)
+    before = recipe(mlp(), scaled, Y)
+    made = r.UseMeanLoss().prescribe(FOUND, before)
+    assert made is not None
+    assert isinstance(made.loss, r.ScaledLoss)
+    outputs = made.model(X)
+    mean = scaled(outputs, Y).item() / 64
+    assert made.loss(outputs, Y).item() == pytest.approx(mean)
+    assert pasted(before, made)[1](outputs, Y).item() == pytest.approx(mean)
+    assert not r.UseMeanLoss().applies(made)
+
+
+@pytest.mark.parametrize("asked", [sums, is_distance])
+def test_a_loss_is_tried_without_a_trace(asked: Callable[..., bool]) -> None:
+    seen: list[int] = []
+    assert asked(partial(_kept, seen), mlp()(X), Y) in (True, False)
+    assert seen == []
+
+
+def _kept(seen: list[int], outputs: Tensor, targets: Tensor) -> Tensor:
+    seen.append(len(outputs))
+    return (outputs - targets).square().sum()
 
 
 def test_an_untried_remedy_for_what_the_recipe_shows_goes_first() -> None:

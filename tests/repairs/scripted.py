@@ -81,6 +81,13 @@ class Mend(Change):
     specific: ClassVar[bool] = True
 
 
+@dataclass(frozen=True)
+class Unlock(Mend):
+    """Change what seems to be wrong, and keep what was learnt."""
+
+    keeps_weights: ClassVar[bool] = True
+
+
 class Measured:
     """Yardsticks that are written down beforehand."""
 

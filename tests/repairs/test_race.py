@@ -15,8 +15,10 @@ from tests.repairs.scripted import (
     TO_THE_END,
     Change,
     Continue,
+    Mend,
     Race,
     Scripts,
+    Unlock,
     at,
     learns,
     weights_of,
@@ -127,6 +129,25 @@ def test_a_remedy_that_is_sure_to_work_runs_alone(
 ) -> None:
     done = racing({"a": learns(gain), "b": learns(0.1)}, {"a": odds, "b": 0.5})
     assert [names for names, epochs in done.heats if epochs == 1] == heats
+
+
+@pytest.mark.parametrize(
+    ("remedy", "score", "first"),
+    [
+        pytest.param(Mend, 0.11, ["a"], id="from-the-start"),
+        pytest.param(Unlock, 0.11, ["a", "b"], id="no-better-than-the-parent"),
+        pytest.param(Unlock, 0.13, ["a"], id="better"),
+    ],
+)
+def test_a_specific_remedy_that_goes_on_must_gain_to_win_alone(
+    racing: Any, remedy: Any, score: float, first: list[str]
+) -> None:
+    remedies = [remedy("a"), Change("b")]
+    scripts = {"a": learns(score), "b": learns(0.105)}
+    done = racing(scripts, {"a": 0.6, "b": 0.5}, remedies)
+    assert [names for names, _ in done.heats[: len(first)]] == first
+    assert done.results["a"] == "healthy"
+    assert ("b" in done.results) is (first == ["a", "b"])
 
 
 def test_a_second_remedy_does_not_run_alone_once_one_learns(racing: Any) -> None:

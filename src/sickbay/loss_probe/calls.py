@@ -5,12 +5,22 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, nan
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sickbay.isolated_random import IsolatedRandom
+
+AnyLoss = TypeVar("AnyLoss", bound=Callable[..., Any])
+
+
+def harmless(loss: AnyLoss) -> AnyLoss:
+    """Return a copy of a loss, so that calling it changes nothing.
+
+    A module, an object or a method may keep what it has seen. A plain function is its own copy.
+    """
+    return copy.deepcopy(loss)
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class Calls:
     """Calls a loss with a batch of targets. Every call draws the same random numbers."""
 
     def __init__(self, loss: Callable[..., Any], targets: Tensor) -> None:
-        self._loss = copy.deepcopy(loss) if isinstance(loss, nn.Module) else loss
+        self._loss = harmless(loss)
         self.targets = targets
 
     def __call__(self, outputs: Tensor, targets: Tensor | None = None) -> Called:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from sickbay.loss_probe import harmless
 from sickbay.recipe import Loss
 from sickbay.remedies.fit_loss_to_task import Fitted
 from sickbay.remedies.loss_code import loss_code
@@ -62,13 +63,14 @@ def is_distance(loss: Loss, outputs: Tensor, targets: Tensor) -> bool:
     (True, False)
     """
     known = targets[targets.reshape(len(targets), -1).isfinite().all(1)][:SAMPLES].double()
-    outputs, fitted = outputs[: len(known)].detach().double(), Fitted(loss, "values")
+    outputs = outputs[: len(known)].detach().double()
     if not len(known):
         return False
     known = known[: len(outputs)].to(outputs.device)
     move = 1.0 + float(known.abs().max())
     try:
         with torch.no_grad():
+            fitted = Fitted(harmless(loss), "values")
             before = float(fitted(outputs, known))
             moved = float(fitted(outputs + move, known + move))
             none = float(fitted(fitted.fit(outputs, known), known))

@@ -1,7 +1,10 @@
+import copy
+
 from torch import Tensor
 
 from sickbay.model_copies import run
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
+from sickbay.remedies.fit_loss_to_task import Fitted
 from sickbay.remedies.mean_loss import MeanLoss, sums
 
 
@@ -21,7 +24,8 @@ class UseMeanLoss(Remedy):
     code = "loss = sickbay.remedies.MeanLoss(loss)"
 
     def applies(self, recipe: Recipe) -> bool:
-        return recipe.targets is not None and not isinstance(recipe.loss, MeanLoss)
+        inner = recipe.loss.loss if isinstance(recipe.loss, Fitted) else recipe.loss
+        return recipe.targets is not None and not isinstance(inner, MeanLoss)
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         if recipe.targets is None or not self.applies(recipe):
@@ -32,5 +36,9 @@ class UseMeanLoss(Remedy):
         targets = recipe.targets[: len(outputs)].to(outputs.device)
         if not sums(recipe.loss, outputs[: len(targets)], targets):
             return None
-        loss = MeanLoss(recipe.loss)
+        loss = copy.deepcopy(recipe.loss)
+        if isinstance(loss, Fitted):  # it stays outside, where the targets are fitted
+            loss.loss = MeanLoss(loss.loss)
+        else:
+            loss = MeanLoss(loss)
         return recipe.but(f"loss = {loss}", loss=loss)

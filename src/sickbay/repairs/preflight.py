@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from sickbay.arguments import bad_argument
 from sickbay.errors import UsageError
 from sickbay.isolated_random import evaluating
+from sickbay.loss_probe import harmless
 from sickbay.printable import raising
 from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
@@ -57,7 +58,7 @@ def check_fit(
 ) -> None:
     """Raise `UsageError` if these do not fit together. Nothing is changed."""
     copied = _copied("model", model, data)
-    tried: Loss = _copied("loss", loss, data) if isinstance(loss, nn.Module) else loss
+    tried = _copied("loss", loss, data) if isinstance(loss, nn.Module) else harmless(loss)
     for name, inputs, targets, known in data.trials(FEW):
         given = f"{type(model).__name__} on {_shapes(inputs)}"
         with evaluating(copied):

@@ -107,7 +107,7 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
         left = drop_failed(search, field, finding)
         learning += [run for run in left if run.progress.healthy and run.progress.learns]
         others += [run for run in left if run not in learning]
-        if sure and learning and (first.specific or learning[0].progress.gain > STEEP):
+        if sure and learning and wins_alone(learning[0], parent):
             break
     ranking = sorted(others, key=lambda run: (run.progress.finding is not None, *standing(run)))
     promising = ranking[-1] if ranking else None
@@ -122,6 +122,17 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
         search.finish(winner, "slower" if winner.progress.finding is None else "")
     tried.add(longer[0].key)
     return start(search, parent, finding, *longer)
+
+
+def wins_alone(run: Run, parent: Run) -> bool:
+    """Return whether a candidate that is sure to work needs no others beside it.
+
+    One that goes on with the weights of its parent must have gained something over it: layers, for
+    instance, may be frozen on purpose.
+    """
+    if run.remedy is None or not run.remedy.specific:
+        return run.progress.gain > STEEP
+    return not run.remedy.keeps_weights or run.progress.score > parent.progress.score + GAIN
 
 
 def leads(run: Run, parent: Run) -> bool:

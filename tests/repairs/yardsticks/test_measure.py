@@ -220,3 +220,60 @@ def test_no_random_state_is_moved() -> None:
     assert before.equal(torch.get_rng_state())
     assert measured(model, (X, CLASSES), CE) == first
     assert model.training
+
+
+@pytest.mark.parametrize(("words", "said"), [(5000, []), (20_000, ["no quick reference"])])
+def test_large_outputs_take_little_memory(
+    monkeypatch: pytest.MonkeyPatch, words: int, said: list[str]
+) -> None:
+    taken, told = list[int](), list[str]()
+    some = Data.some
+
+    def counted(data: Data, count: int) -> Any:
+        taken.append(count)
+        return some(data, count)
+
+    monkeypatch.setattr(Data, "some", counted)
+    monkeypatch.setattr(torch.nn.functional, "one_hot", None)
+    model = nn.Embedding(words, 600)
+    x = torch.arange(4000).reshape(400, 10)
+    x[:, 0] = words - 1
+
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(outputs.flatten(0, 1), targets.flatten())
+
+    found = measured(model, (x, x % 7), loss, told)
+    assert taken[:2] == [16, 665]  # 6,010 values each
+    assert found.constant is not None
+    assert [each[:18] for each in told] == said
+
+
+def test_a_loss_is_another_one_where_it_is_the_score() -> None:
+    model, data = nn.Linear(6, 3), Data.of((X, CLASSES), batch_size=16)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = CE, nn.CrossEntropyLoss(reduction="sum")
+    recipes = [sickbay.Recipe(model, loss, optimizer) for loss in losses]
+    first, second = map(Yardsticks(data, "loss").of, recipes)
+    assert first.constant is not None
+    assert second.constant == pytest.approx(30 * first.constant)
+
+
+class Counting:
+    """Keeps how often it was called, as a loss with a running mean would."""
+
+    def __init__(self, loss: Any) -> None:
+        self.loss, self.calls = loss, 0
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self.calls += 1
+        out: Tensor = self.loss(outputs, targets)
+        return out
+
+
+@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize(("loss", "y"), [(CE, CLASSES), (MSE, VALUE[:, None])])
+def test_a_loss_that_counts_sees_no_made_up_answers(loss: Any, y: Tensor, bound: bool) -> None:
+    counting = Counting(loss)
+    given = counting.__call__ if bound else counting
+    assert measured(nn.Linear(6, 3 if loss is CE else 1), (X, y), given).known
+    assert counting.calls == 0

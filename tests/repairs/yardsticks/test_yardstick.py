@@ -27,3 +27,23 @@ def test_a_success_takes_most_of_the_way_from_a_constant_answer(
 ) -> None:
     held = Yardstick(constant=constant, reference=0.96, metric="val_accuracy", samples=20_000)
     assert held.is_surely_met(score) is solved
+
+
+@pytest.mark.parametrize(
+    ("constant", "reference", "score", "solved"),
+    [
+        pytest.param(50, None, 40, False, id="below-the-constant"),
+        pytest.param(50, None, 50.1, False, id="hardly-above-it"),
+        pytest.param(50, None, 60, True, id="above-it"),
+        pytest.param(50, 90, 60, False, id="below-the-reference"),
+        pytest.param(50, 90, 89, True, id="at-the-reference"),
+        pytest.param(-0.01, 0.9, 0.89, True, id="a-constant-just-below-0"),
+        pytest.param(-0.01, 0.9, 0.5, False, id="far-below-the-reference"),
+        pytest.param(0.3, 0.95, 0.94, True, id="shares"),
+    ],
+)
+def test_a_metric_may_have_any_scale(
+    constant: float, reference: float | None, score: float, solved: bool
+) -> None:
+    held = Yardstick(constant=constant, reference=reference, metric="val_metric", samples=200)
+    assert held.is_surely_met(score) is solved

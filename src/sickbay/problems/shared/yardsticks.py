@@ -148,14 +148,35 @@ class Yardstick:
 
     def _share(self, score: float) -> float:
         """Return a score as a share of what is possible: of a loss, what the constant lacks."""
-        relative = self.metric in OF_ANY_SCALE and self.constant is not None and self.constant < 0
         if not isfinite(score):
             return -1.0
-        return max(-1.0, 1 - score / self.constant) if relative and self.constant else score
+        unit = self._unit
+        return max(-1.0, (score - (self.constant or 0.0)) / unit) if unit else score
+
+    @property
+    def _unit(self) -> float:
+        """The length of a scale without limits, 0 if scores are shares.
+
+        It leads from the constant answer to 0, or to a reference that shows that scores go on.
+        """
+        least, top = self.constant, self.reference
+        if self.metric not in OF_ANY_SCALE or least is None:
+            return 0.0
+        if self._is_plain and top is not None and top > least:
+            return top - least
+        return abs(least) if least < 0 or self._is_plain else 0.0
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether scores are of an unknown kind, so that nobody knows what chance does to them."""
+        if self.metric not in OF_ANY_SCALE or self.constant is None:
+            return False
+        top = self.constant if self.reference is None else max(self.constant, self.reference)
+        return top > (1 if self.constant >= 0 else 0)
 
     def _doubt(self, share: float) -> float:
         """Return the standard error of a share: that of an accuracy, or of a squared error."""
-        if not self.samples or share >= 1:
+        if not self.samples or share >= 1 or self._is_plain:
             return 0.0
         if self.metric != "val_accuracy" and share < 0.5:
             return sqrt(2 / self.samples) * (1 - share)

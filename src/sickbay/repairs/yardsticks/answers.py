@@ -47,30 +47,31 @@ class Answers:
 
     @classmethod
     def of(cls, inputs: Inputs, outputs: Tensor, targets: Tensor, loss: Loss) -> Answers | None:
-        """Return what outputs mean, None if that is not known."""
-        kind = MEANINGS.get(task_of(inputs, outputs, targets, loss))
-        if kind is None or not outputs.is_floating_point() or len(outputs) % len(targets):
+        """Return what outputs for all these samples would mean, None if that is not known.
+
+        `outputs` are those for the first two samples.
+        """
+        few = len(targets[:2])
+        rows, shape = len(outputs) // few, tuple(outputs.shape[1:])
+        like = torch.empty(len(targets) * rows, *shape, dtype=outputs.dtype, device="meta")
+        kind = MEANINGS.get(task_of(inputs, like, targets, loss))
+        if kind is None or not outputs.is_floating_point() or len(outputs) % few:
             return None
-        dense, classes = (
-            False,
-            by_class(
-                outputs, fitted(loss, outputs, targets), last=isinstance(loss, Fitted) and loss.last
-            ),
-        )
-        if classes is not None and (kind == "classes" or outputs.shape != targets.shape):
+        last = isinstance(loss, Fitted) and loss.last
+        dense, classes = False, by_class(like, fitted(loss, like, targets), last=last)
+        if classes is not None and (kind == "classes" or like.shape != targets.shape):
             kind, dense = "classes", len(classes[1]) != len(targets)
-        elif kind == "classes" or outputs.numel() != targets.numel():
+        elif kind == "classes" or like.numel() != targets.numel():
             return None
-        shape, rows = tuple(outputs.shape[1:]), len(outputs) // len(targets)
-        last = outputs.ndim > 2 and classes is not None and classes[0].shape[1] == shape[-1]
+        last = like.ndim > 2 and classes is not None and classes[0].shape[1] == shape[-1]
         width = classes[0].shape[1] if classes is not None and kind == "classes" else 0
         width = width or targets[0].numel()
         return cls(kind, shape, rows, width, _is_logits(outputs, targets, loss), dense, last)
 
     def known(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return rows of right answers, and which samples or positions have one.
+        """Return right answers, and which samples or positions have one.
 
-        `outputs` has the shape of the outputs for these targets.
+        Classes are numbers, others are rows. `outputs` has the shape of the outputs.
         """
         if self.kind == "classes":
             found = by_class(outputs, targets, last=self.last)
@@ -78,10 +79,22 @@ class Answers:
             if self.width == 2 and bool((labels < 0).any()) and not bool((labels == IGNORED).any()):
                 labels = (labels > 0).long()
             good = (labels >= 0) & (labels < self.width)
-            return nn.functional.one_hot(labels[good], self.width).float(), good
+            return labels[good], good
         rows = targets.reshape(len(targets), -1).double()
         good = rows.isfinite().all(1)
         return ((rows[good] > 0.5) if self.kind == "answers" else rows[good]).float(), good
+
+    def mean(self, right: Tensor) -> Tensor:
+        """Return the best constant answer: the mean of the right ones."""
+        if self.kind != "classes":
+            return right.mean(0)
+        return (right.bincount(minlength=self.width).double() / len(right)).float()
+
+    def hot(self, right: Tensor) -> Tensor:
+        """Return right answers as rows, one output for each class."""
+        if self.kind != "classes":
+            return right
+        return nn.functional.one_hot(right, self.width).float()
 
     def outputs(self, rows: Tensor, samples: int) -> Tensor:
         """Return rows of answers, one for each sample or position, as outputs of a model."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from sickbay.isolated_random import IsolatedRandom, evaluating
+from sickbay.loss_probe import harmless
 from sickbay.printable import error_message
 from sickbay.problems.shared.yardsticks import Yardstick, metric_in
 from sickbay.recipe import Loss, Recipe
@@ -25,7 +26,7 @@ from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitte
 from sickbay.repairs.yardsticks.references import reference_for, wrong_labels
 
 SAMPLES = 4000  # to learn from
-VALUES = 4_000_000  # in their inputs
+VALUES = 4_000_000  # in their inputs and outputs
 TRIED = 16  # samples on which a loss must be a distance
 UNKNOWN = 100  # held-out samples, if a loader does not say
 
@@ -40,8 +41,8 @@ class Yardsticks:
         self, data: Data | None, metric: Metric | None = None, say: Callable[[str], None] = print
     ) -> None:
         self._data, self._metric, self._say = data, metric, say
-        self._sample: tuple[Inputs, Tensor] | None = None
-        self._measured: dict[object, Yardstick] = {}
+        self._samples: dict[int, tuple[Inputs, Tensor]] = {}
+        self._measured: dict[object, tuple[Yardstick, Loss]] = {}
         self._said: set[str] = set()
 
     def of(self, recipe: Recipe) -> Yardstick:
@@ -55,29 +56,45 @@ class Yardsticks:
                 return self._without(f"no constant answer: {error_message(error)}")
 
     def _of(self, recipe: Recipe, data: Data) -> Yardstick:
-        inputs, targets = self._sample = self._sample or sample(data)
+        few, known = self._some(data, TRIED)
         with evaluating(recipe.model):
-            outputs = recipe.model(*(each[:2] for each in inputs))
-            more = recipe.model(*(each[:TRIED] for each in inputs))
+            outputs = recipe.model(*(each[:2] for each in few))
         if not isinstance(outputs, Tensor):
             return self._without("no constant answer: the outputs are not one tensor")
-        answers = answers_of(recipe, inputs, outputs, targets)
+        count = affordable(few, outputs, len(known[:2]))
+        inputs, targets = self._some(data, count)
+        answers = Answers.of(inputs, outputs, targets, recipe.loss)
         if answers is None:
             return self._without("no constant answer: the targets are of an unknown kind")
-        if answers.kind == "values" and not is_distance(recipe.loss, more, targets[:TRIED]):
+        if answers.kind == "values" and not self._is_distance(recipe, few, known):
             return self._without("no constant answer: the loss is no distance to the targets")
-        if (known := self._measured.get(answers)) is None:
-            known = self._measured[answers] = self._measure(recipe, data, inputs, targets, answers)
-        return known
+        same = self._measured.get(answers) or self._measured.get((answers, id(recipe.loss)))
+        if same is not None:
+            return same[0]
+        tried = replace(recipe, loss=harmless(recipe.loss))
+        found = self._measure(tried, data, inputs, targets, answers)
+        by_loss = found.metric in ("", "val_loss") or self._metric == "loss"
+        kept = (answers, id(recipe.loss)) if by_loss else answers
+        self._measured[kept] = found, recipe.loss  # a loss that is kept keeps its id
+        return found
+
+    def _some(self, data: Data, count: int) -> tuple[Inputs, Tensor]:
+        if count not in self._samples:
+            self._samples[count] = data.some(count)
+        return self._samples[count]
+
+    def _is_distance(self, recipe: Recipe, inputs: Inputs, targets: Tensor) -> bool:
+        with evaluating(recipe.model):
+            return is_distance(recipe.loss, recipe.model(*inputs), targets)
 
     def _measure(
         self, recipe: Recipe, data: Data, inputs: Inputs, targets: Tensor, answers: Answers
     ) -> Yardstick:
-        like = torch.empty(len(targets) * answers.rows, *answers.shape)
+        like = torch.empty(len(targets) * answers.rows, *answers.shape, device="meta")
         right, good = answers.known(like, fitted(recipe.loss, like, targets.cpu()))
         if not goes_by_class(recipe.loss, answers, right, good, targets):
             return self._without("no constant answer: the loss does not tell the classes apart")
-        constant = partial(always, answers, right.mean(0))
+        constant = partial(always, answers, answers.mean(right))
         scores = evaluate(Answering(constant), recipe.loss, data, self._metric)
         samples = (data.validation.size or UNKNOWN) if data.held_out else 0
         found = Yardstick(key(scores), None, metric_in(scores)[0], samples)
@@ -109,30 +126,29 @@ def goes_by_class(
     """
     if answers.kind != "classes" or answers.dense or not bool(good.all()):
         return True
-    renamed = right.roll(1, 1)
     try:
         with torch.no_grad():
+            hot = answers.hot(right)
+            some = harmless(loss)
             losses = [
-                float(loss(answers.outputs(rows, len(targets)).to(targets.device), targets))
-                for rows in (right, renamed)
+                float(some(answers.outputs(rows, len(targets)).to(targets.device), targets))
+                for rows in (hot, hot.roll(1, 1))
             ]
     except Exception:  # it needs something else; then nothing is known
         return True
     return losses[0] != losses[1]
 
 
-def sample(data: Data) -> tuple[Inputs, Tensor]:
-    """Return some training samples, fewer if they are large."""
-    size = max(1, sum(each[0].numel() for each in data.example(1)))
-    return data.some(max(8, min(SAMPLES, VALUES // size)))
+def affordable(inputs: Inputs, outputs: Tensor, count: int) -> int:
+    """Return how many samples to learn from, fewer if they or their outputs are large.
 
+    `outputs` are those for the first `count` inputs.
 
-def answers_of(recipe: Recipe, inputs: Inputs, outputs: Tensor, targets: Tensor) -> Answers | None:
-    """Return what the outputs for all these samples would mean, from those of the first ones."""
-    few = len(targets[:2])
-    whole = outputs.new_zeros(len(targets) * (len(outputs) // few), *outputs.shape[1:])
-    whole[: len(outputs)] = outputs
-    return Answers.of(inputs, whole, targets, recipe.loss)
+    >>> affordable((torch.zeros(16, 128),), torch.zeros(2, 9_872), 2)
+    400
+    """
+    size = sum(each[0].numel() for each in inputs) + outputs.numel() // max(1, count)
+    return max(8, min(SAMPLES, VALUES // max(1, size)))
 
 
 def always(answers: Answers, row: Tensor, *inputs: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from sickbay.repairs.yardsticks.features import Features
 from sickbay.repairs.yardsticks.simple_models import best, neighbours, network, quality, ridge
 
 FEWEST = 20  # samples of which a fifth is kept to choose a reference
+MOST_PAIRS = 10_000_000  # of a word and what follows
 WIDEST = 256  # outputs of a reference
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 WORSE, ERRORS = 0.1, 3.0  # accuracy and standard errors that wrong labels cost at least
@@ -54,7 +55,7 @@ def reference_for(
         return None
     named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
     rows = tuple(each.cpu()[good] for each in inputs)
-    features = Features(rows, named)
+    features, right = Features(rows, named), answers.hot(right)
     mean, scale = right.mean(0), right.std(0, correction=0)
     scale = scale.where(scale > 0, 1.0)
     if answers.kind == "values":
@@ -82,8 +83,11 @@ def bigrams(tokens: Tensor, answers: Answers, right: Tensor, good: Tensor) -> Re
     if tokens.is_floating_point() or tokens.ndim != 2 or tokens.numel() != len(good):
         return None
     words = int(tokens.max()) + 1
-    counts = right.mean(0).repeat(words, 1)  # as if each word had been seen once
-    counts.index_add_(0, tokens.flatten()[good], right)
+    if words * answers.width > MOST_PAIRS:
+        return None
+    pairs = tokens.flatten()[good].long() * answers.width + right
+    counts = pairs.bincount(minlength=words * answers.width).reshape(words, -1).float()
+    counts += answers.mean(right)  # as if each word had been seen once
     shares = counts / counts.sum(1, keepdim=True)
 
     def answer(*given: Tensor) -> Tensor:
