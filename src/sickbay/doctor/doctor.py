@@ -61,7 +61,7 @@ class Doctor(DoctorView):
         self._jumps, self._next_look = Jumps(), 0
         self._eval_steps = 0  # consecutive steps in evaluation mode
         self._unreturned: list[Finding] = []  # found while waiting; returned by the next call
-        self._closed = self._retired = False
+        self._closed = self._retired = self._interrupted = False
         try:
             self._plan()
         except Exception:  # a function for `every` that fails
@@ -113,14 +113,11 @@ class Doctor(DoctorView):
 
     def close(self) -> None:
         """Judge the run as a whole, remove every hook and finish the chart. The findings stay."""
-        self._close(complete=True)
-
-    def _close(self, complete: bool) -> None:
         if not self._closed:
             self._closed = True
             self._guard.run("passed steps", self._add_passed)
             self._guard.run("doctor", self._wait)
-            if complete:
+            if not self._interrupted:
                 self._unreturned += self._guard.run("end of the run", self._end_run) or []
             self._guard.run("retiring", self._retire)
             self._guard.run("run log", self._log.close)
@@ -129,7 +126,8 @@ class Doctor(DoctorView):
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        self._close(complete=error is None)
+        self._interrupted = error is not None
+        self.close()
 
     def _pass(self, loss: Any, metrics: Mapping[str, Any], start: float) -> bool:
         """Let a step pass without bookkeeping; return False if it needs some.

@@ -8,6 +8,9 @@ from sickbay.problems.shared.small_batches import LOOK_BACK
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.vitals import Setup, layer_of
 
+MISSING = "are missing from the optimizer"
+WHY = "the loss does not depend on the model, or backward() is missing"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenByAccident(Problem):
@@ -61,14 +64,11 @@ class FrozenByAccident(Problem):
             message = f"{len(setup.untrained)} layers have random weights but requires_grad=False"
             return self.found(history, message, layers=setup.untrained)
         if complete and not setup.unheld and not setup.strays:
-            little = history.ended and gains_less(history, self.gain, self.after)
-            message = _mostly_frozen(setup) if little else ""
-            found = self.found(history, message, layers=setup.frozen)
-            return replace(found, severity="info") if message else None
+            return self._mostly_frozen(history)
         kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
         called = [name for name in kernels if layer_of(name) not in setup.uncalled]
-        held = [name for name in kernels if name not in setup.unheld]
         missing = [name for name in called if name in setup.unheld]
+        held = [name for name in kernels if name not in setup.unheld]
         if missing and (held or len(setup.unheld) == len(setup.shapes)):
             return self._missing(history, kernels, missing, held)
         if setup.strays:
@@ -78,27 +78,29 @@ class FrozenByAccident(Problem):
         if len(tables) < self.checks:
             return None
         reached = {name for table in tables for name in table.names}
-        lost = [name for name in called if name not in reached and name not in setup.unheld]
         if not reached:
             return self._cut_off(history, len(kernels))
+        lost = [name for name in called if name not in reached and name not in setup.unheld]
         if not lost:
             return None
         message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
         return self.found(history, message, layers=tuple(map(layer_of, lost)))
 
+    def _mostly_frozen(self, history: History) -> Finding | None:
+        message = mostly_frozen(history.setup)
+        if not (message and history.ended and gains_less(history, self.gain, self.after)):
+            return None
+        return replace(self.found(history, message, layers=history.setup.frozen), severity="info")
+
     def _cut_off(self, history: History, kernels: int) -> Finding | None:
         if any(table.names for table in history.tables("gradient", LOOK_BACK)):
             return None
-        message = f"no gradient reaches any of the {kernels} kernels"
-        why = "the loss does not depend on the model, or backward() is missing"
-        return self.found(history, f"{message}: {why}")
+        return self.found(history, f"no gradient reaches any of the {kernels} kernels: {WHY}")
 
     def _missing(
         self, history: History, kernels: list[str], missing: list[str], held: list[str]
     ) -> Finding:
-        message = (
-            f"{len(missing)} of {len(kernels)} trainable kernels are missing from the optimizer"
-        )
+        message = f"{len(missing)} of {len(kernels)} trainable kernels {MISSING}"
         layers = tuple(map(layer_of, missing))
         few = held and len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
         if not few or kernels.index(missing[-1]) > kernels.index(held[0]):
@@ -107,7 +109,7 @@ class FrozenByAccident(Problem):
         return replace(self.found(history, message, layers=layers), severity="info")
 
 
-def _mostly_frozen(setup: Setup) -> str:
+def mostly_frozen(setup: Setup) -> str:
     """Return what to say if half of the layers with a kernel or more require no gradient."""
     kernels = {layer_of(name) for name, shape in setup.shapes.items() if len(shape) > 1}
     frozen, trained = len(setup.frozen), len(kernels - {*setup.frozen})
