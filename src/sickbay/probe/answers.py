@@ -1,6 +1,6 @@
 """How good a model's answers are on a batch, beside the best constant answer to the targets so far.
 
-This knows nothing of the loss, so it also tells when the loss measures something else.
+The score knows nothing of the loss, so it also tells when the loss measures something else.
 """
 
 from collections import defaultdict

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, replace
 
+from sickbay.findings import Severity
 from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.problems.shared.small_batches import LOOK_BACK
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.vitals import Setup, layer_of
 
-MISSING = "are missing from the optimizer"
 WHY = "the loss does not depend on the model, or backward() is missing"
 
 
@@ -70,7 +70,9 @@ class FrozenByAccident(Problem):
         missing = [name for name in called if name in setup.unheld]
         held = [name for name in kernels if name not in setup.unheld]
         if missing and (held or len(setup.unheld) == len(setup.shapes)):
-            return self._missing(history, kernels, missing, held)
+            message, severity = _missing(kernels, missing, held)
+            found = self.found(history, message, layers=tuple(map(layer_of, missing)))
+            return replace(found, severity=severity)
         if setup.strays:
             message = f"the model uses layers that it does not hold: {setup.strays}"
             return self.found(history, f"{message}; model.parameters() lacks them")
@@ -97,16 +99,14 @@ class FrozenByAccident(Problem):
             return None
         return self.found(history, f"no gradient reaches any of the {kernels} kernels: {WHY}")
 
-    def _missing(
-        self, history: History, kernels: list[str], missing: list[str], held: list[str]
-    ) -> Finding:
-        message = f"{len(missing)} of {len(kernels)} trainable kernels {MISSING}"
-        layers = tuple(map(layer_of, missing))
-        few = held and len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
-        if not few or kernels.index(missing[-1]) > kernels.index(held[0]):
-            return self.found(history, message, layers=layers)
-        message += "; to train only a head, freeze them with requires_grad_(False)"
-        return replace(self.found(history, message, layers=layers), severity="info")
+
+def _missing(kernels: list[str], missing: list[str], held: list[str]) -> tuple[str, Severity]:
+    """Return what to say of kernels that are missing from the optimizer, and how bad it is."""
+    message = f"{len(missing)} of {len(kernels)} trainable kernels are missing from the optimizer"
+    few = held and len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
+    if not few or kernels.index(missing[-1]) > kernels.index(held[0]):
+        return message, "warning"
+    return f"{message}; to train only a head, freeze them with requires_grad_(False)", "info"
 
 
 def mostly_frozen(setup: Setup) -> str:
