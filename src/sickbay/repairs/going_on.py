@@ -5,7 +5,7 @@ from math import inf, isfinite
 
 from sickbay.findings import Finding
 from sickbay.history import History
-from sickbay.problems import StillFalling
+from sickbay.problems import Problem, StillFalling
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.repairs.scoring import key
 
@@ -32,9 +32,9 @@ def is_rising(scores: Sequence[Mapping[str, float]]) -> bool:
     return not isfinite(before) or after > before + RISE * abs(before)
 
 
-def falling(history: History) -> list[Finding]:
-    """Return whether the loss is still falling, as a finding, before a run has ended."""
+def falling(history: History, problems: Sequence[Problem]) -> list[Finding]:
+    """Return whether the loss is still falling, if that is looked for, before a run has ended."""
     history.ended = True
-    found = StillFalling().check(history)
+    found = [each.check(history) for each in problems if isinstance(each, StillFalling)]
     history.ended = False
-    return [] if found is None else [found]
+    return [each for each in found if each is not None]

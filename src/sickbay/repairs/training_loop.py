@@ -138,7 +138,7 @@ class TrainingLoop:
             self._schedule.stop()
             score = self.best_score
             if is_short(self.settings.yardstick, score) and is_rising(self._scores):
-                self._falling = falling(doctor.history)
+                self._falling = falling(doctor.history, self.settings.problems)
         model = self.live.model
         model.train()
         size = self.recipe.batch_size
