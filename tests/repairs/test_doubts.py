@@ -20,6 +20,7 @@ from tests.repairs.scripted import AS_GIVEN, FOUND, OTHER, Change, Race, Scripts
 
 HELD = Yardstick(constant=0.3, reference=0.9, metric="val_accuracy", samples=1000)
 NOISY = Finding(problem="noisy_labels", step=1)
+SHORT = Finding(problem="underfitting", step=1)
 HINT = Finding(problem="wide_scale", severity="info", step=1)
 FALLING = Finding(problem="still_falling", severity="info", step=1)
 
@@ -43,6 +44,10 @@ FALLING = Finding(problem="still_falling", severity="info", step=1)
         pytest.param(
             learns(0.9, findings=[FALLING], epochs=3.0), HELD, "the loss was still falling",
             id="falling",
+        ),
+        pytest.param(
+            learns(0.9, findings=[SHORT, FALLING]), HELD, "the loss was still falling",
+            id="the-reason-of-underfitting",
         ),
     ],
 )  # fmt: skip

@@ -1,11 +1,11 @@
 """What speaks against calling a run a success."""
 
 from sickbay.findings import Finding
-from sickbay.problems import StillFalling
+from sickbay.problems import StillFalling, Underfitting
 from sickbay.repairs.run import Run
 from sickbay.repairs.run_settings import RunSettings
 
-STILL_FALLING = StillFalling.name()
+STILL_FALLING, UNDERFITTING = StillFalling.name(), Underfitting.name()
 
 
 def is_falling(run: Run) -> bool:
@@ -42,8 +42,9 @@ def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
         return "that is below the quick reference" if below else "that may be chance"
     if held.known and held.is_vague(progress.score):
         return f"there are only {held.samples} held-out samples"
-    if found := not_overcome(run, settings):
-        return f"{found[0].title} stands"
-    if is_falling(run):
+    found = not_overcome(run, settings)
+    if is_falling(run) and all(each.problem == UNDERFITTING for each in found):
         return "the loss was still falling"
+    if found:
+        return f"{found[0].title} stands"
     return "training did not come to its end"
