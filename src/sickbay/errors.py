@@ -3,6 +3,7 @@
 SickbayError
 ├── UsageError   an argument or file that cannot be used; also a ValueError
 ├── Declined     a change to a model that cannot be made safely
+│   └── Needless one that would change nothing
 └── Diagnosed    raised by `on_finding="stop"`; carries the findings
 """
 
@@ -29,6 +30,10 @@ class UsageError(SickbayError, ValueError):
 
 class Declined(SickbayError):  # noqa: N818 - said as a sentence: the change was declined
     """A change to a model that cannot be made safely; the message says why."""
+
+
+class Needless(Declined):
+    """A change to a model that has nothing to change; the message says why."""
 
 
 class Diagnosed(SickbayError):  # noqa: N818 - said as a sentence: training was diagnosed

@@ -133,7 +133,7 @@ def test_the_summary_says_what_was_reached_against_what(measuring: Any) -> None:
     done = measuring({AS_GIVEN: learns(0.312)}, {})
     assert done.outcome.summary().splitlines()[0] == (
         "not solved: score 0.312 before, 0.312 now; the best constant answer gets 0.3, "
-        "a quick reference 0.9"
+        "a quick reference 0.9; that is below the quick reference"
     )
     assert done.outcome.as_json()["reference"] == 0.9
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import sickbay
-from sickbay.problems import ImproperInitialisation, LossSpike
+from sickbay.problems import ImproperInitialisation, LossSpike, Problem, StillFalling
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
@@ -157,9 +157,18 @@ def slow(start: bool = False, **more: Any) -> TrainingLoop:
     return TrainingLoop(recipe, data, settings, model.state_dict() if start else None)
 
 
-@pytest.mark.parametrize(("lr", "falls"), [(3e-4, True), (0.1, False)])
-def test_a_cooldown_does_not_hide_that_the_loss_was_falling(lr: float, falls: bool) -> None:
-    training = slow(lr=lr)
+@pytest.mark.parametrize(
+    ("lr", "problems", "falls"),
+    [
+        pytest.param(3e-4, [StillFalling()], True, id="slow"),
+        pytest.param(0.1, [StillFalling()], False, id="fast"),
+        pytest.param(3e-4, [], False, id="not-looked-for"),
+    ],
+)
+def test_a_cooldown_does_not_hide_that_the_loss_was_falling(
+    lr: float, problems: list[Problem], falls: bool
+) -> None:
+    training = slow(lr=lr, problems=problems)
     training.advance(20)
     assert training.progress().findings == []  # it does not cool down yet
     found = training.advance(20).findings

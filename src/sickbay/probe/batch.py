@@ -119,6 +119,7 @@ class Batch:
             loss=None if loss is None else loss.detach(),
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
+            alone=len(inputs) < 2,
             **self._searched_facts(rows),
         )
         self._forget()
@@ -213,7 +214,8 @@ class Batch:
     def _scalars(self, seen: Seen, pairs: Sequence[Pair]) -> dict[str, float]:
         outputs = pairs[-1].outputs if pairs else seen.output
         inputs = seen.inputs if is_dense(seen.inputs) else None
-        spreads = {"output_spread": outputs, "input_spread": inputs}
+        # Where one of several inputs is constant, the others may tell the samples apart.
+        spreads = {"output_spread": outputs, "input_spread": inputs if seen.alone else None}
         found = {name: spread(each) for name, each in spreads.items() if each is not None}
         gradient = seen.gradient
         if gradient is not None and gradient.ndim and len(gradient) == seen.shape[0] >= FEW:

@@ -53,11 +53,11 @@ class Underfitting(Problem):
         lost = yardstick.reference is None or yardstick.beats_constant(yardstick.reference)
         missing = yardstick.missing(best)
         useless = lost and not yardstick.beats_constant(best)
-        if not (
-            useless or yardstick.is_below_reference(best) or self._is_cut_short(history, missing)
-        ):
+        cut_short = self._is_cut_short(history, missing)
+        if not (useless or yardstick.is_below_reference(best) or cut_short):
             return None
         message = f"the best {named(metric)} is {sign * best:.3g}; {yardstick.told(sign)}"
+        message += "; the loss was still falling" if cut_short else ""
         numbers = {"constant": setup.constant, "reference": setup.reference}
         evidence = {name: each for name, each in numbers.items() if each is not None}
         return replace(self.found(history, message), evidence={"best": best, **evidence})

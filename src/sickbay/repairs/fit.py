@@ -28,7 +28,7 @@ from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal, check_output
 from sickbay.repairs.metrics import Metric, check_metric
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.preflight import check_fit, check_loss, make_optimizer
+from sickbay.repairs.preflight import check_fit, check_loss, hooks_of, make_optimizer
 from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.search import Search
 from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
@@ -207,6 +207,10 @@ def repair(
     journal = Journal(path, resume, mark, settings.epochs if progress else None, console)
     if samples is not None and not samples.held_out:
         journal.say("no samples are held out: scores are on the training data.")
+    if count := hooks_of(recipe.optimizer):
+        journal.say(
+            f"{count} step hooks of the optimizer are left out: attempts train copies of it."
+        )
     counted = recipe.scheduler is not None and recipe.scheduler_step == "batch"
     fixed = counted or (samples is not None and samples.fixed_batches)
     yardsticks = Yardsticks(samples, settings.metric, journal.say)

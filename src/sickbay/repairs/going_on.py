@@ -33,10 +33,7 @@ def is_rising(scores: Sequence[Mapping[str, float]]) -> bool:
 
 
 def falling(history: History, problems: Sequence[Problem]) -> list[Finding]:
-    """Return whether the loss is still falling, as a finding, before a run has ended.
-
-    There is none if `problems`, which are looked for, leave `StillFalling` out.
-    """
+    """Return whether the loss is still falling, if that is looked for, before a run has ended."""
     history.ended = True
     found = [each.check(history) for each in problems if isinstance(each, StillFalling)]
     history.ended = False

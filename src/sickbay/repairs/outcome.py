@@ -15,7 +15,7 @@ from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 
 NUMBERS = (
-    "solved", "score", "before", "constant", "reference", "trained", "epochs",
+    "solved", "score", "before", "constant", "reference", "trained", "doubt", "epochs",
 )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ class Outcome:
         score: Its score on the validation data.
         before: The best score of the recipe as given, or the score before training if that was
             stopped in its first epoch.
-        findings: All findings of all attempts.
+        findings: The findings of the recipe as given, and of the attempts that led to this model.
         attempts: Every attempt, in order. They form a tree by `parent`.
         history: The metrics after each epoch of the attempt with the best model.
         chart: The folder that everything is recorded in, if any.
@@ -69,6 +69,7 @@ class Outcome:
         reference: The score of a quick reference model, None if there is none.
         trained: Its score on training samples that it has not seen, if that is so much lower that
             training labels must be wrong.
+        doubt: Why it is not solved, in a few words.
     """
 
     model: nn.Module = field(repr=False)
@@ -84,6 +85,7 @@ class Outcome:
     constant: float | None = None
     reference: float | None = None
     trained: float | None = None
+    doubt: str = ""
 
     @property
     def diff(self) -> str:
@@ -118,9 +120,7 @@ class Outcome:
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
         head = f"{verdict}: score {before}{self.score:.3f} now"
         compared = Yardstick(self.constant, self.reference, trained=self.trained).told()
-        if not (compared or self.solved):
-            compared = "what could be reached is not known"
-        head = f"{head}; {compared}" if compared else head
+        head = "; ".join(each for each in (head, compared, self.doubt) if each)
         tree = _tree(self.attempts, None, "")
         return printable("\n".join([head, "", f"found: {problems}", *tree, "", self.diff]))
 

@@ -49,6 +49,19 @@ def make_optimizer(factory: Callable[..., Optimizer], model: nn.Module) -> Optim
     return optimizer
 
 
+def hooks_of(optimizer: Optimizer) -> int:
+    """Count the hooks that a user has put on the steps of an optimizer. Its copies lack them.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+    >>> _ = optimizer.register_step_pre_hook(lambda *_: None)
+    >>> hooks_of(optimizer)
+    1
+    """
+    kept = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
+    hooks = [each for name in kept for each in getattr(optimizer, name, {}).values()]
+    return sum(not str(getattr(each, "__module__", "")).startswith("sickbay.") for each in hooks)
+
+
 def check_fit(
     model: nn.Module,
     data: Data,

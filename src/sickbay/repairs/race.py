@@ -12,11 +12,11 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, worth
+from sickbay.repairs.doubts import is_falling, not_overcome
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import GAIN, Run
 from sickbay.repairs.search import UNDERFITTING, Search
-from sickbay.repairs.shortfall import is_falling, noted
-from sickbay.repairs.shortfall import standing as warnings_of
+from sickbay.repairs.shortfall import noted
 
 CANDIDATES = 4  # that race against each other
 FEW = 2  # that race while the budget is better spent on going on
@@ -234,16 +234,11 @@ def conclude(search: Search, run: Run) -> Outcome:
         short = "stopped" if run.progress.stopped else short
         search.finish(run, "healthy" if complete and met else short)
         learnt = run.remedy is None or run.progress.learns
-        return search.cured(run, solved=complete and learnt and met and is_clear(search, run))
+        good = search.settings.reached(run.progress.score)
+        clear = good or not not_overcome(run, search.settings)
+        return search.cured(run, solved=complete and learnt and met and clear)
     if not run.result:
         search.finish(run)
     if not (search.best.yardstick.known and search.best.meets_yardstick):
         search.train_to_the_end()
     return search.failed()
-
-
-def is_clear(search: Search, run: Run) -> bool:
-    """Return whether no finding stands against a run. One that it overcame does not."""
-    overcome = {each.name() for each in search.settings.problems if each.tolerated_at_best}
-    good = search.settings.reached(run.progress.score)
-    return good or all(each.problem in overcome for each in warnings_of(run))

@@ -130,6 +130,11 @@ class Run:
         return self.finding.problem if self.finding else ""
 
     @property
+    def path(self) -> list[Run]:
+        """The runs that led to it, and itself."""
+        return [*(self.parent.path if self.parent else ()), self]
+
+    @property
     def name(self) -> str:
         """What it changes, for people."""
         return self.remedy.words if self.remedy else "as given"

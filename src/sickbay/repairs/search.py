@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 from operator import attrgetter
 
-from sickbay.errors import SickbayError
+from sickbay.errors import Needless, SickbayError
 from sickbay.findings import Finding
 from sickbay.printable import error_message
 from sickbay.problems import Underfitting
@@ -19,6 +19,7 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies import odds as counted
 from sickbay.repairs.callbacks import Callback, EpochEnd, call_all
+from sickbay.repairs.doubts import doubt_about
 from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
@@ -162,11 +163,10 @@ class Search:
         return stopped
 
     def _show(self, run: Run) -> None:
-        done = self.spent
         best = max((each.progress.score for each in self.runs), default=-inf)
         left = [self.epochs_of(run) - run.progress.epochs for run in self.runs if not run.result]
-        total = done + min(left, default=float(self.settings.epochs))
-        self.journal.bar.show(run.name, done, min(self.budget, total), best)
+        total = self.spent + min(left, default=float(self.settings.epochs))
+        self.journal.bar.show(run.name, self.spent, min(self.budget, total), best)
 
     def begin(self) -> Run:
         """Train the recipe as given. Raise `SickbayError` if that fails."""
@@ -185,9 +185,8 @@ class Search:
         """Return whether a run had all its epochs, or was done before."""
         progress = run.progress
         counted = bool(progress.scores)  # a user's loop may report no epochs
-        reached = self.settings.reached(progress.score)
         ended = progress.stopped or progress.epochs >= self.settings.of(run).epochs_of(run.recipe)
-        return reached or not counted or ended
+        return self.settings.reached(progress.score) or not counted or ended
 
     def train_to_the_end(self) -> None:
         """Train the original recipe whatever is found, as far as the budget goes.
@@ -235,7 +234,8 @@ class Search:
             try:
                 changed = remedy.prescribe(finding, recipe)
             except Exception as reason:  # it declines, or cannot make the optimizer again
-                self.journal.say(f"cannot {remedy}: {error_message(reason)}")
+                if not isinstance(reason, Needless):
+                    self.journal.say(f"cannot {remedy}: {error_message(reason)}")
                 continue
             if changed is None or (self._fixed_batches and changed.batch_size != recipe.batch_size):
                 continue
@@ -259,20 +259,19 @@ class Search:
         best, start = self.best, key(self.runs[0].progress.start)
         if start > best.progress.score and not self.runs[0].is_misled:
             given = copy.deepcopy(self.original.model)
-            outcome = self._outcome(best, solved=False)
-            return replace(outcome, model=given, recipe=self.original, score=start, history=())
+            kept = replace(self._outcome(best, solved=False), doubt="training made it worse")
+            return replace(kept, model=given, recipe=self.original, score=start, history=())
         return self._outcome(best, self.settings.reached(best.progress.score))
 
     def _outcome(self, best: Run, solved: bool) -> Outcome:
         model = copy.deepcopy(best.recipe.model)
         model.load_state_dict(best.best)
         recipe, cooldown = best.recipe, self.original.cooldown
-        if recipe.cooldown != cooldown and best.progress.epochs <= self.settings.of(best).epochs_of(
-            recipe
-        ):
+        planned = self.settings.of(best).epochs_of(recipe)
+        if recipe.cooldown != cooldown and best.progress.epochs <= planned:
             recipe = replace(recipe, cooldown=cooldown)  # it ended before that
         first = self.runs[0].progress
-        trained = first.scores or not first.start
+        trained, led = first.scores or not first.start, dict.fromkeys([self.runs[0], *best.path])
         return Outcome(
             model=model,
             recipe=recipe,
@@ -280,12 +279,13 @@ class Search:
             solved=solved,
             score=best.progress.score,
             before=first.score if trained else key(first.start),
-            findings=[each for run in self.runs for each in run.progress.findings],
+            findings=[each for run in led for each in run.progress.findings],
             attempts=[run.attempt for run in self.runs],
             history=best.progress.scores,
             constant=best.yardstick.constant,
             reference=best.yardstick.reference,
             trained=best.yardstick.trained,
+            doubt="" if solved else doubt_about(best, self.settings, self._compared),
             chart=self.journal.path,
         )
 

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from sickbay.findings import Finding
-from sickbay.problems import StillFalling, Underfitting
+from sickbay.problems import Underfitting
+from sickbay.repairs.doubts import is_falling, standing
 from sickbay.repairs.run import Run
 from sickbay.repairs.search import Search
 
 CLOSE = 0.02  # to a perfect score
-UNDERFITTING, STILL_FALLING = Underfitting.name(), StillFalling.name()
+UNDERFITTING = Underfitting.name()
 
 
 def shortfall(search: Search, run: Run) -> Finding | None:
@@ -34,16 +35,6 @@ def shortfall(search: Search, run: Run) -> Finding | None:
     return _short(run) if falls and unknown else None
 
 
-def is_falling(run: Run) -> bool:
-    """Return whether the loss of a run was still falling at its end."""
-    return any(each.problem == STILL_FALLING for each in run.progress.findings)
-
-
-def standing(run: Run) -> list[Finding]:
-    """Return the findings of a run that are more than hints."""
-    return [each for each in run.progress.findings if each.severity != "info"]
-
-
 def noted(search: Search, run: Run) -> Run:
     """Return the run, with what is left to do as its finding."""
     found = shortfall(search, run)
@@ -53,6 +44,8 @@ def noted(search: Search, run: Run) -> Run:
 
 
 def _short(run: Run) -> Finding:
-    message = f"the best score is {run.progress.score:.3g}; {run.yardstick.told()}"
+    told = [f"the best score is {run.progress.score:.3g}", run.yardstick.told()]
+    told += ["the loss was still falling"] if is_falling(run) else []
+    message = "; ".join(each for each in told if each)
     step = max((each.step for each in run.progress.findings), default=0)
     return Finding(problem=UNDERFITTING, step=step, message=message)

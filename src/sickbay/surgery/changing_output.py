@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.arguments import check_choice, check_int, check_seed
-from sickbay.errors import Declined
+from sickbay.errors import Declined, Needless
 from sickbay.model_copies import checked, copy_of, shape_of
 from sickbay.printable import error_message
 from sickbay.surgery.edit_activations import ActivationEditor, Change, NewModule
@@ -62,7 +62,7 @@ def replace_output(model: nn.Module, example: tuple[Any, ...], to: str) -> nn.Mo
     editor = ActivationEditor(model, example)
     last = _last_operation(editor.forward)
     if _name(last) == to:
-        raise Declined(f"The output is {to} already.")
+        raise Needless(f"The output is {to} already.")
     if last.position >= 0:
         assert last.input is not None
         editor.apply({last.index: Change(instead=_activation(to, len(last.input.shape)))})
@@ -104,7 +104,7 @@ def resize_output(
     assert isinstance(layer, nn.Linear)
     old = layer.out_features
     if old == width:
-        raise Declined(f"The last layer {path!r} has {width} outputs already.")
+        raise Needless(f"The last layer {path!r} has {width} outputs already.")
     try:
         _redraw(layer, width, torch.Generator().manual_seed(seed))
     except (RuntimeError, TypeError, OverflowError) as error:  # more than there is memory for

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from sickbay.arguments import check_seed
-from sickbay.errors import Declined
+from sickbay.errors import Needless
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import copy_of
 
@@ -35,7 +35,7 @@ def draw_constant_weights(model: nn.Module, *, seed: int) -> nn.Module:
     seed, result = check_seed(seed), copy_of(model)
     alike = [each for each in result.modules() if is_constant(each)]
     if not alike:
-        raise Declined("No layer has weights that are all the same.")
+        raise Needless("No layer has weights that are all the same.")
     with IsolatedRandom(seed), torch.no_grad():
         for layer in alike:
             if isinstance(layer, nn.Embedding):

@@ -8,7 +8,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from sickbay.arguments import check_choice, check_seed
-from sickbay.errors import Declined
+from sickbay.errors import Declined, Needless
 from sickbay.model_copies import copy_of
 
 SCHEMES = {
@@ -53,7 +53,7 @@ def initialise(model: nn.Module, scheme: str, *, seed: int) -> nn.Module:
             elif isinstance(module, NORMS):
                 _reset(module)
     if not done:
-        raise Declined("There is no weight that a scheme could draw and that is not frozen.")
+        raise Needless("There is no weight that a scheme could draw and that is not frozen.")
     return result
 
 

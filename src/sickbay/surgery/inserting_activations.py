@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.errors import Declined
+from sickbay.errors import Needless
 from sickbay.model_copies import checked, copy_of
 from sickbay.surgery import torch_operations as ops
 from sickbay.surgery.linear_paths import KERNELS, LINEAR, kernel_calls, paths_from
@@ -38,7 +38,7 @@ def insert_activations(model: nn.Module, example: tuple[Any, ...]) -> nn.Module:
         if all(_is_bare(forward, call) for call in calls)
     ]
     if not found:
-        raise Declined("There is an activation between any two layers already.")
+        raise Needless("There is an activation between any two layers already.")
     for path in found:
         _follow_by_relu(result, path)
     return checked(result, model, example)

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from sickbay.arguments import check_float
-from sickbay.errors import Declined
+from sickbay.errors import Needless
 from sickbay.surgery.edit_activations import ActivationEditor
 from sickbay.surgery.norms_and_dropout import dropout_callers
 
@@ -34,7 +34,7 @@ def lower_dropout(model: nn.Module, example: tuple[Any, ...], p: float = 0.0) ->
     lowered = [_lower_in(module, p) for module in editor.model.modules()]
     lowered.append(editor.edit_dropout(dropout_callers(editor.forward), lambda now: min(now, p)))
     if not any(lowered):
-        raise Declined(f"The dropout is {p:g} or less already.")
+        raise Needless(f"The dropout is {p:g} or less already.")
     return editor.checked()
 
 

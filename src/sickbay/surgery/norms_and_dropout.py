@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from sickbay.arguments import check_float
-from sickbay.errors import Declined
+from sickbay.errors import Needless
 from sickbay.surgery.edit_activations import ActivationEditor, Change, NewModule
 from sickbay.surgery.find_activations import is_normalised, layer_before
 from sickbay.surgery.record_forward import ForwardPass, Operation
@@ -38,7 +38,7 @@ def insert_normalisation(model: nn.Module, example: tuple[Any, ...]) -> nn.Modul
     norms = {call.index: _norm(forward, call) for call in calls if not is_normalised(forward, call)}
     changes = {index: Change(before=norm) for index, norm in norms.items() if norm is not None}
     if not changes:
-        raise Declined(_why_nothing(len(calls), len(norms)))
+        raise Needless(_why_nothing(len(calls), len(norms)))
     editor.apply(changes)
     return editor.checked()
 
@@ -112,14 +112,14 @@ def add_dropout(model: nn.Module, example: tuple[Any, ...], p: float) -> nn.Modu
             *(_raise(layer, p) for layer in layers),
         ]
         if not any(raised):
-            raise Declined(f"The dropout is {MOST_P} or more already.")
+            raise Needless(f"The dropout is {MOST_P} or more already.")
         return editor.checked()
     changes = {
         call.index: Change(after=NewModule(DROPOUT[channel_dims(editor.forward, call)], (p,)))
         for call in editor.editable_calls()
     }
     if not changes:
-        raise Declined("There is no hidden activation that dropout could follow.")
+        raise Needless("There is no hidden activation that dropout could follow.")
     editor.apply(changes)
     return editor.checked()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from sickbay.errors import Declined
+from sickbay.errors import Needless
 from sickbay.model_copies import copy_of
 
 
@@ -25,7 +25,7 @@ def register_modules(model: nn.Module) -> nn.Module:
     """
     result = copy_of(model)
     if not (found := unregistered(result)):
-        raise Declined("No module is kept in a plain list, tuple or dict.")
+        raise Needless("No module is kept in a plain list, tuple or dict.")
     for part, name, kept in found:
         setattr(part, name, kept)
     return result

@@ -6,7 +6,7 @@ from typing import Any
 from torch import nn
 
 from sickbay.arguments import bad_argument, check_choice
-from sickbay.errors import Declined
+from sickbay.errors import Needless
 from sickbay.surgery.edit_activations import MODULES, ActivationEditor, Change, NewModule
 from sickbay.surgery.find_activations import Activation, layer_before
 from sickbay.surgery.record_forward import ForwardPass
@@ -54,7 +54,7 @@ def replace_activations(
     }
     changed = [_change_recurrent(editor.model, each, to) for each in recurrent]
     if not changes and not any(changed):
-        raise Declined(_why_nothing(chosen, recurrent, to))
+        raise Needless(_why_nothing(chosen, recurrent, to))
     editor.apply(changes)
     return editor.checked()
 

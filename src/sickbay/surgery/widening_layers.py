@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from sickbay.arguments import check_int, check_seed
-from sickbay.errors import Declined
+from sickbay.errors import Declined, Needless
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import checked, copy_of, shape_of
 from sickbay.printable import raising
@@ -59,7 +59,7 @@ def widen_layers(
         raise Declined("The model may be meant to squeeze its inputs through narrow layers.")
     outputs, uses = _plan(result, forward, width)
     if not outputs:
-        raise Declined(f"There is no hidden layer of less than {width} units to widen.")
+        raise Needless(f"There is no hidden layer of less than {width} units to widen.")
     with raising(Declined, "The layers cannot be widened"), IsolatedRandom(seed):
         for path in sorted(outputs.keys() | uses.keys()):
             scales = uses.get(path, Fraction(1)), outputs.get(path, Fraction(1))

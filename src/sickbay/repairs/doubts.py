@@ -1,0 +1,50 @@
+"""What speaks against calling a run a success."""
+
+from sickbay.findings import Finding
+from sickbay.problems import StillFalling, Underfitting
+from sickbay.repairs.run import Run
+from sickbay.repairs.run_settings import RunSettings
+
+STILL_FALLING, UNDERFITTING = StillFalling.name(), Underfitting.name()
+
+
+def is_falling(run: Run) -> bool:
+    """Return whether the loss of a run was still falling at its end."""
+    return any(each.problem == STILL_FALLING for each in run.progress.findings)
+
+
+def standing(run: Run) -> list[Finding]:
+    """Return the findings of a run that are more than hints."""
+    return [each for each in run.progress.findings if each.severity != "info"]
+
+
+def not_overcome(run: Run, settings: RunSettings) -> list[Finding]:
+    """Return the findings that stand against a run. One that it overcame does not."""
+    overcome = {each.name() for each in settings.problems if each.tolerated_at_best}
+    return [each for each in standing(run) if each.problem not in overcome]
+
+
+def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
+    """Return why a run that is the best of so many is no success, in one clause."""
+    progress, held = run.progress, run.yardstick
+    if settings.target is not None and not settings.reached(progress.score):
+        return f"the target is {settings.target:g}"
+    if not progress.scores:
+        return "no epoch was completed"
+    if not held.known and held.sought:
+        return "what could be reached is not known"
+    if held.trained is not None:
+        return "the training labels look wrong"
+    if not held.beats_constant(progress.score):
+        return "that is hardly better than a constant answer"
+    if not held.is_near(progress.score, tries):
+        below = held.missing(progress.score) > 0
+        return "that is below the quick reference" if below else "that may be chance"
+    if held.known and held.is_vague(progress.score):
+        return f"there are only {held.samples} held-out samples"
+    found = not_overcome(run, settings)
+    if is_falling(run) and all(each.problem == UNDERFITTING for each in found):
+        return "the loss was still falling"
+    if found:
+        return f"{found[0].title} stands"
+    return "training did not come to its end"
