@@ -129,3 +129,31 @@ def test_a_new_head_that_the_optimizer_does_not_hold() -> None:
 def test_a_new_head_that_the_optimizer_holds() -> None:
     model, _ = head_is_new()
     assert trained(model, list(model.parameters())).findings == []
+
+
+class Pooled(nn.Module):
+    """Takes features and the graph that they are spread over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.Linear(8, 4)
+
+    def forward(self, features: Tensor, graph: Tensor) -> Tensor:
+        out: Tensor = self.net(graph @ features)
+        return out
+
+
+@pytest.mark.parametrize(("spare", "expected"), [(True, False), (False, True)])
+def test_a_constant_input_beside_another_one(spare: bool, expected: bool) -> None:
+    torch.manual_seed(0)
+    model = Pooled() if spare else nn.Linear(8, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    for _ in range(6):
+        features, graph = torch.ones(16, 8), torch.rand(16, 16)
+        optimizer.zero_grad()
+        loss = f.mse_loss(model(features, graph) if spare else model(features), graph[:, :4])
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss)
+    assert ("constant_input" in [each.problem for each in doctor.findings]) is expected
