@@ -153,7 +153,7 @@ def test_a_constant_input_beside_another_one(spare: bool, expected: bool) -> Non
         features, graph = torch.ones(16, 8), torch.rand(16, 16)
         optimizer.zero_grad()
         loss = f.mse_loss(model(features, graph) if spare else model(features), graph[:, :4])
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         doctor.step(loss)
     assert ("constant_input" in [each.problem for each in doctor.findings]) is expected
