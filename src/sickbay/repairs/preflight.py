@@ -53,7 +53,7 @@ def hooks_of(optimizer: Optimizer) -> int:
     """Count the hooks that a user has put on the steps of an optimizer. Its copies lack them.
 
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=0.1)
-    >>> _ = optimizer.register_step_pre_hook(lambda *_: None)
+    >>> _ = optimizer.register_step_pre_hook(print)
     >>> hooks_of(optimizer)
     1
     """
