@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from benchmarks.programs import faults
 from benchmarks.programs.program import ProgramList, Watch
 
-programs = ProgramList("reporting", "reinforcement learning")
+programs = ProgramList("calibration", "reinforcement learning")
 
 
 class Tanks:

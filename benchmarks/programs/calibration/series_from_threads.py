@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent
 
-programs = ProgramList("reporting", "series")
+programs = ProgramList("calibration", "series")
 
 
 def turbine(seed: int, count: int = 1500, length: int = 12) -> tuple[np.ndarray, np.ndarray]:

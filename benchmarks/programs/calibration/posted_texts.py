@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, most_frequent, predict
 
-programs = ProgramList("reporting", "text")
+programs = ProgramList("calibration", "text")
 
 
 def recipes(seed: int, count: int = 3600, words: int = 40) -> Split:

@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList
 from benchmarks.programs.scores import accuracy, most_frequent
 
-programs = ProgramList("reporting", "tabular")
+programs = ProgramList("calibration", "tabular")
 
 
 def mushrooms(seed: int, count: int = 3600) -> Split:

@@ -15,7 +15,7 @@ from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Parts, ProgramList
 from benchmarks.programs.scores import accuracy, most_frequent
 
-programs = ProgramList("reporting", "images")
+programs = ProgramList("calibration", "images")
 
 
 def rated(data: Split) -> dict[str, Any]:

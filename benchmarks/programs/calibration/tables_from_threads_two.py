@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent
 
-programs = ProgramList("reporting", "tabular")
+programs = ProgramList("calibration", "tabular")
 
 
 def signals(seed: int) -> Split:

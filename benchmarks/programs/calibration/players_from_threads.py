@@ -16,7 +16,7 @@ from benchmarks.programs.data import split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, most_frequent, predict
 
-programs = ProgramList("reporting", "reinforcement learning")
+programs = ProgramList("calibration", "reinforcement learning")
 
 TERMINAL = Fault("values beyond the end of an episode", ("improper_loss", "bad_targets"))
 

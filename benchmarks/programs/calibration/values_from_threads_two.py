@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList
 from benchmarks.programs.scores import explained
 
-programs = ProgramList("reporting", "regression")
+programs = ProgramList("calibration", "regression")
 
 
 def rentals(seed: int, count: int = 3000) -> Split:

@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, bundled, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent
 
-programs = ProgramList("reporting", "tiny data")
+programs = ProgramList("calibration", "tiny data")
 
 MEMORISED = Fault("far too large and too long for so few samples", ("overfitting",), mild=True)
 

@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, frequent_labels, labels_right, most_frequent
 
-programs = ProgramList("reporting", "text")
+programs = ProgramList("calibration", "text")
 
 
 def texts(seed: int, classes: int, count: int, length: int, words: int, telling: int = 20) -> Split:

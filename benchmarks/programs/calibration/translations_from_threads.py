@@ -12,7 +12,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
 from benchmarks.programs.scores import predict
 
-programs = ProgramList("reporting", "sequence to sequence")
+programs = ProgramList("calibration", "sequence to sequence")
 
 NO_CAUSAL_MASK = Fault(
     "no causal mask in the decoder", ("target_leak",), ("improper_loss", "bad_targets")

@@ -10,7 +10,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, most_frequent
 
-programs = ProgramList("reporting", "ranking")
+programs = ProgramList("calibration", "ranking")
 
 GUESTS, DISHES, SHOWN = 50, 40, 5
 

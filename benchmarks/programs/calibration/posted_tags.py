@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, frequent_labels, labels_right, predict
 
-programs = ProgramList("reporting", "multi-label")
+programs = ProgramList("calibration", "multi-label")
 
 
 def posters(seed: int, count: int = 3600, tags: int = 6) -> Split:

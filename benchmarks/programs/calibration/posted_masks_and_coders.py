@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Score, Watch
 from benchmarks.programs.scores import explained, predict
 
-programs = ProgramList("reporting", "autoencoders")
+programs = ProgramList("calibration", "autoencoders")
 
 
 def floods(seed: int, count: int = 360, size: int = 20) -> Split:

@@ -17,7 +17,7 @@ from benchmarks.programs.scores import (
     r_squared,
 )
 
-programs = ProgramList("reporting", "tabular")
+programs = ProgramList("calibration", "tabular")
 
 NEGATIVE_RATES = Fault(
     "negative rates for a Poisson loss",

@@ -9,7 +9,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent, predict, r_squared
 
-programs = ProgramList("reporting", "tiny data")
+programs = ProgramList("calibration", "tiny data")
 
 
 def cultures(count: int) -> tuple[Tensor, Tensor]:

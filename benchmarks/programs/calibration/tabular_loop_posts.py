@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from benchmarks.programs import faults
 from benchmarks.programs.program import ProgramList, Watch
 
-programs = ProgramList("reporting", "tabular")
+programs = ProgramList("calibration", "tabular")
 
 
 def seedling_rows(count: int) -> tuple[Tensor, Tensor]:

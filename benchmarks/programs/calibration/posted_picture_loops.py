@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import ProgramList, Watch
 from benchmarks.programs.scores import accuracy, predict, r_squared
 
-programs = ProgramList("reporting", "images")
+programs = ProgramList("calibration", "images")
 
 
 def squares(seed: int, count: int = 1600, size: int = 12) -> Split:

@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent, r_squared
 
-programs = ProgramList("reporting", "autoencoders")
+programs = ProgramList("calibration", "autoencoders")
 
 
 def normalised(pictures: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList
 from benchmarks.programs.scores import accuracy, explained, most_frequent
 
-programs = ProgramList("reporting", "series")
+programs = ProgramList("calibration", "series")
 
 
 def windows(values: np.ndarray, length: int) -> np.ndarray:

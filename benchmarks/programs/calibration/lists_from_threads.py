@@ -13,7 +13,7 @@ from benchmarks.programs.data import split
 from benchmarks.programs.program import Parts, ProgramList, Score
 from benchmarks.programs.scores import frequent_labels, labels_right, predict
 
-programs = ProgramList("reporting", "ranking")
+programs = ProgramList("calibration", "ranking")
 
 
 def in_order(inputs: Tensor, grades: Tensor) -> Score:

@@ -12,7 +12,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import predict
 
-programs = ProgramList("reporting", "sequence to sequence")
+programs = ProgramList("calibration", "sequence to sequence")
 
 HOURS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 HOURS.append("twelve")

@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Score, Watch
 from benchmarks.programs.scores import accuracy, explained, predict
 
-programs = ProgramList("reporting", "images")
+programs = ProgramList("calibration", "images")
 
 
 # --- a dial that is read by a camera --------------------------------------------------------------
