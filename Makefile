@@ -48,7 +48,8 @@ bench: .venv/ready-rivals
 	touch $@
 
 .venv/ready-rivals: .venv/ready-dev
-	$(BIN)/pip install --quiet --constraint constraints.txt torch-audit torchmortem wandb
+	$(BIN)/pip install --quiet --constraint constraints.txt \
+		mldoct neural-observatory silver-diagnostics torch-audit torchmortem wandb
 	touch $@
 
 .venv/ready-bench: .venv/ready-dev
