@@ -179,7 +179,7 @@ class Setup(LossFacts):
         labels: Number of distinct whole numbers among the targets.
         looks_ahead: Whether there is attention over the input tokens, and none of it has a mask.
         passed_on: Whether another model judges the outputs, as the critic of a policy does.
-        linear: Whether the outputs are a linear function of the inputs.
+        linear: Whether layers follow each other, and nothing but the output has an activation.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
         over_positions: Whether the loss takes the positions of a sequence for its classes.
         frozen: Layers whose kernels require no gradient.

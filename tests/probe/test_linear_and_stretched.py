@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from sickbay.probe import loss_graph
-from sickbay.probe.loss_graph import is_linear, is_stretched
+from sickbay.probe import linear_graph
+from sickbay.probe.linear_graph import has_linear_layers, is_linear
+from sickbay.probe.loss_graph import is_stretched
 from tests.models import compiled
 
 Loss = Callable[[Tensor], Tensor]
@@ -101,6 +102,27 @@ def test_a_linear_output_that_is_scaled(scale: Callable[[Tensor], Tensor], expec
     assert is_linear(scale(outputs()).grad_fn) is expected
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        pytest.param(nn.Sequential(linear(), linear()), True, id="two-layers"),
+        pytest.param(linear(), False, id="one-layer"),
+        pytest.param(nn.Sequential(linear(), linear(), nn.Softmax(dim=1)), True, id="softmax"),
+        pytest.param(nn.Sequential(linear(), nn.Sigmoid()), False, id="one-layer-and-sigmoid"),
+        pytest.param(nn.Sequential(linear(), nn.ReLU(), linear()), False, id="relu"),
+        pytest.param(
+            nn.Sequential(linear(), nn.Tanh(), linear(), nn.Softmax(dim=1)), False, id="both"
+        ),
+        pytest.param(Sum(linear(), linear()), False, id="side-by-side"),
+        pytest.param(
+            nn.Sequential(linear().requires_grad_(False), nn.ReLU(), linear()), False, id="a-head"
+        ),
+    ],
+)
+def test_layers_without_an_activation_between_them(model: nn.Module, expected: bool) -> None:
+    assert has_linear_layers(model(torch.randn(6, 4)).grad_fn) is expected
+
+
 def test_recurrent_and_compiled_layers_are_not_linear() -> None:
     states, _ = nn.LSTM(4, 3)(torch.randn(6, 4))
     assert not is_linear(states.grad_fn)
@@ -109,7 +131,7 @@ def test_recurrent_and_compiled_layers_are_not_linear() -> None:
 
 def test_a_huge_graph_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     out = nn.Sequential(linear(), linear(), linear())(torch.randn(6, 4))
-    monkeypatch.setattr(loss_graph, "NODES", 3)
+    monkeypatch.setattr(linear_graph, "NODES", 3)
     assert not is_linear(out.grad_fn)
 
 

@@ -1,4 +1,4 @@
-from math import nan
+from math import inf, nan
 
 import pytest
 import torch
@@ -47,6 +47,23 @@ def test_activations_and_single_layers() -> None:
     assert problem.check(history(linear=False)) is None
     assert problem.check(history(shapes={"0.weight": (2, 2), "0.bias": (2,)})) is None
     assert problem.check(History(Setup(linear=True, shapes=TWO), loss=60 * [1.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "ended", "expected"),
+    [
+        pytest.param(nan, True, True, id="nan"),
+        pytest.param(inf, True, True, id="inf"),
+        pytest.param(1.0, True, False, id="finite"),
+        pytest.param(nan, False, False, id="it-may-not-be-over"),
+    ],
+)
+def test_a_run_that_is_lost(loss: float, ended: bool, expected: bool) -> None:
+    made = History(Setup(linear=True, shapes=TWO), loss=[*60 * [1.0], loss])
+    made.ended = ended
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    assert finding is None or finding.severity == "info"
 
 
 def test_the_finding_names_the_step_and_the_numbers() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sickbay.probe import loss_axes, loss_graph
+from sickbay.probe import linear_graph, loss_axes, loss_graph
 from sickbay.probe.attention_masks import look_ahead
 from sickbay.probe.initial_weights import unregistered
 from sickbay.probe.other_models import are_passed_on
@@ -26,7 +26,7 @@ def search(
         # An encoder may look ahead; its tokens are not those of the decoder.
         "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),
         "passed_on": are_passed_on(node, source, own),
-        "linear": known and loss_graph.is_linear(source),
+        "linear": known and linear_graph.has_linear_layers(source),
         "viewed_apart": known and loss_axes.is_viewed_apart(node, source),
         "over_samples": known and loss_axes.runs_over_samples(node, source),
         "over_positions": known and loss_axes.runs_over_positions(node, source),

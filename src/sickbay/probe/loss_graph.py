@@ -61,15 +61,6 @@ COMPOSED = {
     ("Clamp", "Rsub", "Mul"): "hinge",
     ("ClampMin", "Rsub", "Mul"): "hinge",
 }
-# Operations that leave a chain of layers a linear function of its inputs.
-LINEAR = (
-    *MOVING, "Add", "Sub", "Mean", "Sum", "NativeDropout", "AvgPool2D", "AdaptiveAvgPool2D", "Neg",
-)  # fmt: skip
-# So do products, unless both factors were computed. Where the factors are among the inputs:
-PRODUCTS = {
-    "Addmm": slice(1, 3), "Mm": slice(2), "Bmm": slice(2), "Convolution": slice(2),
-    "Mul": slice(2), "Div": slice(2),
-}  # fmt: skip
 ELEMENTWISE = ("Sub", "Rsub", "Add", "Mul", "Div", "Pow")
 DEPTH = 24  # nodes followed at most
 NODES = 20_000  # larger graphs are not searched for strays
@@ -147,29 +138,6 @@ def nodes(*ends: Any, most: float = inf) -> set[Any]:
     return _reachable((node for node in ends if node is not None), inputs_of, most)
 
 
-def is_linear(node: Any) -> bool:
-    """Return whether an output is a linear function of the inputs, as far as the graph shows it.
-
-    >>> import torch
-    >>> linear = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.1), nn.Linear(2, 1))
-    >>> is_linear(linear(torch.ones(4, 3)).grad_fn)
-    True
-    >>> is_linear(torch.relu(linear(torch.ones(4, 3))).grad_fn)
-    False
-    """
-    graph = nodes(node, most=NODES)
-    return len(graph) <= NODES and all(map(_keeps_linear, graph))
-
-
-def _keeps_linear(node: Any) -> bool:
-    if hasattr(node, "variable") or title(node) in LINEAR:
-        return True
-    if title(node) not in PRODUCTS:
-        return False
-    factors = [each for each, _ in node.next_functions[PRODUCTS[title(node)]] if each is not None]
-    return sum(not hasattr(_unmoved(each), "variable") for each in factors) < 2
-
-
 def is_stretched(node: Any, source: Any) -> bool:
     """Return whether a loss written by hand compares every output with every target of the batch.
 
@@ -202,7 +170,7 @@ def count_strays(node: Any, own: Collection[int]) -> int:
     graph = nodes(node, most=NODES)
     if len(graph) > NODES:
         return 0
-    kernels = {each: _kernels(each) for each in graph}
+    kernels = {each: kernels_of(each) for each in graph}
     users = [each for each in graph if any(id(kernel) in own for kernel in kernels[each])]
     before = nodes(*(earlier for user in users for earlier in inputs_of(user)))
     outputs: dict[Any, list[Any]] = defaultdict(list)
@@ -235,13 +203,13 @@ def _reachable(
     return found
 
 
-def _kernels(node: Any) -> list[nn.Parameter]:
+def kernels_of(node: Any) -> list[nn.Parameter]:
     """Return the kernels that a node uses, directly or after moving their values."""
-    sources = (getattr(_unmoved(each), "variable", None) for each in inputs_of(node))
+    sources = (getattr(unmoved(each), "variable", None) for each in inputs_of(node))
     return [each for each in sources if isinstance(each, nn.Parameter) and each.ndim > 1]
 
 
-def _unmoved(node: Any) -> Any:
+def unmoved(node: Any) -> Any:
     """Return the node whose values a node has only moved, or the node itself."""
     while title(node) in MOVING and len(inputs_of(node)) == 1:
         node = inputs_of(node)[0]

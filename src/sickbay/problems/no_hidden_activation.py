@@ -1,3 +1,6 @@
+from dataclasses import replace
+from math import isfinite
+
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import GRADIENTS, NO_PROGRESS, RATES
 from sickbay.problems.shared.training_score import training_score
@@ -12,9 +15,10 @@ class NoHiddenActivation(Problem):
         draw a straight line between classes.
 
     How it is judged:
-        The autograd graph of the outputs has two or more kernels and nothing but linear operations.
-        From step `after` on, the model gains less than `gain` over a constant answer on its
-        training batches.
+        The autograd graph of the outputs has two or more kernels in a row and nothing but linear
+        operations before the last activation. From step `after` on, the model gains less than
+        `gain` over a constant answer on its training batches. If the loss is not finite at the end
+        of the run, so that no gain is known, the severity is `info`.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -37,10 +41,14 @@ class NoHiddenActivation(Problem):
 
     def check(self, history: History) -> Finding | None:
         kernels = [shape for shape in history.setup.shapes.values() if len(shape) > 1]
-        score = training_score(history, self.after)
         if not history.setup.linear or len(kernels) < 2:
             return None
+        what = f"no activation between {len(kernels)} layers"
+        score = training_score(history, self.after)
+        if score is None and history.ended and not isfinite(history.latest("loss")):
+            found = self.found(history, f"{what}, and the loss is {history.latest('loss'):g}")
+            return replace(found, severity="info")
         if score is None or not score.gain < self.gain:
             return None
-        message = f"no activation between {len(kernels)} layers, {score}"
+        message = f"{what}, {score}"
         return self.found(history, message, score=score.score, constant=score.constant)
