@@ -10,7 +10,9 @@ from sickbay.history import History
 from sickbay.problems import ExcessiveClipping
 from sickbay.vitals import Setup
 
-problem = ExcessiveClipping(factor=64, gain=0.5, after=40, checks=3, loss_drop=0.25, accuracy=0.7)
+problem = ExcessiveClipping(
+    factor=64, norm=0.2, gain=0.5, after=40, checks=3, loss_drop=0.25, accuracy=0.7
+)
 
 
 def history(
@@ -33,18 +35,19 @@ def history(
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [
-        pytest.param([(100.0, 1.0)] * 3, True, id="almost-nothing-left"),
-        pytest.param([(63.9, 1.0)] * 3, False, id="below-the-limit"),
-        pytest.param([(64.1, 1.0)] * 3, True, id="above-the-limit"),
-        pytest.param([(1e-18, 1e-20)] * 3, True, id="any-scale-small"),
-        pytest.param([(1e20, 1e18)] * 3, True, id="any-scale-large"),
-        pytest.param([(100.0, 1.0)] * 2, False, id="too-early"),
+        pytest.param([(1.0, 0.01)] * 3, True, id="almost-nothing-left"),
+        pytest.param([(0.639, 0.01)] * 3, False, id="below-the-limit"),
+        pytest.param([(0.641, 0.01)] * 3, True, id="above-the-limit"),
+        pytest.param([(1e-18, 1e-20)] * 3, True, id="any-scale"),
+        pytest.param([(1e3, 0.19)] * 3, True, id="below-the-least-norm"),
+        pytest.param([(1e3, 0.21)] * 3, False, id="above-it-the-gradient-is-to-blame"),
+        pytest.param([(1.0, 0.01)] * 2, False, id="too-early"),
         pytest.param([], False, id="no-reading"),
-        pytest.param([(100.0, 1.0), (2.0, 1.0), (100.0, 1.0)], False, id="not-every-one"),
-        pytest.param([(2.0, 1.0), *3 * [(100.0, 1.0)]], True, id="forgets-what-left-the-window"),
-        pytest.param([(100.0, 0.0)] * 3, False, id="nothing-left"),
-        pytest.param([(100.0, nan)] * 3, False, id="nan-after"),
-        pytest.param([*2 * [(100.0, 1.0)], (nan, 1.0)], False, id="nan-before"),
+        pytest.param([(1.0, 0.01), (0.02, 0.01), (1.0, 0.01)], False, id="not-every-one"),
+        pytest.param([(0.02, 0.01), *3 * [(1.0, 0.01)]], True, id="forgets-what-left-the-window"),
+        pytest.param([(1.0, 0.0)] * 3, False, id="nothing-left"),
+        pytest.param([(1.0, nan)] * 3, False, id="nan-after"),
+        pytest.param([*2 * [(1.0, 0.01)], (nan, 0.01)], False, id="nan-before"),
     ],
 )
 def test_check(pairs: list[tuple[float, float]], expected: bool) -> None:
@@ -74,12 +77,12 @@ def test_only_if_the_model_learns_badly(
     steps: int, score: float, loss: float, expected: bool
 ) -> None:
     losses = [1.0, *(steps - 1) * [loss]]
-    made = history([(100.0, 1.0)] * 3, steps=steps, loss=losses, score=score)
+    made = history([(1.0, 0.01)] * 3, steps=steps, loss=losses, score=score)
     assert bool(problem.check(made)) is expected
 
 
 def test_the_finding_names_the_step_and_the_numbers() -> None:
-    finding = problem.check(history([(128.0, 1.0)] * 3))
+    finding = problem.check(history([(1.28, 0.01)] * 3))
     assert finding is not None
     assert (finding.problem, finding.severity) == ("excessive_clipping", "warning")
     assert (finding.step, finding.layers) == (2, ())
@@ -117,14 +120,38 @@ def test_in_a_loop(norm: float | None, expected: bool) -> None:
 def test_only_what_an_optimizer_uses_counts(unheld: tuple[str, ...], expected: bool) -> None:
     made = History(Setup(unheld=unheld), loss=3 * [1.0])
     for step in range(3):
-        for kind, norm in (("raw_gradient", 100.0), ("gradient", 1.0)):
-            rows = {"a.weight": {"norm": norm}, "b.weight": {"norm": 100.0}}
+        for kind, norm in (("raw_gradient", 1.0), ("gradient", 0.01)):
+            rows = {"a.weight": {"norm": norm}, "b.weight": {"norm": 1.0}}
             made.add_table(kind, rows, step)  # type: ignore[arg-type]
     assert bool(problem.check(made)) is expected
 
 
 def test_clipping_now_and_then_is_what_clipping_is_for() -> None:
-    made = history([(100.0, 1.0)] * 3)
+    made = history([(1.0, 0.01)] * 3)
     assert problem.check(made)
     made.add_table("gradient", {"a.weight": {"norm": 1.0}}, step=3)  # was not clipped
     assert problem.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "optimizer", "gain", "expected"),
+    [
+        pytest.param([(0.3, 0.1)] * 4, "SGD", 0.4, True, id="every-one"),
+        pytest.param([*4 * [(0.3, 0.1)], *3 * [(0.1, 0.1)]], "SGD", 0.4, True, id="most"),
+        pytest.param([*4 * [(0.3, 0.1)], *4 * [(0.1, 0.1)]], "SGD", 0.4, False, id="half"),
+        pytest.param([(0.3, 0.1)] * 3, "SGD", 0.4, False, id="too-few"),
+        pytest.param([(0.9, 0.3)] * 4, "SGD", 0.4, False, id="to-a-usual-norm"),
+        pytest.param([(0.3, 0.1)] * 4, "Adam", 0.4, False, id="steps-of-adam-stay-long"),
+        pytest.param([(0.3, 0.1)] * 4, "SGD", 0.6, False, id="learns-well"),
+    ],
+)
+def test_what_is_told_at_the_end(
+    pairs: list[tuple[float, float]], optimizer: str, gain: float, expected: bool
+) -> None:
+    made = history(pairs, steps=60, score=0.5 + gain / 2)
+    made.setup = Setup(optimizer=optimizer)
+    assert problem.check(made) is None
+    made.ended = True
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    assert finding is None or finding.severity == "info"

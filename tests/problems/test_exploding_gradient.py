@@ -68,3 +68,36 @@ def test_the_finding_names_the_worst_layer() -> None:
     assert finding is not None
     assert (finding.layers, finding.evidence) == (("a",), {"relative": 300.0})
     assert finding.message == "the gradient is 3e+02 times as large as the weight (limit 100)"
+
+
+@pytest.mark.parametrize(
+    ("raw", "used", "loss", "expected"),
+    [
+        pytest.param(65.0, 1.0, 1.0, True, id="clipped-far"),
+        pytest.param(63.0, 1.0, 1.0, False, id="below-the-limit"),
+        pytest.param(65.0, 0.1, 1.0, False, id="clipped-to-almost-nothing"),
+        pytest.param(65.0, 1.0, 0.5, False, id="learns-all-the-same"),
+    ],
+)
+def test_what_clipping_hides(raw: float, used: float, loss: float, expected: bool) -> None:
+    problem = ExplodingGradient(factor=64, norm=0.2, checks=3, loss_drop=0.25, after=40)
+    made = History(loss=[1.0, *39 * [loss]])
+    for step in range(38, 41):
+        assert problem.check(made) is None
+        made.add_table("raw_gradient", {"a.weight": {"norm": raw}}, step)
+        made.add_table("gradient", {"a.weight": {"norm": used}}, step)
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    assert finding is None or finding.message == (
+        "gradient norm 65, more than 64 times as large as the 1 that it is clipped to, "
+        "step after step"
+    )
+
+
+def test_gradients_that_clipping_tames_at_the_start() -> None:
+    problem = ExplodingGradient(factor=64, norm=0.2, checks=3, after=40)
+    made = History(loss=40 * [1.0])
+    for step in range(37, 40):
+        made.add_table("raw_gradient", {"a.weight": {"norm": 65.0}}, step)
+        made.add_table("gradient", {"a.weight": {"norm": 1.0}}, step)
+    assert problem.check(made) is None

@@ -1,17 +1,15 @@
-from collections.abc import Container
-from math import sqrt
+from dataclasses import replace
 
-import numpy as np
-
-from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.learns_badly import LearningProblem
+from sickbay.problems.shared.base import Finding, History, dataclass
+from sickbay.problems.shared.clipped_gradients import ClippingProblem, clipped
 from sickbay.problems.shared.problem_groups import NO_PROGRESS, SLOW
-from sickbay.problems.shared.training_score import training_score
-from sickbay.vitals import Table
+from sickbay.problems.shared.usual_rates import SGD_LIKE
+
+READINGS = 32  # to look back at, at the end of a run
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExcessiveClipping(LearningProblem):
+class ExcessiveClipping(ClippingProblem):
     """Clipping leaves almost nothing of any gradient.
 
     Why it matters:
@@ -19,10 +17,12 @@ class ExcessiveClipping(LearningProblem):
         learning rate that is far too low.
 
     How it is judged:
-        Clipping divides the norm of the gradients that the optimizer uses by more than `factor`, in
-        each of the last `checks` readings, and the model gains less than `gain` over a constant
-        answer on its training batches from step `after` on. If that is not known, it must learn
-        badly (see `loss_drop`).
+        Clipping divides the norm of the gradients that the optimizer uses by more than `factor`, to
+        less than `norm`, in each of the last `checks` readings, and the model gains less than
+        `gain` over a constant answer on its training batches from step `after` on. If that is not
+        known, it must learn badly (see `loss_drop`). The severity is `info`, and it is told at the
+        end of the run, if most readings were clipped to less than `norm` by whatever factor, and
+        the optimizer is SGD, whose steps are as short as the gradients.
 
     Example:
         >>> history = History(loss=[0.7] * 3)
@@ -38,31 +38,27 @@ class ExcessiveClipping(LearningProblem):
     """
 
     advice = "clip to a norm that only rare gradients exceed, such as 1 or 10"
-    reads = ("gradient",)
+    reads = ("gradient", "end")
     explains = ("plateau", *SLOW, *NO_PROGRESS)
 
-    factor: float = threshold(50.0, "Limit for the factor that clipping takes off.", above=1)
-    gain: float = threshold(0.7, "Gain of a model that learns well.", above=0)
-    after: int = threshold(40, "Steps after which the gain counts.", least=0)
-    checks: int = threshold(3, "Readings in a row that must show it.", least=1)
-
     def check(self, history: History) -> Finding | None:
-        used, unheld = history.tables("gradient", self.checks), history.setup.unheld
-        raw = {table.step: table for table in history.tables("raw_gradient", self.checks)}
-        clipped = [(raw[table.step], table) for table in used if table.step in raw]
-        sizes = [(_size(before, unheld), _size(after, unheld)) for before, after in clipped]
-        factors = [before / after for before, after in sizes if after]
-        if len(factors) < self.checks or not min(factors) > self.factor:
+        sizes = self.almost_all(history)
+        if sizes is None or not sizes[1] < self.norm:
+            return self._cuts_most(history)
+        if not self.gains_little(history):
             return None
-        score = training_score(history, self.after)
-        poor = self.learns_badly(history) if score is None else score.gain < self.gain
-        if not poor:
+        factor = sizes[0] / sizes[1]
+        message = f"clipping divides the gradient by {factor:.2g} (limit {self.factor:g})"
+        return self.found(history, message, factor=factor)
+
+    def _cuts_most(self, history: History) -> Finding | None:
+        if not history.ended or history.setup.optimizer not in SGD_LIKE:
             return None
-        message = f"clipping divides the gradient by {factors[-1]:.2g} (limit {self.factor:g})"
-        return self.found(history, message, factor=factors[-1])
-
-
-def _size(table: Table, unheld: Container[str]) -> float:
-    """Return the norm of all gradients together, without those that no optimizer uses."""
-    held = [name not in unheld for name in table.names]
-    return sqrt(float(np.nansum(table.column("norm")[held] ** 2)))
+        cut = [after for before, after in clipped(history, READINGS) if after < before]
+        read = len(history.tables("gradient", READINGS))
+        if len(cut) <= max(self.checks, read / 2) or not 0 < max(cut) < self.norm:
+            return None
+        if not self.gains_little(history):
+            return None
+        message = f"clipping cuts {len(cut)} of {read} gradients, to {max(cut):.2g} or less"
+        return replace(self.found(history, message, norm=max(cut)), severity="info")

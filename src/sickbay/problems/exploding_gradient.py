@@ -1,6 +1,7 @@
 import numpy as np
 
-from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.base import Finding, History, dataclass, threshold
+from sickbay.problems.shared.clipped_gradients import ClippingProblem
 from sickbay.problems.shared.problem_groups import AFTER_DAMAGE
 from sickbay.problems.shared.weight_updates import (
     all_updates,
@@ -14,7 +15,7 @@ HUGE = 100  # times the targets
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplodingGradient(Problem):
+class ExplodingGradient(ClippingProblem):
     """Gradients are so large that a single step changes the weights far too much.
 
     Why it matters:
@@ -24,7 +25,9 @@ class ExplodingGradient(Problem):
         The gradient of a kernel is more than `relative` times as large as the kernel itself. In
         addition, a step changes some kernel by more than its own size, and the loss has risen since
         the start; or it changes most of several kernels so much; or the outputs are more than 100
-        times as large as the targets.
+        times as large as the targets. Or clipping to `norm` or more still divides the gradients by
+        more than `factor` after step `after`, in each of the last `checks` readings, and the model
+        gains less than `gain` over a constant answer; if that is not known, it must learn badly.
 
     Example:
         >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
@@ -46,6 +49,18 @@ class ExplodingGradient(Problem):
     relative: float = threshold(1e3, "Limit for the gradient, relative to the weight.", above=0)
 
     def check(self, history: History) -> Finding | None:
+        return self._thrown(history) or self._hidden(history)
+
+    def _hidden(self, history: History) -> Finding | None:
+        """Return a finding if the gradients are always far larger than what they are clipped to."""
+        sizes = self.almost_all(history) if history.step >= self.after else None
+        if sizes is None or not sizes[1] >= self.norm or not self.gains_little(history):
+            return None
+        message = f"gradient norm {sizes[0]:.2g}, more than {self.factor:g} times as large as the"
+        message += f" {sizes[1]:.2g} that it is clipped to, step after step"
+        return self.found(history, message, raw=sizes[0], clipped=sizes[1])
+
+    def _thrown(self, history: History) -> Finding | None:
         gradient, weight = history.table("gradient"), history.table("weight")
         sizes = relative_gradients(history)
         if gradient is None or weight is None:
