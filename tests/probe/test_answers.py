@@ -223,3 +223,25 @@ def test_cosine_of_nothing() -> None:
     zero, one = torch.zeros(3, 1), torch.ones(3, 1)
     assert cosine(zero, one) == 0
     assert not isfinite(cosine(torch.full((3, 1), nan), one))
+
+
+def test_one_hot_places_of_sequences_are_scored() -> None:
+    places = RIGHT.repeat(2, 1).view(2, 4, 3)
+    found = Answers().scalars("multiclass", places, places, None)
+    assert (found["score"], found["constant_score"]) == (1.0, 0.5)
+
+
+def test_the_largest_number_of_tags() -> None:
+    assert Answers().scalars("multilabel", TAGS, TAGS, None)["tags"] == 2
+    assert Answers().scalars("multilabel", RIGHT, RIGHT, None)["tags"] == 1
+
+
+def test_shares_are_compared_behind_the_sigmoid() -> None:
+    shares = torch.full((8, 2), 0.3)
+    shares[:, 1] = torch.linspace(0.1, 0.4, 8)
+    out = torch.zeros(8, 2).requires_grad_()
+    f.binary_cross_entropy_with_logits(out, shares).backward()  # type: ignore[no-untyped-call]
+    found = Answers().scalars("regression", out.detach(), shares, out.grad, "bce_logits")
+    assert found["pull"] == pytest.approx(1)
+    right = Answers().scalars("regression", shares.logit(), shares, None, "bce_logits")
+    assert right["score"] == pytest.approx(1)

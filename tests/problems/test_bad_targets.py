@@ -204,3 +204,36 @@ def test_labels_that_start_at_one(
         start = f"the labels of {shape[1]} classes start at 1"
         assert finding.message == f"{start}: none of {total:.0f} is 0"
         assert (finding.step, finding.evidence) == (len(rows) - 1, {"minimum": 1.0})
+
+
+def two(high: float, share: float = 0.25, count: float = 30.0) -> dict[str, float]:
+    """Return targets of which a share is `high` and the others are 0."""
+    spread = {"mean": share * high, "variance": share * (1 - share) * high**2}
+    return {**labels(0.0, high), "count": count, "norm": 1.0, **spread}
+
+
+GREY = {**two(1 / 255), "variance": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("rows", "loss", "expected"),
+    [
+        pytest.param([two(1 / 255)], "bce_logits", True, id="divided-twice"),
+        pytest.param([two(0.1)], "bce", True, id="a-tenth"),
+        pytest.param([two(1 / 255, count=15.0)] * 2, "bce", True, id="two-batches"),
+        pytest.param([two(1 / 255, count=29.0)], "bce", False, id="too-few"),
+        pytest.param([two(0.5)], "bce", False, id="at-the-limit"),
+        pytest.param([two(1.0)], "bce", False, id="yes-and-no"),
+        pytest.param([{**two(0.1), "variance": 0.001}], "bce", False, id="shares"),
+        pytest.param([GREY], "bce", True, id="grey"),
+        pytest.param([{**GREY, "maximum": 0.9 / 255}], "bce", False, id="small-shares"),
+        pytest.param([{**two(0.1), "minimum": 0.05}], "bce", False, id="smoothed"),
+        pytest.param([two(0.1)], "mse", False, id="another-loss"),
+    ],
+)
+def test_a_yes_that_is_no_1(rows: list[dict[str, float]], loss: str, expected: bool) -> None:
+    finding = problem.check(history(rows, loss))
+    assert bool(finding) is expected
+    if finding is not None:
+        high = f"{rows[0]['maximum']:.3g}"
+        assert finding.message == f"the targets of {loss} are 0 to {high}, but a yes is 1"

@@ -48,6 +48,11 @@ def test_a_loss_of_the_users_own(output: str, reach: float, expected: bool) -> N
         assert finding.evidence == {"reach": reach}
 
 
+def test_a_softmax_over_the_samples_is_an_improper_output() -> None:
+    setup = Setup(loss="cross_entropy", output="softmax", mixes_samples=True)
+    assert problem.check(History(setup)) is None
+
+
 def test_neither_the_loss_nor_its_fall_matters() -> None:
     setup = Setup(loss="cross_entropy", output="softmax")
     for losses in ([], [2.3], [2.3, 0.1], [float("nan")]):

@@ -202,3 +202,30 @@ def test_softmax_over_several_labels(output: str, task: str, loss: str, expected
     assert bool(finding) is expected
     if finding is not None:
         assert finding.message == "softmax shares 1 among labels of which several may hold"
+
+
+@pytest.mark.parametrize(
+    ("scores", "loss", "changed", "expected"),
+    [
+        pytest.param(0.5, 4.1, {}, True, id="ignorant"),
+        pytest.param(0.5, 3.7, {}, False, id="the-loss-falls"),
+        pytest.param(0.2, 4.1, {}, False, id="mostly-wrong"),
+        pytest.param(1.0, 4.1, {}, True, id="always-right"),
+        pytest.param(0.5, 4.1, {"scale": 0.5}, False, id="at-the-limit"),
+        pytest.param(0.5, 4.1, {"scale": 1.0}, False, id="no-factor"),
+        pytest.param(0.5, 4.1, {"loss": "bce_logits"}, False, id="another-loss"),
+        pytest.param(0.5, nan, {}, False, id="nan"),
+    ],
+)
+def test_outputs_that_are_held_back(
+    scores: float, loss: float, changed: dict[str, Any], expected: bool
+) -> None:
+    known = {"loss": "cross_entropy", "output_shape": (64, 64), "scale": 0.07, **changed}
+    made = History(Setup(**known), loss=90 * [loss])
+    made.extend(89, 0, {"score": ([80], [scores]), "constant_score": ([80], [0.02])})
+    assert problem.check(made) is None
+    made.ended = True
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.severity == "info"

@@ -23,10 +23,10 @@ class Answers:
     `score` is the share of right classes, or the share of the targets' variance that is explained,
     and `constant_score` what the best constant answer gets; with several outputs, the best one for
     each. `purity` is the share of the most frequent class in the batch, and `pull` the cosine
-    between the direction in which the loss pulls the outputs and that towards the targets: below
-    0, the loss pulls them away. `weight_slope` is the power of its frequency by which the loss
-    weights a class. `twins` is the share of samples whose two answers are the same. `sure_errors`
-    are explained in their own file.
+    between the direction in which the loss pulls the outputs and that towards the targets: below 0,
+    the loss pulls them away. `weight_slope` is the power of its frequency by which the loss weights
+    a class, or the yes to a tag. `tags` is the largest number of tags of a sample. `twins` is the
+    share of samples whose two answers are the same. `sure_errors` are explained in their own file.
     """
 
     def __init__(self) -> None:
@@ -38,6 +38,8 @@ class Answers:
         self, task: str, outputs: Tensor, targets: Tensor, gradient: Tensor | None, loss: str = ""
     ) -> dict[str, float]:
         """Return the scalars of a batch, as far as they are known."""
+        if task == "regression" and loss == "bce_logits":  # shares, as of grey pixels
+            outputs = outputs.sigmoid()
         rows = in_rows(task, outputs, targets)
         if rows is None:
             return {}
@@ -61,6 +63,9 @@ class Answers:
         }
 
     def _weight_slope(self, task: str, given: Tensor, wanted: Tensor, pulled: Tensor) -> float:
+        if task == "multilabel":
+            ratios = class_weights.of_tags(given, -pulled, wanted)
+            return class_weights.slope_of_tags(ratios, self._means[task])
         if task not in ("binary", "multiclass") or (task == "binary") != (given.shape[1] == 1):
             return nan
         weights = class_weights.of_classes(given, -pulled, wanted)
@@ -90,7 +95,9 @@ class Answers:
             self._counts[task].add(wanted)
             yes = float(wanted.mean())
             found["purity"] = max(yes, 1 - yes)
-        elif wanted.shape[1] == 2 and 0 < float(wanted[:, 0].mean()) < 1:
+            return found
+        found["tags"] = float(wanted.sum(1).max())
+        if wanted.shape[1] == 2 and 0 < float(wanted[:, 0].mean()) < 1:
             found["twins"] = float((wanted[:, 0] == wanted[:, 1]).double().mean())
         return found
 
@@ -124,10 +131,11 @@ def in_rows(task: str, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor
 
 
 def _classes(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:
-    if outputs.ndim < 2 or outputs.shape == targets.shape:
-        if outputs.ndim != 2:
-            return None
-        return outputs[:MOST].double(), targets[:MOST].double()
+    if outputs.ndim < 2:
+        return None
+    if outputs.shape == targets.shape:  # the last dimension has the classes
+        given, wanted = (each.reshape(-1, each.shape[-1])[:MOST] for each in (outputs, targets))
+        return given.double(), wanted.double()
     classes, targets = outputs.movedim(1, -1), targets[: len(outputs)]  # may be the first samples
     if classes.shape[:-1] != targets.shape:
         return None

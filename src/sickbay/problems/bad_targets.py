@@ -1,7 +1,10 @@
+from math import isnan
+
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
+from sickbay.problems.shared.yes_below_1 import yes_below_1
 
 FEW_CLASSES = 50  # of more, the first may be rare
 
@@ -14,10 +17,11 @@ class BadTargets(Problem):
         A model can only learn what its targets say.
 
     How it is judged:
-        The targets hold NaN or Inf. Or the targets of a binary cross-entropy lie outside 0 to 1. Or
-        all targets are the same in `batches` readings in a row that together hold at least `values`
-        targets, and the model has learnt this one answer: hardly any loss is left. A discriminator
-        does not: its targets may all be 0 by design, but its opponent learns too.
+        The targets hold NaN or Inf. Or the targets of a binary cross-entropy lie outside 0 to 1, or
+        are just 0 and a number below 0.5, or end at 1 / 255. Or all targets are the same in
+        `batches` readings in a row that together hold at least `values` targets, and the model has
+        learnt this one answer: hardly any loss is left. A discriminator does not: its targets may
+        all be 0 by design, but its opponent learns too.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -53,7 +57,13 @@ class BadTargets(Problem):
                 f"targets range from {low:.3g} to {high:.3g}, but {history.setup.loss} needs 0 to 1"
             )
             return self.found(history, message, step=step, minimum=low, maximum=high)
-        return self._constant(history, low) if low == high else self._no_first_class(history)
+        if low == high:
+            return self._constant(history, low)
+        yes = yes_below_1(history, self.values)
+        if not isnan(yes):
+            message = f"the targets of {history.setup.loss} are 0 to {yes:.3g}, but a yes is 1"
+            return self.found(history, message, step=step, maximum=yes)
+        return self._no_first_class(history)
 
     def lasts(self, finding: Finding) -> bool:
         return "nonfinite" not in finding.evidence  # otherwise it would still be in the weights

@@ -13,7 +13,8 @@ class DoubleActivation(Problem):
 
     How it is judged:
         The autograd graph of the loss shows softmax or sigmoid, as a module or a function, right
-        before cross-entropy or BCE with logits. A log-softmax before cross-entropy is harmless.
+        before cross-entropy or BCE with logits. A log-softmax before cross-entropy is harmless, and
+        a softmax over the samples is an improper output.
         `fit` also calls a loss that is not torch's own: if it takes any number, and outputs behind
         softmax or sigmoid let it fall less than `reach` of the way to its least value, it counts.
 
@@ -43,7 +44,7 @@ class DoubleActivation(Problem):
     def check(self, history: History) -> Finding | None:
         setup = history.setup
         loss, output = setup.loss, setup.output
-        if output not in ("softmax", "sigmoid"):
+        if output not in ("softmax", "sigmoid") or setup.mixes_samples:
             return None
         if loss in APPLIES:
             message = f"{output} before {loss}, which applies {APPLIES[loss]} itself"

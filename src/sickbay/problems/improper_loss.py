@@ -29,16 +29,17 @@ class ImproperLoss(Problem):
 
     How it is judged:
         One of these is found: a loss that pulls the outputs away from the targets, is 0 from the
-        first step on, is below its lower bound, or falls far below 0 without slowing down; weights
-        that are larger for the more frequent classes; classes that a view has mixed; cross-entropy
-        over one unit, or on targets that are not classes; log-likelihood of values that are not
-        logarithms; a soft margin loss without labels of -1; an L1 loss on one-hot classes; a
-        distance to class numbers; squared error on softmax or sigmoid outputs of classes that are
-        still guessed after 70 steps or two epochs. At the end of a run that has not solved its
-        task, any distance between classes is worth a remark. `fit` also calls a loss that is not
-        torch's own with right and wrong answers. It finds one that is lower for wrong answers, has
-        no lower bound, gives outputs no gradient, compares averages over the batch, has its softmax
-        over the samples, or is not finite because it takes the logarithm of 0.
+        first step on, gives neither outputs nor weights any gradient, is below its lower bound, or
+        falls far below 0 without slowing down; weights that are larger for the more frequent
+        classes; classes that a view has mixed; cross-entropy over one unit, on targets that are not
+        classes, or on several labels at once; log-likelihood of values that are not logarithms; a
+        soft margin loss without labels of -1; an L1 loss on one-hot classes; a distance to class
+        numbers; squared error on softmax or sigmoid outputs of classes that are still guessed after
+        70 steps or two epochs. At the end of a run that has not solved its task, any distance
+        between classes is worth a remark. `fit` also calls a loss that is not torch's own with
+        right and wrong answers. It finds one that is lower for wrong answers, has no lower bound,
+        gives outputs no gradient, compares averages over the batch, has its softmax over the
+        samples, or is not finite because it takes the logarithm of 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -74,6 +75,9 @@ class ImproperLoss(Problem):
             return "cross_entropy over a single unit is always 0"
         if loss == "cross_entropy" and setup.task == "regression":
             return "cross_entropy needs classes or probabilities, but the targets are neither"
+        rows = len(setup.output_shape) == 2 and setup.task == "multilabel"
+        if loss == "cross_entropy" and rows and history.best("tags") > 1:
+            return "cross_entropy shares 1 among labels, of which several hold at once"
         if loss == "nll" and output not in ("", "log_softmax", "log_sigmoid", "log"):
             return f"nll expects log-probabilities, but gets {output} outputs"
         if loss == "l1" and setup.task == "multiclass":

@@ -1,9 +1,10 @@
 """Longer than 60 lines: outputs can disagree with the loss, the task or the targets."""
 
+from dataclasses import replace
 from math import inf, isnan
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
-from sickbay.problems.shared.loss_faults import cut_off_fault, output_fault, scale_fault
+from sickbay.problems.shared.loss_faults import cut_off_fault, held_back, output_fault, scale_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.silent_outputs import silent_share
 from sickbay.problems.shared.small_batches import SampledProblem, pooled
@@ -34,7 +35,8 @@ class ImproperOutput(SampledProblem):
         three readings in a row, though few of their targets are 0: all outputs, or more than half
         of them in a model that still gains less than half over a constant answer after 200 steps.
         Or a constant factor of 0.02 or less, such as that of a temperature of 100, precedes a
-        cross-entropy, and the model learns badly after 70 steps.
+        cross-entropy, and the model learns badly after 70 steps. A factor below 0.5 is told at the
+        end of the run, if the loss is still that of ignorance though many answers are right.
         `fit` also finds a softmax over the samples, and calls a loss that is not torch's own: it
         may take probabilities, but get any number; or it may take any number, but get those of a
         tanh, which let it fall less than `reach` of the way to its least value.
@@ -53,7 +55,7 @@ class ImproperOutput(SampledProblem):
 
     severity = "critical"
     advice = "remove the last activation, or use the one that fits the loss and the targets"
-    reads = ("batch", "epoch")
+    reads = ("batch", "epoch", "end")
     explains = ("improper_loss", *EVERYTHING)
 
     samples: int = threshold(
@@ -73,6 +75,9 @@ class ImproperOutput(SampledProblem):
     def check(self, history: History) -> Finding | None:
         if message := scale_fault(history):
             return self.found(history, message, scale=history.setup.scale)
+        if message := held_back(history):
+            found = self.found(history, message, scale=history.setup.scale)
+            return replace(found, severity="info")
         message = output_fault(history.setup, self.reach) or cut_off_fault(history)
         if not message and history.setup.output:
             message = self._mismatch(history)

@@ -30,8 +30,8 @@ def run(
     ("changed", "score", "steps", "expected"),
     [
         pytest.param({}, 0.5, 70, True, id="half-solved"),
-        pytest.param({}, 0.83, 70, True, id="below-the-limit"),
-        pytest.param({}, 0.85, 70, False, id="solved"),
+        pytest.param({}, 0.91, 70, True, id="below-the-limit"),
+        pytest.param({}, 0.93, 70, False, id="solved"),
         pytest.param({}, 0.5, 69, False, id="a-short-run"),
         pytest.param({"loss": "huber"}, 0.5, 70, True, id="another-distance"),
         pytest.param({"loss": "cross_entropy"}, 0.5, 70, False, id="cross-entropy"),

@@ -132,3 +132,24 @@ def test_it_compares_averages(
 )
 def test_weights_upside_down(slopes: Sequence[float], expected: bool) -> None:
     assert ("more frequent" in observed_fault(History(weight_slope=slopes))) is expected
+
+
+@pytest.mark.parametrize(
+    ("pulls", "norms", "losses", "size", "expected"),
+    [
+        pytest.param([0.0] * 3, [0.0] * 3, [50.0] * 3, 9.0, True, id="nothing"),
+        pytest.param([0.0] * 2, [0.0] * 3, [50.0] * 3, 9.0, False, id="too-early"),
+        pytest.param([1.0, *3 * [0.0]], [0.0] * 3, [50.0] * 3, 9.0, False, id="at-first"),
+        pytest.param([0.0] * 3, [0.1, 0.0, 0.0], [50.0] * 3, 9.0, False, id="another-term"),
+        pytest.param([0.0] * 3, [], [50.0] * 3, 9.0, False, id="gradient-not-known"),
+        pytest.param([0.0] * 3, [0.0] * 3, [50.0, 0.0, 50.0], 9.0, False, id="no-loss-either"),
+        pytest.param([0.0] * 3, [0.0] * 3, [50.0] * 3, 16.0, False, id="certain"),
+        pytest.param([0.0] * 3, [0.0] * 3, [50.0] * 3, nan, False, id="nan"),
+    ],
+)
+def test_it_gives_nothing_any_gradient(
+    pulls: list[float], norms: list[float], losses: list[float], size: float, expected: bool
+) -> None:
+    made = History(pull_size=pulls, grad_norm=norms, loss=losses)
+    made.add_table("batch", {"output": {"minimum": -size, "maximum": 1.0}})
+    assert bool(observed_fault(made)) is expected

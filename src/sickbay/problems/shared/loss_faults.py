@@ -1,6 +1,7 @@
 """What is wrong with a loss, or with the outputs it gets, by what calling it has shown."""
 
-from math import isfinite, nan
+from math import isfinite, log, nan
+from statistics import fmean
 
 from sickbay.history import History
 from sickbay.problems.shared.learns_badly import is_nearly_solved
@@ -13,6 +14,8 @@ CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
 LEARNT, WELL = 0.1, 0.8  # of the way from chance to perfect
 TINY = 0.02  # temperatures of distillation are below 20, those of attention below 40
 AFTER = 70  # steps, as a model may outgrow a small factor at once
+SMALL = 0.5  # a factor that holds outputs back if they cannot grow, as those of unit vectors
+FEW, PART, RECENT = 0.2, 0.25, 64  # gain, part of its worth that shows in the loss, losses
 LOGISTIC = ("cross_entropy", "nll", "bce", "bce_logits")
 
 
@@ -85,6 +88,32 @@ def scale_fault(history: History) -> str:
         if learns
         else f"the outputs are multiplied by {setup.scale:.3g} right before {setup.loss}"
     )
+
+
+def held_back(history: History) -> str:
+    """Return what is wrong if a constant factor keeps a model that is often right from saying so.
+
+    A model that is right so often has a loss far below that of ignorance, unless its outputs cannot
+    grow. Judged at the end of a run.
+
+    >>> setup = Setup(loss="cross_entropy", task="multiclass", output_shape=(64, 64), scale=0.07)
+    >>> history = History(setup, loss=100 * [4.1], score=100 * [0.5], constant_score=100 * [0.02])
+    >>> history.ended = True
+    >>> held_back(history)
+    'right in 50 % of its answers, with a loss of 4.1: the outputs are multiplied by 0.07'
+    """
+    setup, score = history.setup, training_score(history, AFTER)
+    classes = setup.output_shape[-1] if setup.output_shape else 0
+    known = history.ended and score is not None and setup.loss == "cross_entropy"
+    if not known or score is None or classes < 2 or not 0 < setup.scale < SMALL:
+        return ""
+    loss, right = fmean(history.recent("loss", RECENT)), min(score.score, 1 - 1e-6)
+    honest = -right * log(right) - (1 - right) * log((1 - right) / (classes - 1)) if right else nan
+    ignorant = log(classes)
+    if score.gain < FEW or not ignorant - loss < PART * (ignorant - honest):
+        return ""
+    said = f"right in {100 * right:.0f} % of its answers, with a loss of {loss:.3g}"
+    return f"{said}: the outputs are multiplied by {setup.scale:.3g}"
 
 
 def _makes_nan(history: History) -> bool:

@@ -13,6 +13,7 @@ DIFFER = 1e-3  # spread of outputs that belong apart
 AWAY = -0.2  # cosine between where the loss pulls the outputs and where the targets are
 NEGATIVE = -1.5  # below what losses such as 1 - overlap or -overlap reach
 STEEP = 0.5  # power of its frequency by which a class may be weighted
+CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
 AFTER, GAIN = 70, 0.1  # steps after which a model should gain more than this over a constant answer
 
 
@@ -53,10 +54,24 @@ def observed_fault(history: History) -> str:
         return f"the loss falls without end, to {losses[-1]:.3g} so far, as with the wrong sign"
     if len(losses) == FIRST == history.step + 1 and not any(losses):
         return "the loss is 0 from the first step on"
+    if _pulls_nothing(history):
+        return "the loss gives the outputs no gradient, as after argmax, round or detach"
     classes = setup.task in ("multiclass", "binary")
     if classes and probabilities and setup.loss in DISTANCES and gains_less(history, GAIN, AFTER):
         return f"{setup.loss} of {setup.output} outputs hardly pulls where the model is wrong"
     return ""
+
+
+def _pulls_nothing(history: History) -> bool:
+    """Return whether neither outputs nor weights ever had a gradient, though there is a loss.
+
+    Outputs so large that a sigmoid is certain of all of them get none either.
+    """
+    sizes, losses = history.recent("pull_size", READINGS), history.recent("loss", READINGS)
+    silent = len(sizes) == READINGS and history.best("pull_size") == 0
+    output = history.batch("output")
+    moderate = bool(output) and max(-output["minimum"], output["maximum"]) < CERTAIN
+    return silent and moderate and history.best("grad_norm") == 0 and all(losses)
 
 
 def _pulls_alike(history: History, name: str) -> bool:
