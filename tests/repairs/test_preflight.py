@@ -136,8 +136,8 @@ BAD_FITS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"model": Sick(9), "loss": nn.MSELoss()},  # as many as are tried
-        "loss must fit the model and data, got MSELoss on outputs (10, 9) float32 and labels "
-        "(10,) int64: The size of tensor a (9) must match the size of tensor b (10) at "
+        "loss must fit the model and data, got MSELoss on outputs (8, 9) float32 and labels "
+        "(8,) int64: The size of tensor a (9) must match the size of tensor b (8) at "
         "non-singleton dimension 1.",
     ),
     (
@@ -179,6 +179,14 @@ BAD_FITS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("given", "sentence"), BAD_FITS, ids=lambda each: str(each)[:30])
 def test_what_cannot_train(given: dict[str, Any], sentence: str) -> None:
     assert refused(lambda: trial(**given)) == sentence
+
+
+def own_pair(outputs: Tensor, _: Tensor) -> Tensor:
+    return functional.cross_entropy(outputs, torch.arange(len(outputs)))
+
+
+def test_outputs_for_pairs_of_samples_are_as_wide_as_the_batch() -> None:
+    trial(model=Sick(4, lambda x: x @ x.T), loss=own_pair)
 
 
 HALF_NAN = X.clone()

@@ -45,6 +45,11 @@ def test_cross_entropy_by_hand() -> None:
     assert set(found) == {"val_loss", "val_accuracy"}
 
 
+def test_numbers_without_an_output_of_their_own_are_no_classes() -> None:
+    assert set(scored(torch.eye(4), [0, 1, 2, 3])) == {"val_loss", "val_accuracy"}
+    assert set(scored(torch.eye(4), [0, 1, 2, 4])) == {"val_loss"}
+
+
 def test_the_loss_is_of_all_samples_whatever_the_batches() -> None:
     values = torch.arange(600.0)[:, None]  # 512 and 88
     data = Data.of((values, values), (values, torch.zeros(600, 1)), batch_size=2)

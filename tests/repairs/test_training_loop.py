@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import sickbay
-from sickbay.problems import ImproperInitialisation, LossSpike, Problem, StillFalling
+from sickbay.problems import (
+    ImproperInitialisation,
+    LossSpike,
+    Problem,
+    ShapeBroadcast,
+    StillFalling,
+)
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 from sickbay.repairs.data import Data
@@ -228,3 +234,16 @@ def test_only_below_the_reference_it_is_worth_going_on(
 def test_a_run_that_is_good_enough_may_cool_down_early() -> None:
     held = Yardstick(constant=0.0, reference=-0.9, metric="val_score")
     assert slow(yardstick=held).advance(40).findings == []
+
+
+def chosen_value(outputs: Tensor, logged: Tensor) -> Tensor:
+    return (outputs.gather(1, logged[:, :1].long())[:, 0] - logged[:, 1]).square().mean()
+
+
+def test_targets_that_only_choose_an_output_are_not_compared_with_all_of_them() -> None:
+    model = nn.Linear(3, 4)
+    recipe = Recipe(model, chosen_value, torch.optim.SGD(model.parameters(), lr=0.01), epochs=2)
+    x, logged = torch.rand(40, 3), torch.stack([torch.arange(40) % 4, torch.rand(40)], 1)
+    data = Data.of((x, logged), (x, logged), batch_size=8)
+    settings = RunSettings(problems=[ShapeBroadcast()], treatable=(), epochs=2)
+    assert TrainingLoop(recipe, data, settings).advance(2).findings == []

@@ -31,6 +31,8 @@ def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
         return f"the target is {settings.target:g}"
     if not progress.scores:
         return "no epoch was completed"
+    if held.unsound:
+        return held.unsound
     if not held.known and held.sought:
         return "what could be reached is not known"
     if held.trained is not None:

@@ -57,7 +57,8 @@ class Outcome:
         original: The recipe as given.
         solved: Whether training reached the target or, if there is no target, ended without a
             finding that stands, surely above the best constant answer and not clearly below a quick
-            reference. If neither could be measured, or on too few held-out samples, it is False.
+            reference. If neither could be measured, or on too few held-out samples, it is False;
+            also if inputs are constant, targets stand in the inputs, or samples mix.
         score: Its score on the validation data.
         before: The best score of the recipe as given, or the score before training if that was
             stopped in its first epoch.

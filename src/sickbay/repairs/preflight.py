@@ -77,6 +77,8 @@ def check_fit(
         with evaluating(copied):
             with raising(UsageError, f"model must take the inputs of {name}, got {given}"):
                 outputs = copied(*inputs)
+                if _is_square(outputs):  # the shapes could match by accident
+                    outputs, targets = copied(*(each[1:] for each in inputs)), targets[1:]
             _check_classes(loss, outputs, known)
             _check_loss(tried, outputs, targets)
         if target is not None and target > 1:
@@ -117,11 +119,12 @@ def _check_classes(loss: Loss, outputs: Any, targets: Tensor) -> None:
         )
 
 
+def _is_square(outputs: Any) -> bool:
+    return isinstance(outputs, Tensor) and outputs.ndim > 1 and len(outputs) == outputs.shape[1]
+
+
 def _check_loss(loss: Loss, outputs: Any, targets: Tensor) -> None:
     leaf = isinstance(outputs, Tensor) and outputs.is_floating_point()
-    square = leaf and outputs.ndim > 1 and len(outputs) == outputs.shape[1]
-    if square:  # the shapes could match by accident
-        outputs, targets = (torch.cat([each, each[:1]]) for each in (outputs, targets))
     name = getattr(loss, "__name__", type(loss).__name__)
     given = f"{name} on outputs {_shapes(outputs)} and labels {_shapes(targets)}"
     with raising(UsageError, f"loss must fit the model and data, got {given}"), torch.enable_grad():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import inf, isnan, nan, sqrt
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -102,6 +103,7 @@ class _Tally:
     loss: Loss
     answers: list[tuple[Tensor, Tensor]] = field(default_factory=list)  # given and right ones
     pairs: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+    unknown: bool = False  # whether some labels have no output, as the numbers of samples
 
     def add(self, outputs: Tensor, targets: Tensor) -> None:
         rows = None
@@ -114,6 +116,7 @@ class _Tally:
             labels = labels > 0 if self.task == "binary" else labels
             top = classes.max(1)
             kept = labels != getattr(self.loss, "ignore_index", IGNORED)
+            self.unknown |= bool((kept & (labels >= classes.shape[1])).any())
             given = top.indices.where(top.values.isfinite(), NO_CLASS)
             if self.task == "binary":
                 given = (given == 1).where(given != NO_CLASS, ~labels)
@@ -124,6 +127,8 @@ class _Tally:
 
     def scores(self) -> dict[str, float]:
         """Return the accuracy or the score, if there is one."""
+        if self.unknown:
+            return {}
         if not self.answers and self.pairs:
             outputs, targets = (torch.cat(each) for each in zip(*self.pairs, strict=True))
             if self.task in ("binary", "multilabel"):
@@ -163,6 +168,23 @@ def by_class(outputs: Tensor, targets: Tensor, last: bool = False) -> tuple[Tens
     if second.shape[:-1] == targets.shape and not (last and matches_last):
         return _rows(second, targets)
     return _rows(outputs, targets) if matches_last else None
+
+
+def comparable(outputs: Tensor, targets: Tensor) -> bool:
+    """Return whether a loss may compare each output with a target. If not, it picks some of them.
+
+    >>> comparable(torch.rand(8, 4), torch.zeros(8)), comparable(torch.rand(8, 4), torch.rand(8, 2))
+    (True, False)
+    """
+    if len(outputs) != len(targets):
+        return False
+    if by_class(outputs, targets) is not None:
+        return True
+    try:
+        np.broadcast_shapes(outputs.shape, targets.shape)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(outputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor] | None:

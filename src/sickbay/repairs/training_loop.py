@@ -27,7 +27,7 @@ from sickbay.repairs.recipe_hooks import RecipeHooks
 from sickbay.repairs.run import Progress, Update, Weights
 from sickbay.repairs.run_files import fits
 from sickbay.repairs.run_settings import RunSettings
-from sickbay.repairs.scoring import doubt, evaluate, key
+from sickbay.repairs.scoring import comparable, doubt, evaluate, key
 from sickbay.repairs.training_accuracy import TrainingAccuracy
 
 ALL_READ, THEN_EVERY = 20, 10  # the first steps are all read, then every tenth
@@ -181,7 +181,7 @@ class TrainingLoop:
         self._schedule.end_batch()
         if isinstance(outputs, Tensor):
             self._accuracy.add(inputs, outputs, targets)
-        if not isinstance(outputs, Tensor) or len(outputs) != len(targets):
+        if not isinstance(outputs, Tensor) or not comparable(outputs, targets):
             return doctor.step(loss)  # it looks for what the loss compares itself
         compared = outputs, targets
         if isinstance(live.loss, Fitted):

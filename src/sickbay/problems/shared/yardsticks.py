@@ -35,6 +35,7 @@ class Yardstick:
         sought: Whether it was looked for. If nothing was found then, no score is a success.
         trained: The score of the reference on training samples that it has not seen, if it is so
             much lower that labels must be wrong. Then no score is a success.
+        unsound: Why no score is a success whatever it is, as with inputs that are constant.
 
     >>> yardstick = Yardstick(constant=0.3, reference=0.95, metric="val_accuracy", samples=200)
     >>> yardstick.is_met(0.93), yardstick.is_met(0.8), yardstick.is_met(0.31)
@@ -47,6 +48,7 @@ class Yardstick:
     samples: int = 0
     sought: bool = False
     trained: float | None = None
+    unsound: str = ""
 
     @property
     def known(self) -> bool:
@@ -82,7 +84,7 @@ class Yardstick:
         >>> yardstick.is_surely_met(0.6), yardstick.is_surely_met(0.6, tries=11)
         (True, False)
         """
-        good = self.trained is None and self.is_near(score, tries)
+        good = self.trained is None and not self.unsound and self.is_near(score, tries)
         return good and not (self.known and self.is_vague(score))
 
     def is_near(self, score: float, tries: int = 1) -> bool:

@@ -24,6 +24,7 @@ from sickbay.repairs.metrics import Metric
 from sickbay.repairs.scoring import evaluate, key
 from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted
 from sickbay.repairs.yardsticks.references import reference_for, wrong_labels
+from sickbay.repairs.yardsticks.soundness import unsound
 
 SAMPLES = 4000  # to learn from
 VALUES = 4_000_000  # in their inputs and outputs
@@ -51,7 +52,9 @@ class Yardsticks:
             return Yardstick()
         with IsolatedRandom(0), torch.no_grad():
             try:
-                return self._of(recipe, self._data)
+                found = self._of(recipe, self._data)
+                inputs, targets = self._samples[max(self._samples)]
+                return replace(found, unsound=unsound(recipe.model, inputs, targets))
             except Exception as error:  # a model, loss or data of a kind that nobody foresaw
                 return self._without(f"no constant answer: {error_message(error)}")
 

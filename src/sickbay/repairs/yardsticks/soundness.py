@@ -1,0 +1,127 @@
+"""What makes scores meaningless: inputs that say too little or too much, samples that mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from sickbay.isolated_random import evaluating
+from sickbay.repairs.yardsticks.answers import Inputs
+
+SAMPLES = 6  # to see whether one changes the output of another
+ROUNDING = 1e-4  # of the largest output: what another order of a sum may change
+CONSTANT = 1 / 3  # of the columns or channels
+COPIED = 0.95  # of the targets
+FARTHEST = 8  # places between an input and its copy
+
+
+def unsound(model: nn.Module, inputs: Inputs, targets: Tensor) -> str:
+    """Return why no score of a model on such samples is a success, "" if nothing speaks against it.
+
+    >>> x, y = torch.zeros(40, 3), torch.rand(40, 1)
+    >>> unsound(nn.Linear(3, 1), (x,), y)
+    'all 3 inputs are the same for all samples'
+    """
+    return _constant(inputs) or _copied(model, inputs, targets) or _mixed(model, inputs)
+
+
+def _constant(inputs: Inputs) -> str:
+    columns = [each for one in inputs for each in _columns(one)]
+    same = sum(columns)
+    if len(inputs[0]) < 2 or not columns or same < CONSTANT * len(columns):
+        return ""
+    count = f"all {same}" if same == len(columns) else f"{same} of {len(columns)}"
+    return f"{count} inputs are the same for all samples"
+
+
+def _columns(values: Tensor) -> Iterator[bool]:
+    """Yield for each column or channel of numbers whether it is the same everywhere."""
+    if values.ndim < 2 or not values.is_floating_point():  # texts may all be padded
+        return
+    channels = 1 if values.ndim > 3 else values.ndim - 1
+    rows = values.movedim(channels, 0).flatten(1)
+    yield from (rows == rows[:, :1]).all(1).tolist()
+
+
+def _copied(model: nn.Module, inputs: Inputs, targets: Tensor) -> str:
+    """Return whether each target is an input at another place of a sequence that the model sees."""
+    places = inputs[0]
+    if places.ndim < 2 or targets.numel() != places.numel() or places.shape[1] < 3:
+        return ""
+    wanted = targets.reshape(places.shape)
+    for back in range(1, min(FARTHEST, places.shape[1] - 1)):
+        if _same(places[:, :-back], wanted[:, back:]):
+            return f"the targets are the inputs of {back} place{'s' * (back > 1)} before"
+    ahead = _same(places[:, 1:], wanted[:, :-1])
+    return "each output sees its target, the next input" if ahead and _sees(model, places) else ""
+
+
+def _same(inputs: Tensor, targets: Tensor) -> bool:
+    """Return whether targets are equal to inputs, also those that are not the most frequent one."""
+    if inputs.is_floating_point() != targets.is_floating_point() or not targets.numel():
+        return False
+    equal = inputs == targets
+    rare = targets != targets.flatten().mode().values
+    return bool(rare.any()) and min(map(_share, (equal, equal[rare]))) >= COPIED
+
+
+def _share(values: Tensor) -> float:
+    return float(values.double().mean())
+
+
+def _sees(model: nn.Module, places: Tensor) -> bool:
+    """Return whether the output of the first place depends on the second input."""
+    few = places[:SAMPLES].clone()
+    other = few.clone()
+    other[:, 1] = few[:, 1].roll(1, 0)
+    with evaluating(model):
+        before, after = model(few), model(other)
+    if not isinstance(before, Tensor) or before.numel() % places.shape[1]:
+        return False
+    if before.ndim < 3:
+        before, after = (each.reshape(*few.shape[:2], -1) for each in (before, after))
+    if before.shape[1] != places.shape[1] and before.shape[-1] == places.shape[1]:
+        before, after = before.transpose(1, -1), after.transpose(1, -1)
+    return before.shape[1] == places.shape[1] and _differ(before[:, 0], after[:, 0], before)
+
+
+def _mixed(model: nn.Module, inputs: Inputs) -> str:
+    """Return whether samples of a batch change the outputs of other samples."""
+    with evaluating(model):
+        found = _apart(model, inputs)
+        if found is None:
+            return ""
+        few, before, size = found
+        count = len(few[0])
+        for replaced in (0, count - 1):
+            changed = tuple(each.clone() for each in few)
+            for new, each in zip(changed, inputs, strict=True):
+                new[replaced] = each[count]
+            after = model(*changed)
+            kept = torch.arange(len(before)) // size != replaced
+            if after.shape != before.shape or _differ(before[kept], after[kept], before):
+                return "samples of a batch change the outputs of others"
+    return ""
+
+
+def _apart(model: nn.Module, inputs: Inputs) -> tuple[Inputs, Tensor, int] | None:
+    """Return some samples, their outputs, and the rows of each; None if outputs are for pairs."""
+    for count in (SAMPLES, SAMPLES - 1):
+        few = tuple(each[:count] for each in inputs)
+        if len(inputs[0]) <= count:
+            return None
+        outputs = model(*few)
+        if not isinstance(outputs, Tensor) or not outputs.ndim or len(outputs) % count:
+            return None
+        if outputs.shape[1:2] != (count,):
+            return few, outputs, len(outputs) // count
+    return None
+
+
+def _differ(one: Tensor, other: Tensor, whole: Tensor) -> bool:
+    if not bool(whole.isfinite().all() & other.isfinite().all()):
+        return False
+    largest = whole.detach().abs().max().clamp(min=1e-30)
+    return bool(((one - other).abs() > ROUNDING * largest).any())
