@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from sickbay.probe.attention_masks import look_ahead
 
@@ -59,3 +61,15 @@ def test_one_mask_is_enough() -> None:
 
 def test_a_model_without_attention() -> None:
     assert not look_ahead(nn.Linear(8, 8)(torch.randn(3, LENGTH, 8)).grad_fn, LENGTH)
+
+
+def test_looking_for_a_mask_repeats_no_forward_pass() -> None:
+    calls = []
+
+    def body(x: Tensor) -> Tensor:
+        calls.append(1)
+        return functional.scaled_dot_product_attention(x, x, x, attn_mask=MASK)
+
+    attended = checkpoint(body, torch.ones(2, 1, 6, 4, requires_grad=True), use_reentrant=False)
+    assert not look_ahead(attended.grad_fn, 6)
+    assert len(calls) == 1

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 import sickbay
 from sickbay.history import History
@@ -95,3 +96,15 @@ def test_a_model_that_learns_is_left_alone(score: float, expected: bool) -> None
 def test_a_model_that_has_learnt_is_left_alone() -> None:
     made = History(Setup(scale=0.01, loss="bce_logits"), loss=[2.0, *100 * [0.05]])
     assert problem.check(made) is None
+
+
+def test_looking_for_it_repeats_no_forward_pass() -> None:
+    calls = []
+
+    def body(x: Tensor) -> Tensor:
+        calls.append(1)
+        return x.exp() / torch.tensor(100.0)
+
+    outputs = checkpoint(body, torch.ones(4, 3, requires_grad=True), use_reentrant=False)
+    assert output_scale(outputs.grad_fn) == 1.0
+    assert len(calls) == 1

@@ -136,3 +136,18 @@ def test_targets_of_their_own_have_no_stand_ins() -> None:
 
 def test_constant_targets_have_no_stand_ins() -> None:
     assert recover_targets.stand_ins(*broadcast(torch.ones(32))) is None
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+def test_probabilities_of_any_reduction_come_out_or_are_unknown(reduction: str) -> None:
+    wanted = torch.rand(32, 3, generator=torch.Generator().manual_seed(2))
+    outputs = torch.full((32, 3), 0.4, requires_grad=True)
+    value = f.binary_cross_entropy(outputs, wanted, reduction=reduction)
+    value.backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    found = recover_targets.targets("bce", value.detach(), outputs.detach(), outputs.grad)
+    if reduction == "sum":
+        assert found is None
+    else:
+        assert found is not None
+        assert torch.allclose(found, wanted, atol=1e-3)

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 from math import nan
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -252,3 +253,19 @@ def test_nothing_is_changed() -> None:
     assert seen == [False, False]
     assert weight.grad is None
     assert model.linear.bias.grad is None
+
+
+class Locked:
+    """A loss that holds a lock, as one that logs does."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        with self.lock:
+            return functional.cross_entropy(outputs, targets)
+
+
+def test_a_loss_that_cannot_be_copied_is_refused() -> None:
+    sentence = refused(lambda: trial(loss=Locked()))
+    assert sentence.startswith("loss must be one that can be copied, got Locked: ")

@@ -16,9 +16,9 @@ AnyLoss = TypeVar("AnyLoss", bound=Callable[..., Any])
 
 
 def harmless(loss: AnyLoss) -> AnyLoss:
-    """Return a copy of a loss, so that calling it changes nothing.
+    """Return a copy of a loss, as a module, an object or a method may keep what it has seen.
 
-    A module, an object or a method may keep what it has seen. A plain function is its own copy.
+    A plain function is its own copy: what it keeps outside of itself changes.
     """
     return copy.deepcopy(loss)
 

@@ -7,6 +7,7 @@ freed then, and asking for it raises.
 from typing import Any
 
 from sickbay.probe.loss_graph import MOVING, NODES, inputs_of, nodes, shape_of, title
+from sickbay.probe.saved_tensors import HiddenError, saved
 
 SOFTMAX = ("Softmax", "SafeSoftmax")
 SCALING = ("Mul", "Div")
@@ -40,11 +41,8 @@ def _is_masked(node: Any, length: int) -> bool | None:
         if getattr(node, "_saved_is_causal", True):
             return True
         try:
-            return any(
-                getattr(node, mask, None) is not None
-                for mask in ("_saved_attn_mask", "_saved_attn_bias")
-            )
-        except RuntimeError:  # freed, so there was one
+            return any(saved(node, mask) is not None for mask in ("attn_mask", "attn_bias"))
+        except HiddenError:  # a mask that was there is freed
             return True
     if name in SOFTMAX and shape[-2:] == (length, length):
         return not _is_plain(node)

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from sickbay.probe.loss_graph import ACTIVATIONS, DEPTH, MOVING, inputs_of, shape_of, title
+from sickbay.probe.saved_tensors import HiddenError, saved
 
 
 def output_scale(node: Any, source: Any = None) -> float:
@@ -42,8 +43,8 @@ def output_scale(node: Any, source: Any = None) -> float:
 def _factor(node: Any) -> float:
     """Return the number that a node multiplies by, NaN if it is not one known constant."""
     try:
-        other = getattr(node, "_saved_other", None)
-    except RuntimeError:  # forgotten
+        other = saved(node, "other")
+    except HiddenError:
         return nan
     if not isinstance(other, Tensor) or other.requires_grad:
         return nan

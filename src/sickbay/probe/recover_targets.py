@@ -51,6 +51,10 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
             found = _rounded(recover(outputs, gradient, outputs.numel()))
         else:
             return None
+        if loss == "bce":
+            if not bool(((found > -ONE_HOT) & (found < 1 + ONE_HOT)).all()):  # NaN is neither
+                return None
+            found = found.clamp(0, 1)
         off = (function(outputs, found) - value).abs()
         return found if bool(off <= CLOSE * value.abs()) else None
 

@@ -1,6 +1,5 @@
 """Check that a model, loss and optimizer can train on some data, before anything is trained."""
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -71,7 +70,7 @@ def check_fit(
 ) -> None:
     """Raise `UsageError` if these do not fit together. Nothing is changed."""
     copied = _copied("model", model, data)
-    tried = _copied("loss", loss, data) if isinstance(loss, nn.Module) else harmless(loss)
+    tried = _copied("loss", loss, data)
     for name, inputs, targets, known in data.trials(FEW):
         given = f"{type(model).__name__} on {_shapes(inputs)}"
         with evaluating(copied):
@@ -98,10 +97,11 @@ def _try_metric(metric: Metric, model: nn.Module, loss: Loss, data: Data) -> Non
         return
 
 
-def _copied(what: str, module: nn.Module, data: Data) -> nn.Module:
-    kind = type(module).__name__
+def _copied(what: str, given: Any, data: Data) -> Any:
+    kind = type(given).__name__
     with raising(UsageError, f"{what} must be one that can be copied, got {kind}"):
-        return copy.deepcopy(module).to(data.device)
+        copied = harmless(given)
+        return copied.to(data.device) if isinstance(copied, nn.Module) else copied
 
 
 def _check_classes(loss: Loss, outputs: Any, targets: Tensor) -> None:

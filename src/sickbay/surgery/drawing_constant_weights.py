@@ -40,6 +40,8 @@ def draw_constant_weights(model: nn.Module, *, seed: int) -> nn.Module:
         for layer in alike:
             if isinstance(layer, nn.Embedding):
                 layer.weight.normal_(0.0, layer.embedding_dim**-0.5)
+                if layer.padding_idx is not None:
+                    layer.weight[layer.padding_idx] = 0.0
             else:
                 layer.reset_parameters()  # type: ignore[operator]
     return result

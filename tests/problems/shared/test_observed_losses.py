@@ -153,3 +153,16 @@ def test_it_gives_nothing_any_gradient(
     made = History(pull_size=pulls, grad_norm=norms, loss=losses)
     made.add_table("batch", {"output": {"minimum": -size, "maximum": 1.0}})
     assert bool(observed_fault(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        pytest.param([1.0, 1.0, 1.3, 1.2], True, id="averages"),
+        pytest.param([1.0, 1.0, 1.0, 1.0], False, id="linear"),
+        pytest.param([1.0, 1.0, 2.0, 0.5], False, id="linear-with-a-gradient-scaler"),
+    ],
+)
+def test_a_gradient_that_is_always_the_same(sizes: list[float], expected: bool) -> None:
+    made = History(pull_size=sizes, pull_spread=[0.0] * 4, output_spread=[0.5] * 4)
+    assert ("averages over the batch" in observed_fault(made)) is expected

@@ -47,3 +47,9 @@ def test_a_metric_may_have_any_scale(
 ) -> None:
     held = Yardstick(constant=constant, reference=reference, metric="val_metric", samples=200)
     assert held.is_surely_met(score) is solved
+
+
+def test_a_rare_class_can_be_found() -> None:
+    held = Yardstick(constant=0.995, reference=0.999, metric="val_accuracy", samples=20_000)
+    assert held.is_surely_met(0.9999)
+    assert not held.is_surely_met(0.9955)

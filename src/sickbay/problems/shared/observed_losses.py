@@ -1,6 +1,6 @@
 """What is wrong with a loss, by what it does to the outputs in the loop."""
 
-from math import inf, isfinite
+from math import inf, isfinite, log2
 
 from sickbay.history import History
 from sickbay.problems.shared.runaway_loss import runs_away
@@ -77,9 +77,11 @@ def _pulls_nothing(history: History) -> bool:
 def _pulls_alike(history: History, name: str) -> bool:
     """Return whether outputs that belong apart get the same gradient, another one at each step.
 
-    A loss that is linear in the outputs gives all of them the same gradient at every step.
+    A loss that is linear in the outputs gives all of them the same gradient at every step, times
+    the power of 2 of a gradient scaler.
     """
     spreads, sizes = history.recent(name, ALIKE), history.recent("pull_size", ALIKE)
     if len(spreads) < ALIKE or not all(spread < 1e-4 for spread in spreads) or not min(sizes) > 0:
         return False
-    return max(sizes) > 1.01 * min(sizes)
+    doublings = [log2(size / sizes[0]) for size in sizes]
+    return any(abs(each - round(each)) > log2(1.01) for each in doublings)

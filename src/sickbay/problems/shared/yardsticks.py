@@ -10,6 +10,7 @@ OF_ANY_SCALE = ("val_metric", "val_loss")
 POINTS = 0.05  # below the reference that matter
 PART = 0.15  # of the way from the constant answer to the reference that matters
 LEAST = 0.01  # above the constant answer that matter
+RARE = 0.2  # of the way from the constant answer to 1 that matters where this is less
 ERRORS = 2.0  # standard errors below the reference that are no chance
 
 
@@ -114,7 +115,8 @@ class Yardstick:
             return True
         share, constant = self._share(score), self._share(self.constant)
         chance = min(self._doubt(share), self._doubt(constant))
-        return share >= 1 or share - constant > max(LEAST, errors * chance)
+        least = min(LEAST, RARE * (1 - constant))
+        return share >= 1 or share - constant > max(least, errors * chance)
 
     def is_below_reference(self, score: float) -> bool:
         """Return whether a score is below the reference by more than 5 points and chance."""

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 MOST = 400  # features
 SIDE = 16  # of an image, in pixels
-WORDS = 1024  # different tokens, by their numbers modulo this
+WORDS = 1024  # different tokens, by their numbers modulo this; columns share them
 FEW = 4  # columns of whole numbers that are names of things, not a text
 FARTHEST = 10.0  # standard deviations
 SPARSE = 0.8  # share of zeros
@@ -70,7 +70,8 @@ def bag_of_words(tokens: Tensor) -> Tensor:
     """
     columns = tokens.shape[1]
     if columns <= FEW:
-        return torch.cat([functional.one_hot(each % WORDS, WORDS) for each in tokens.T], 1).double()
+        words = WORDS // columns
+        return torch.cat([functional.one_hot(each % words, words) for each in tokens.T], 1).double()
     counts = torch.zeros(len(tokens), WORDS, dtype=torch.double)
     counts.scatter_add_(1, tokens.long() % WORDS, torch.ones_like(tokens, dtype=torch.double))
     return counts.log1p()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import hypot, sqrt
 
+import torch
 from torch import Tensor, nn
 
 from sickbay.problems.shared.yardsticks import Yardstick
@@ -54,8 +55,9 @@ def reference_for(
     if same or answers.width > WIDEST or answers.rows > 1 or len(good) != len(targets):
         return None
     named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
-    rows = tuple(each.cpu()[good] for each in inputs)
-    features, right = Features(rows, named), answers.hot(right)
+    order = torch.randperm(len(right))  # samples may come sorted by class
+    rows = tuple(each.cpu()[good][order] for each in inputs)
+    features, right = Features(rows, named), answers.hot(right[order])
     mean, scale = right.mean(0), right.std(0, correction=0)
     scale = scale.where(scale > 0, 1.0)
     if answers.kind == "values":
