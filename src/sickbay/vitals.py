@@ -182,6 +182,8 @@ class Setup(LossFacts):
         linear: Whether layers follow each other, and nothing but the output has an activation.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
         over_positions: Whether the loss takes the positions of a sequence for its classes.
+        averages_errors: Whether the loss averages the errors of a sample as they are, so that those
+            of opposite signs cancel out.
         frozen: Layers whose kernels require no gradient.
         scale: Constant factor of the outputs right before the loss, as the inverse of a
             temperature.
@@ -214,6 +216,7 @@ class Setup(LossFacts):
     linear: bool = False
     viewed_apart: bool = False
     over_positions: bool = False
+    averages_errors: bool = False
     frozen: tuple[str, ...] = ()
     scale: float = 1.0
     untrained: tuple[str, ...] = ()

@@ -207,6 +207,7 @@ class Batch:
             viewed_apart=known.viewed_apart or seen.viewed_apart,
             mixes_samples=known.mixes_samples or seen.over_samples,
             over_positions=known.over_positions or seen.over_positions,
+            averages_errors=known.averages_errors or seen.averages_errors,
             scale=self._scale,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )

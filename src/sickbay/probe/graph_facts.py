@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from sickbay.probe import linear_graph, loss_axes, loss_graph
 from sickbay.probe.attention_masks import look_ahead
+from sickbay.probe.averaged_errors import averages_errors
 from sickbay.probe.initial_weights import unregistered
 from sickbay.probe.other_models import are_passed_on
 
@@ -29,5 +30,6 @@ def search(
         "linear": known and linear_graph.has_linear_layers(source),
         "viewed_apart": known and loss_axes.is_viewed_apart(node, source),
         "over_samples": known and loss_axes.runs_over_samples(node, source),
+        "averages_errors": known and averages_errors(node, source),
         "over_positions": known and loss_axes.runs_over_positions(node, source),
     }

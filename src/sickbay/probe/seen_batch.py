@@ -56,6 +56,7 @@ class Seen:
     viewed_apart: bool = False  # a view in place of a transpose gives the loss its classes
     over_samples: bool = False  # a softmax near the loss runs over the samples
     over_positions: bool = False  # a softmax in the loss runs over the positions of a sequence
+    averages_errors: bool = False  # errors of a sample are averaged before they are squared
 
     def on_cpu(self, meter: Meter) -> Seen:
         """Return it with tensors on the CPU, which a late meter fills in later."""

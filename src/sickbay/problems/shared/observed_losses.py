@@ -1,6 +1,6 @@
 """What is wrong with a loss, by what it does to the outputs in the loop."""
 
-from math import inf, isfinite, log2
+from math import isfinite, log2
 
 from sickbay.history import History
 from sickbay.problems.shared.runaway_loss import runs_away
@@ -11,7 +11,6 @@ READINGS, FIRST = 3, 5  # readings that must show it, and steps whose loss must 
 ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs of a sample
 DIFFER = 1e-3  # spread of outputs that belong apart
 AWAY = -0.2  # cosine between where the loss pulls the outputs and where the targets are
-NEGATIVE = -1.5  # below what losses such as 1 - overlap or -overlap reach
 STEEP = 0.5  # power of its frequency by which a class may be weighted
 CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
 AFTER, GAIN = 70, 0.1  # steps after which a model should gain more than this over a constant answer
@@ -32,7 +31,8 @@ def observed_fault(history: History) -> str:
     differ = min(history.recent("output_spread", ALIKE), default=0.0) > DIFFER
     if differ and _pulls_alike(history, "pull_spread"):
         return "the loss compares averages over the batch, not each output with its own target"
-    if _pulls_alike(history, "pull_spread_within") and setup.output_shape[-1] >= WIDE:
+    alike = setup.averages_errors and _pulls_alike(history, "pull_spread_within")
+    if alike and setup.output_shape[-1] >= WIDE:
         return "the loss compares averages over the outputs of a sample, not each with its target"
     if setup.viewed_apart:
         return f"outputs {setup.output_shape} reach the loss by a view that mixes their classes"
@@ -43,9 +43,6 @@ def observed_fault(history: History) -> str:
         return "the weights of classes are larger the more frequent the class is"
     losses = history.recent("loss", FIRST)
     probabilities = setup.output in ("sigmoid", "softmax")
-    negative = bool(losses) and all(-inf < loss < NEGATIVE for loss in losses)
-    if probabilities and not setup.loss and negative:
-        return f"the loss of {setup.output} outputs is {losses[-1]:.3g}, as with the wrong sign"
     output = history.batch("output")
     certain = bool(output) and (output["minimum"] == 0 or output["maximum"] == 1)
     if probabilities and not setup.loss and certain and losses and not isfinite(losses[-1]):
