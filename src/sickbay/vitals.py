@@ -37,6 +37,7 @@ STATISTICS = {
     "mean_abs": "mean absolute value",
     "lasting_dead": "activations: share of units that were zero in the last 3 readings",
 }
+MIXING = ("Linear", "Conv1d", "Conv2d", "Conv3d")  # layers whose outputs sum up many inputs
 COLUMN = {name: index for index, name in enumerate(STATISTICS)}
 
 
@@ -189,6 +190,7 @@ class Setup(LossFacts):
             temperature.
         untrained: Layers that require no gradient and still have random initial weights.
         dropout: Share of values that each dropout layer drops, by its name.
+        since: The last step at which other parameters became trainable, -1 if none did.
         settings: Numbers among the settings of the optimizer's first group, as `weight_decay`.
         constant: Score of the best constant answer on the validation data.
         reference: Score of a quick reference model on the validation data.
@@ -221,6 +223,7 @@ class Setup(LossFacts):
     scale: float = 1.0
     untrained: tuple[str, ...] = ()
     dropout: Mapping[str, float] = field(default_factory=dict)
+    since: int = -1
     settings: Mapping[str, float] = field(default_factory=dict)
     constant: float | None = None
     reference: float | None = None
@@ -238,7 +241,7 @@ class Setup(LossFacts):
 
     def told(self) -> dict[str, Any]:
         """Return what a loop does not show: the facts about the loss, the plan, the yardsticks."""
-        names = "epochs", "constant", "reference", "held_out"
+        names = "epochs", "since", "constant", "reference", "held_out"
         return {**self.facts(), **{name: getattr(self, name) for name in names}}
 
     @classmethod

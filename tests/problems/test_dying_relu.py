@@ -119,3 +119,25 @@ def test_recurrent_matrices_are_left_out() -> None:
     made = History(loss=[1.0])
     made.add_table("gradient", rows)
     assert DyingRelu(checks=1).check(made) is None
+
+
+START = {"a.weight": (1.0, 80), "b.weight": (1.0, 9), "b.bias": (0.0, 3)}
+MEANT = {"a.weight": (1.0, 80), "b.weight": (1.0, 9), "b.bias": (1.0, 3)}
+LATER = {"a.weight": (1.0, 80), "b.weight": (0.5, 9), "b.bias": (0.0, 3)}
+
+
+@pytest.mark.parametrize(
+    ("first", "kind", "expected"),
+    [
+        pytest.param(START, "Linear", True, id="fed-zeros"),
+        pytest.param(START, "GRU", False, id="a-decoder-may-be-fed-zeros"),
+        pytest.param(MEANT, "Linear", False, id="no-gradient-at-all"),
+        pytest.param(LATER, "Linear", False, id="fed-something"),
+    ],
+)
+def test_what_shows_before_the_first_update(first: Rows, kind: str, expected: bool) -> None:
+    made = history([first, START], layers={"a": kind, "b": kind})
+    made.setup = Setup(layers={"a": kind, "b": kind}, shapes={"a.weight": (8, 10), "b.bias": (3,)})
+    finding = problem.check(made)
+    assert finding is not None
+    assert problem.stands_alone(finding) is expected

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from math import nan
 
 import pytest
@@ -266,3 +267,48 @@ def test_the_setup_names_what_is_frozen() -> None:
     optimizer.step()
     doctor.step(1.0)
     assert doctor.history.setup.frozen == ("0",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "expected"),
+    [
+        pytest.param("Embedding", 0.84, True, id="embedding"),
+        pytest.param("Embedding", 0.86, False, id="learns"),
+        pytest.param("Conv1d", 0.84, False, id="another-layer"),
+    ],
+)
+def test_a_frozen_embedding(kind: str, score: float, expected: bool) -> None:
+    made = mostly_frozen(("x",), score)
+    made.setup = replace(made.setup, layers={"x": kind})
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    assert finding is None or finding.severity == "info"
+
+
+@pytest.mark.parametrize(("since", "expected"), [(-1, True), (0, True), (1, False)])
+def test_readings_from_before_layers_were_unfrozen_do_not_count(since: int, expected: bool) -> None:
+    made = history([KERNELS, ["c.weight"], ["c.weight"]])
+    made.setup = replace(made.setup, since=since)
+    assert bool(problem.check(made)) is expected
+
+
+def test_a_head_first_and_then_all_layers() -> None:
+    torch.manual_seed(0)
+    model = mlp()
+    body = list(model.parameters())[:-2]
+    for parameter in body:
+        parameter.requires_grad_(False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    for epoch in range(3):
+        if epoch == 1:
+            for parameter in body:
+                parameter.requires_grad_(True)
+        for _ in range(6):
+            optimizer.zero_grad()
+            model(features()).sum().backward()
+            optimizer.step()
+            doctor.step(1.0)
+        doctor.epoch()
+    assert doctor.history.setup.since == 11
+    assert [each for each in doctor.findings if each.problem == "frozen_by_accident"] == []

@@ -70,3 +70,27 @@ def test_a_single_embedding_may_start_at_zero() -> None:
     made = History(Setup(layers={"a": "Embedding"}, shapes={"a.weight": (80, 6)}))
     made.add_table("weight", {"a.weight": {"absmax": 0.0}})
     assert ImproperInitialisation().check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "kind", "expected"),
+    [
+        pytest.param((9, 100), (100, 5), "Module", "sums of 100 inputs", id="inputs-first"),
+        pytest.param((100, 9), (5, 100), "Module", "sums of 100 inputs", id="inputs-last"),
+        pytest.param((60, 9), (100, 9), "Module", "", id="tables-side-by-side"),
+        pytest.param((9, 100), (100, 100), "Module", "", id="a-square-fits-by-chance"),
+        pytest.param((9, 100), (100, 5), "Embedding", "", id="embeddings"),
+    ],
+)
+def test_matrices_of_own_classes(
+    one: tuple[int, int], two: tuple[int, int], kind: str, expected: str
+) -> None:
+    made = History(Setup(layers={"a": kind, "b": kind}, shapes={"a.w": one, "b.w": two}))
+    sizes = {"a.w": one, "b.w": two}
+    rows = {
+        name: {"norm": (rows * columns) ** 0.5, "count": rows * columns, "absmax": 3.0}
+        for name, (rows, columns) in sizes.items()
+    }
+    made.add_table("weight", rows)
+    finding = ImproperInitialisation().check(made)
+    assert expected in finding.message if finding and expected else not finding and not expected

@@ -63,6 +63,24 @@ def test_only_if_it_does_not_fit(score: float, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("units", "loss", "expected"),
+    [
+        pytest.param(2, 0.8, True, id="hardly-falls"),
+        pytest.param(2, 1.5, True, id="rises"),
+        pytest.param(2, 0.6, False, id="falls"),
+        pytest.param(2, nan, False, id="nan"),
+        pytest.param(5, 0.8, False, id="wide-enough"),
+    ],
+)
+def test_by_the_loss_if_no_score_is_known(units: int, loss: float, expected: bool) -> None:
+    made = History(Setup(shapes=shapes(units)), loss=[1.0, *60 * [loss]])
+    made.ended = True
+    finding = NetworkTooSmall(units=4, loss_drop=0.3).check(made)
+    assert bool(finding) is expected
+    assert finding is None or finding.severity == "info"
+
+
+@pytest.mark.parametrize(
     ("steps", "ended", "expected"),
     [
         pytest.param(41, True, True, id="at-the-limit"),

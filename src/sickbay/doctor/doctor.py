@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
@@ -242,9 +243,11 @@ class Doctor(DoctorView):
 
     def _look_again(self, learnt: bool = False) -> None:
         """Check whether the model has changed, and update the history's setup."""
-        if self._probe.refresh() or learnt or not self._history.setup.layers:
-            self._history.setup = self._probe.setup(self._history.setup)
-            self._log.setup(self._history.setup)
+        changed, history = self._probe.refresh(), self._history
+        if changed or learnt or not history.setup.layers:
+            setup = self._probe.setup(history.setup)
+            history.setup = replace(setup, since=history.step) if changed else setup
+            self._log.setup(history.setup)
 
     def _plan(self) -> None:
         """Choose what to read at the next step."""

@@ -1,10 +1,13 @@
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, fed_kernels
-from sickbay.vitals import Table
+from sickbay.vitals import MIXING, Table, layer_of
+
+READINGS = 32  # to look back at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,10 @@ class DyingRelu(GradientProblem):
         Among the gradient entries of all kernels, the share of exact zeros is at least `share`, in
         `checks` readings in a row, while the model learns badly (see `accuracy` and `loss_drop`).
         Embeddings do not count: their gradient is zero for every word that did not occur. Nor do
-        the recurrent matrices of an LSTM, which have no gradient in sequences of length one.
+        the recurrent matrices of an LSTM, which have no gradient in sequences of length one. If it
+        shows before the first update, in a linear layer or convolution whose bias has a gradient
+        although its kernel has none, that layer is fed nothing but zeros by a bad start. This is a
+        cause of its own whatever else is found.
 
     Example:
         >>> rows = {"a.weight": {"zeros": 1, "count": 90}, "b.weight": {"zeros": 0, "count": 10}}
@@ -47,7 +53,14 @@ class DyingRelu(GradientProblem):
         return bool(some) and zero_share(history, table) >= self.share
 
     def describe(self, history: History, table: Table) -> Finding:
-        return silenced(self, history, table, share=self.share)
+        finding = silenced(self, history, table, share=self.share)
+        start = history.tables("gradient", READINGS)[0]
+        if start.step > 0 or not self.shows(history, start) or not is_fed_zeros(history, start):
+            return finding
+        return replace(finding, evidence={**finding.evidence, "start": 1.0})
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return "start" in finding.evidence
 
 
 def zero_share(history: History, table: Table) -> float:
@@ -56,6 +69,20 @@ def zero_share(history: History, table: Table) -> float:
     counts, zeros = table.column("count")[rows], table.column("zeros")[rows]
     total = float(np.nansum(counts))
     return float(np.nansum(counts * zeros)) / total if 0 < total < inf else 0.0
+
+
+def is_fed_zeros(history: History, table: Table) -> bool:
+    """Return whether a layer after the first has a gradient for its bias and none for its kernel.
+
+    The gradient of a kernel is that of the bias times the inputs, so all of these are zero.
+    """
+    zeros = dict(zip(table.names, table.column("zeros").tolist(), strict=True))
+    later = [table.names[row] for row in fed_kernels(history, table)[1:]]
+    return any(
+        zeros[name] == 1 and zeros.get(f"{layer_of(name)}.bias", 1.0) < 1
+        for name in later
+        if history.setup.layers.get(layer_of(name)) in MIXING
+    )
 
 
 def silenced(problem: Problem, history: History, table: Table, *, share: float) -> Finding:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from sickbay.findings import Severity
+from sickbay.history import EMBEDDINGS
 from sickbay.problems.shared.base import Finding, History, Problem, threshold
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.problems.shared.small_batches import LOOK_BACK
@@ -21,15 +22,16 @@ class FrozenByAccident(Problem):
 
     How it is judged:
         Kernels that require a gradient and are called are missing from the optimizer. Or kernels
-        that the optimizer holds had no gradient in `checks` readings in a row. If none of them ever
+        that the optimizer holds had no gradient in `checks` readings in a row since layers were
+        frozen or unfrozen last. If none of them ever
         had one, the loss does not depend on the model: it was computed from an argmax, from numbers
         or from detached outputs. Or the model uses kernels that are not registered in it, such as
         layers in a plain list. Layers that require no gradient count if their weights are spread as
         torch draws the first ones, and from step `after` on the model gains less than `gain` over a
         constant answer. The severity is `info` if there are three or more kernels and the optimizer
         holds only the last quarter or less of them, because this may be the fine-tuning of a head.
-        So it is at the end of a run with so little gain, if half of the layers with a kernel or
-        more require no gradient, whatever their weights.
+        So it is at the end of a run with so little gain, if an embedding, or half of the layers
+        with a kernel or more, require no gradient, whatever their weights.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -77,6 +79,7 @@ class FrozenByAccident(Problem):
             message = f"the model uses layers that it does not hold: {setup.strays}"
             return self.found(history, f"{message}; model.parameters() lacks them")
         tables = history.tables("gradient", self.checks)
+        tables = [table for table in tables if table.step > setup.since]
         if len(tables) < self.checks:
             return None
         reached = {name for table in tables for name in table.names}
@@ -110,9 +113,12 @@ def _missing(kernels: list[str], missing: list[str], held: list[str]) -> tuple[s
 
 
 def mostly_frozen(setup: Setup) -> str:
-    """Return what to say if half of the layers with a kernel or more require no gradient."""
+    """Return what to say if an embedding, or half of the layers or more, require no gradient."""
     kernels = {layer_of(name) for name, shape in setup.shapes.items() if len(shape) > 1}
     frozen, trained = len(setup.frozen), len(kernels - {*setup.frozen})
+    fixed = [name for name in setup.frozen if setup.layers.get(name) in EMBEDDINGS]
+    if trained and fixed and frozen < trained:
+        return f"the embedding {fixed[0]} requires no gradient, and the other layers learn little"
     if not frozen or frozen < trained:
         return ""
     return f"{frozen} of {frozen + trained} layers require no gradient, and the others learn little"

@@ -1,12 +1,13 @@
 """Longer than 60 lines: weights can start too large, all the same, or shut."""
 
+from itertools import pairwise
 from math import prod, sqrt
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.vitals import Setup, Table, layer_of, rms
+from sickbay.vitals import MIXING, Setup, Table, layer_of, rms
 
-MIXING = ("Linear", "Conv1d", "Conv2d", "Conv3d")  # each output is a sum over many inputs
+OWN = "Module"  # the class of a layer that is not torch's
 FIRST = 2  # the last step at which weights may still be about what they were at the start
 MOVED = 0.1  # relative size of a step after which they no longer are
 
@@ -22,9 +23,10 @@ class ImproperInitialisation(Problem):
     How it is judged:
         At the first reading, the root mean square of a kernel times the root of its inputs is above
         `gain` in a linear layer or a convolution that no normalisation follows; torch starts at
-        0.58, and 1.4 is usual before a ReLU. Or the kernel of the first of several layers holds
-        only one value. Or there are several embeddings, and all hold only 0. Or all biases before a
-        ReLU are more than `bias` below 0.
+        0.58, and 1.4 is usual before a ReLU. Among matrices in classes of the user's own, those
+        count whose inputs are as many as the outputs of the one before. Or the kernel of the first
+        of several layers holds only one value. Or there are several embeddings, and all hold only
+        0. Or all biases before a ReLU are more than `bias` below 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -79,15 +81,16 @@ class ImproperInitialisation(Problem):
         return self.found(history, message, layers=(layer_of(kernels[0]),))
 
     def _large(self, history: History, weights: Table, kernels: list[str]) -> Finding | None:
-        shapes = history.setup.shapes
-        gains = {name: rms(weights.row(name)) * sqrt(prod(shapes[name][1:])) for name in kernels}
+        fed = {name: prod(history.setup.shapes[name][1:]) for name in kernels}
+        fed |= own_inputs(history.setup, weights)
+        gains = {name: rms(weights.row(name)) * sqrt(count) for name, count in fed.items()}
         large = [name for name, gain in gains.items() if gain > self.gain]
         large = [name for name in large if "Norm" not in history.setup.follower(name)]
         if not large:
             return None
         worst = max(large, key=lambda name: gains[name])
         message = f"weights start {gains[worst]:.3g} times as large as sums of"
-        message += f" {prod(shapes[worst][1:])} inputs need (limit {self.gain:g})"
+        message += f" {fed[worst]} inputs need (limit {self.gain:g})"
         layers = tuple(map(layer_of, large))
         return self.found(history, message, layers=layers, gain=gains[worst])
 
@@ -103,6 +106,31 @@ class ImproperInitialisation(Problem):
         message = f"all biases before a ReLU start at {highest[shut[0]]:.3g} or below"
         message += f" (limit {-self.bias:g})"
         return self.found(history, message, layers=tuple(map(layer_of, shut)))
+
+
+def own_inputs(setup: Setup, weights: Table) -> dict[str, int]:
+    """Return the inputs of each matrix that follows another one in classes of the user's own.
+
+    Matrices are written with the inputs first or last, which shows in how they fit each other.
+
+    >>> shapes = {"w1": (9, 64), "w2": (64, 5)}
+    >>> setup = Setup(layers={"": "Module"}, shapes=shapes)
+    >>> own_inputs(setup, Table.of("weight", 0, {"w1": {}, "w2": {}}))
+    {'w2': 64}
+    """
+    own = [
+        name
+        for name in weights.names
+        if setup.layers.get(layer_of(name)) == OWN and len(setup.shapes.get(name, ())) == 2
+    ]
+    inputs = {}
+    for before, name in pairwise(own):
+        (first, last), (rows, columns) = setup.shapes[before], setup.shapes[name]
+        if rows != columns and last == rows:
+            inputs[name] = rows
+        elif rows != columns and first == columns:
+            inputs[name] = columns
+    return inputs
 
 
 def empty_embeddings(setup: Setup, weights: Table) -> list[str]:

@@ -1,7 +1,9 @@
+from dataclasses import replace
 from itertools import pairwise
 
 from sickbay.history import EMBEDDINGS
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import layer_of
 
@@ -19,7 +21,8 @@ class NetworkTooSmall(Problem):
     How it is judged:
         A hidden layer has at most `units` units, fewer than it is fed, and the next layer is fed by
         it. Models of more than ten layers have narrow gates by design. At the end of a run, the
-        model gains less than `gain` over a constant answer on its training batches.
+        model gains less than `gain` over a constant answer on its training batches. If that is not
+        known, the severity is `info`, and the loss has fallen by less than `loss_drop`.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -42,17 +45,30 @@ class NetworkTooSmall(Problem):
     gain: float = threshold(0.85, "Gain of a model that is large enough.", above=0)
     after: int = threshold(40, "Steps that a run must have.", least=0)
 
+    loss_drop: float = threshold(
+        0.5, "If that is not known: a model whose loss fell by this share is left alone.", above=0
+    )
+
     def check(self, history: History) -> Finding | None:
         score = training_score(history, self.after)
-        if not history.ended or score is None or not score.gain < self.gain:
+        if not history.ended or (score is not None and not score.gain < self.gain):
             return None
         narrow = {name: width for name, width in widths(history).items() if width <= self.units}
         if not narrow:
             return None
         least = min(narrow.values())
-        unit = "unit" if least == 1 else "units"
-        message = f"{least} hidden {unit} (limit {self.units}), {score}"
+        what = f"{least} hidden {'unit' if least == 1 else 'units'} (limit {self.units})"
+        if score is None:
+            return self._by_loss(history, what, tuple(narrow))
+        message = f"{what}, {score}"
         return self.found(history, message, layers=tuple(narrow), units=least, score=score.score)
+
+    def _by_loss(self, history: History, what: str, layers: tuple[str, ...]) -> Finding | None:
+        fell = loss_fall(history)
+        if history.step < self.after or not fell < self.loss_drop:
+            return None
+        message = f"{what}, and the loss has fallen by {100 * max(0.0, fell):.2g} %"
+        return replace(self.found(history, message, layers=layers, fell=fell), severity="info")
 
 
 def widths(history: History) -> dict[str, int]:
