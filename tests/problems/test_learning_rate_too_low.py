@@ -249,3 +249,44 @@ def test_the_schedule_is_named_and_a_cause_of_its_own() -> None:
         "epochs; the model scores 0.625 on its training batches, a constant answer 0.5"
     )
     assert rule.stands_alone(finding)
+
+
+@pytest.mark.parametrize(
+    ("rates", "score", "severity"),
+    [
+        pytest.param([1.0, 0.1, *7 * [0.001]], 0.7, "warning", id="early"),
+        pytest.param([1.0, 0.5, 0.2, 0.1, *2 * [0.001]], 0.7, "info", id="at-two-thirds"),
+        pytest.param([1.0, 0.5, 0.2, 0.1, 0.001], 0.7, "", id="late"),
+        pytest.param([1.0, 0.5, 0.2, 0.1, *2 * [0.001]], 0.75, "", id="enough-is-learnt"),
+    ],
+)
+def test_a_schedule_that_spends_its_rate_is_told_at_the_end(
+    rates: list[float], score: float, severity: str
+) -> None:
+    rule = LearningRateTooLow(lowered=0.01, early=3, learnt=0.5, patience=8, most=0.67)
+    made = scheduled(rates, score)
+    made.ended = True
+    finding = rule.check(made)
+    assert (finding.severity if finding else "") == severity
+    assert finding is None or rule.stands_alone(finding)
+
+
+@pytest.mark.parametrize(
+    ("rate", "score", "ended", "expected"),
+    [
+        pytest.param(1e-4, 0.6, True, True, id="a-tenth"),
+        pytest.param(1e-4, 0.6, False, False, id="not-over"),
+        pytest.param(2e-4, 0.6, True, False, id="above-the-limit"),
+        pytest.param(1e-4, 0.63, True, False, id="learns"),
+    ],
+)
+def test_a_rate_below_the_usual_one_is_told_at_the_end(
+    rate: float, score: float, ended: bool, expected: bool
+) -> None:
+    scores, constant = 40 * [score], 40 * [0.5]
+    made = History(Setup(optimizer="Adam"), lr=40 * [rate], score=scores, constant_score=constant)
+    made.ended = ended
+    rule = LearningRateTooLow(patience=32, gain=0.25, slow=0.15)
+    finding = rule.check(made)
+    assert bool(finding) is expected
+    assert finding is None or (finding.severity == "info" and rule.stands_alone(finding))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
@@ -26,7 +28,10 @@ class LearningRateTooLow(UnusuallyLowRate):
         never higher, it also counts from step `patience` on whatever the updates are, while the
         model gains less than `gain` over a constant answer. And it counts if a schedule had lowered
         the rate in every epoch, to less than `lowered` of its highest value before a third of the
-        run and within `early` epochs, and the model gains less than `learnt`.
+        run and within `early` epochs, and the model gains less than `learnt`. The severity is
+        `info`, and it is told at the end of the run, if a schedule did so before `most` of the run,
+        or if the rate was never above `slow` of the usual one and the model gains less than
+        `gain`.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
@@ -40,7 +45,7 @@ class LearningRateTooLow(UnusuallyLowRate):
     """
 
     advice = "multiply the learning rate by 10 until the loss falls"
-    reads = ("weight",)
+    reads = ("weight", "end")
     explains = ("plateau", "layer_imbalance", *NO_PROGRESS)
 
     certain: float = threshold(5e-6, "Smallest update, relative to the weights.", least=0)
@@ -58,7 +63,10 @@ class LearningRateTooLow(UnusuallyLowRate):
 
     def _unusual_rate(self, history: History) -> Finding | None:
         rate, relative = history.latest("lr"), relative_rate(history)
-        if not 0 < relative <= self.unusual or history.best("lr") > rate:
+        mild = relative > self.unusual
+        if not 0 < relative <= self.slow or history.best("lr") > rate:
+            return None
+        if mild and not history.ended:
             return None
         if history.recent("lr", WINDOW)[0] < rate:  # a warm-up
             return None
@@ -67,7 +75,8 @@ class LearningRateTooLow(UnusuallyLowRate):
             return None
         message = f"learning rate {rate:.3g}, {relative:.3g} of what is usual for"
         message += f" {history.setup.optimizer}; the model {score}"
-        return self.found(history, message, relative=relative, score=score.score)
+        found = self.found(history, message, relative=relative, score=score.score)
+        return replace(found, severity="info") if mild else found
 
     def _hardly_moves(self, history: History) -> Finding | None:
         newest = history.table("weight")

@@ -1,6 +1,7 @@
 """Problems that may show in a learning rate far below the usual one, or soon lowered to that."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
@@ -23,14 +24,22 @@ class UnusuallyLowRate(LearningProblem):
     early: int = threshold(8, "Epochs that are early for it.", least=1)
     learnt: float = threshold(0.7, "Gain of a model that copes with that.", above=0)
 
+    slow: float = threshold(0.15, "Share of the usual rate that is told at the end.", least=0)
+    most: float = threshold(2 / 3, "Share of a run after which a rate may be lowered.", above=0)
+
     def stands_alone(self, finding: Finding) -> bool:
-        return 0 < finding.evidence.get("relative", 1.0) <= self.unusual
+        return (
+            finding.severity == "info" or 0 < finding.evidence.get("relative", 1.0) <= self.unusual
+        )
 
     def lowered_early(self, history: History) -> Finding | None:
         """Return a finding if a schedule lowered the rate before the model had learnt much."""
         highest, last = history.best("lr"), history.latest("lr")
         taken = epochs_to_fall(history.epochs("lr"), self.lowered * highest)
-        if taken is None or taken > min(self.early, history.epoch / 3):
+        if taken is None or taken > history.epoch * self.most:
+            return None
+        early = taken <= min(self.early, history.epoch / 3)
+        if not early and not history.ended:
             return None
         score = training_score(history, self.patience)
         if score is None or not score.gain < self.learnt:
@@ -38,7 +47,8 @@ class UnusuallyLowRate(LearningProblem):
         message = f"a schedule took the learning rate from {highest:.3g} to {last:.3g}, and below"
         message += f" {self.lowered:g} of its start in {taken} of {history.epoch} epochs"
         relative = min(relative_rate(history), self.unusual)
-        return self.found(history, f"{message}; the model {score}", relative=relative)
+        found = self.found(history, f"{message}; the model {score}", relative=relative)
+        return found if early else replace(found, severity="info")
 
 
 def epochs_to_fall(rates: Sequence[float], limit: float) -> int | None:
