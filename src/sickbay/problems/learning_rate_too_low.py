@@ -1,14 +1,9 @@
-from dataclasses import replace
-
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
-from sickbay.problems.shared.training_score import training_score
 from sickbay.problems.shared.unusually_low_rate import UnusuallyLowRate
 from sickbay.problems.shared.usual_rates import relative_rate
 from sickbay.problems.shared.weight_updates import usual_update
-
-WINDOW = 512  # learning rates to look back at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,31 +47,11 @@ class LearningRateTooLow(UnusuallyLowRate):
     ratio: float = threshold(1e-4, "The same from step `after` on.", above=0)
     after: int = threshold(50, "Steps to wait for the loss to fall.", least=0)
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
-    gain: float = threshold(0.25, "Gain over a constant answer that is little.", above=0)
 
     def check(self, history: History) -> Finding | None:
         return (
-            self._hardly_moves(history)
-            or self._unusual_rate(history)
-            or self.lowered_early(history)
+            self._hardly_moves(history) or self.unusual_rate(history) or self.lowered_early(history)
         )
-
-    def _unusual_rate(self, history: History) -> Finding | None:
-        rate, relative = history.latest("lr"), relative_rate(history)
-        mild = relative > self.unusual
-        if not 0 < relative <= self.slow or history.best("lr") > rate:
-            return None
-        if mild and not history.ended:
-            return None
-        if history.recent("lr", WINDOW)[0] < rate:  # a warm-up
-            return None
-        score = training_score(history, self.patience)
-        if score is None or not score.gain < self.gain:
-            return None
-        message = f"learning rate {rate:.3g}, {relative:.3g} of what is usual for"
-        message += f" {history.setup.optimizer}; the model {score}"
-        found = self.found(history, message, relative=relative, score=score.score)
-        return replace(found, severity="info") if mild else found
 
     def _hardly_moves(self, history: History) -> Finding | None:
         newest = history.table("weight")

@@ -1,4 +1,4 @@
-"""Problems that may show in a learning rate far below the usual one, or soon lowered to that."""
+"""Longer than 60 lines: a rate can be far below the usual one, or soon be lowered to that."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +9,8 @@ from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.training_score import training_score
 from sickbay.problems.shared.usual_rates import relative_rate
 
+WINDOW = 512  # learning rates to look back at
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnusuallyLowRate(LearningProblem):
@@ -18,12 +20,12 @@ class UnusuallyLowRate(LearningProblem):
         0.02, "Share of the usual rate at which no other problem is to blame.", least=0
     )
     patience: int = threshold(150, "Steps to wait for a gain over a constant answer.", least=0)
+    gain: float = threshold(0.25, "Gain over a constant answer that is little.", above=0)
     lowered: float = threshold(
         0.01, "Share of its highest value to which no schedule should fall early.", above=0
     )
     early: int = threshold(8, "Epochs that are early for it.", least=1)
     learnt: float = threshold(0.7, "Gain of a model that copes with that.", above=0)
-
     slow: float = threshold(0.15, "Share of the usual rate that is told at the end.", least=0)
     most: float = threshold(2 / 3, "Share of a run after which a rate may be lowered.", above=0)
 
@@ -32,8 +34,32 @@ class UnusuallyLowRate(LearningProblem):
             finding.severity == "info" or 0 < finding.evidence.get("relative", 1.0) <= self.unusual
         )
 
+    def unusual_rate(self, history: History) -> Finding | None:
+        """Return a finding if the rate was always low and little is learnt.
+
+        Above `unusual` it is an `info`, told at the end of the run.
+        """
+        rate, relative = history.latest("lr"), relative_rate(history)
+        mild = relative > self.unusual
+        if not 0 < relative <= self.slow or history.best("lr") > rate:
+            return None
+        if mild and not history.ended:
+            return None
+        if history.recent("lr", WINDOW)[0] < rate:  # a warm-up
+            return None
+        score = training_score(history, self.patience)
+        if score is None or not score.gain < self.gain:
+            return None
+        message = f"learning rate {rate:.3g}, {relative:.3g} of what is usual for"
+        message += f" {history.setup.optimizer}; the model {score}"
+        found = self.found(history, message, relative=relative, score=score.score)
+        return replace(found, severity="info") if mild else found
+
     def lowered_early(self, history: History) -> Finding | None:
-        """Return a finding if a schedule lowered the rate before the model had learnt much."""
+        """Return a finding if a schedule lowered the rate before the model had learnt much.
+
+        Later than `early` it is an `info`, told at the end of the run.
+        """
         highest, last = history.best("lr"), history.latest("lr")
         taken = epochs_to_fall(history.epochs("lr"), self.lowered * highest)
         if taken is None or taken > history.epoch * self.most:
