@@ -155,3 +155,20 @@ def test_what_is_told_at_the_end(
     finding = problem.check(made)
     assert bool(finding) is expected
     assert finding is None or finding.severity == "info"
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "used", "expected"),
+    [
+        pytest.param("SGD", 0.1, True, id="sgd"),
+        pytest.param("Adam", 0.1, False, id="adam"),
+        pytest.param("Lion", 0.1, False, id="lion"),
+        pytest.param("Adam", 3.9e-7, True, id="near-eps"),
+        pytest.param("Adam", 4.1e-7, False, id="at-the-limit"),
+    ],
+)
+def test_steps_of_adam_stay_as_long(optimizer: str, used: float, expected: bool) -> None:
+    made = history([(100.0, used)] * 3)
+    shapes = {"a.weight": (3, 4), "a.bias": (4,)}
+    made.setup = Setup(optimizer=optimizer, settings={"eps": 1e-8}, shapes=shapes)
+    assert bool(problem.check(made)) is expected

@@ -94,6 +94,16 @@ def test_what_clipping_hides(raw: float, used: float, loss: float, expected: boo
     )
 
 
+def test_steps_of_adam_do_not_depend_on_the_norm() -> None:
+    problem = ExplodingGradient(factor=64, norm=0.2, checks=3, loss_drop=0.25, after=40)
+    for optimizer, expected in (("SGD", True), ("Adam", False)):
+        made = History(Setup(optimizer=optimizer, settings={"eps": 1e-8}), loss=41 * [1.0])
+        for step in range(38, 41):
+            made.add_table("raw_gradient", {"a.weight": {"norm": 65.0}}, step)
+            made.add_table("gradient", {"a.weight": {"norm": 1.0}}, step)
+        assert bool(problem.check(made)) is expected
+
+
 def test_gradients_that_clipping_tames_at_the_start() -> None:
     problem = ExplodingGradient(factor=64, norm=0.2, checks=3, after=40)
     made = History(loss=40 * [1.0])

@@ -20,9 +20,11 @@ class ExcessiveClipping(ClippingProblem):
         Clipping divides the norm of the gradients that the optimizer uses by more than `factor`, to
         less than `norm`, in each of the last `checks` readings, and the model gains less than
         `gain` over a constant answer on its training batches from step `after` on. If that is not
-        known, it must learn badly (see `loss_drop`). The severity is `info`, and it is told at the
-        end of the run, if most readings were clipped to less than `norm` by whatever factor, and
-        the optimizer is SGD, whose steps are as short as the gradients.
+        known, it must learn badly (see `loss_drop`). Adam and its like make steps of the same
+        length whatever the norm, so there it only counts near the `eps` that they add. The severity
+        is `info`, and it is told at the end of the run, if most readings were clipped to less than
+        `norm` by whatever factor, and the optimizer is SGD, whose steps are as short as the
+        gradients.
 
     Example:
         >>> history = History(loss=[0.7] * 3)
@@ -45,7 +47,7 @@ class ExcessiveClipping(ClippingProblem):
         sizes = self.almost_all(history)
         if sizes is None or not sizes[1] < self.norm:
             return self._cuts_most(history)
-        if not self.gains_little(history):
+        if not self.shortens_steps(history, sizes[1]) or not self.gains_little(history):
             return None
         factor = sizes[0] / sizes[1]
         message = f"clipping divides the gradient by {factor:.2g} (limit {self.factor:g})"

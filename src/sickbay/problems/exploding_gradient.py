@@ -28,6 +28,7 @@ class ExplodingGradient(ClippingProblem):
         times as large as the targets. Or clipping to `norm` or more still divides the gradients by
         more than `factor` after step `after`, in each of the last `checks` readings, and the model
         gains less than `gain` over a constant answer; if that is not known, it must learn badly.
+        Steps of Adam and its like do not depend on the norm, so there clipping does not count.
 
     Example:
         >>> rows = {"a.weight": {"norm": 3.0, "update_ratio": 3e3}, "b.weight": {"norm": 3.0}}
@@ -55,6 +56,8 @@ class ExplodingGradient(ClippingProblem):
         """Return a finding if the gradients are always far larger than what they are clipped to."""
         sizes = self.almost_all(history) if history.step >= self.after else None
         if sizes is None or not sizes[1] >= self.norm or not self.gains_little(history):
+            return None
+        if not self.shortens_steps(history, sizes[1]):
             return None
         message = f"gradient norm {sizes[0]:.2g}, more than {self.factor:g} times as large as the"
         message += f" {sizes[1]:.2g} that it is clipped to, step after step"

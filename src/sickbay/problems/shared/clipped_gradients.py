@@ -1,14 +1,17 @@
 """What clipping takes off the gradients."""
 
 from collections.abc import Container
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 
 from sickbay.problems.shared.base import History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem
 from sickbay.problems.shared.training_score import training_score
+from sickbay.problems.shared.usual_rates import SGD_LIKE
 from sickbay.vitals import Table
+
+NEAR = 10.0  # times the `eps` of an optimizer, below which a gradient shortens its steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +33,17 @@ class ClippingProblem(LearningProblem):
         sizes = [pair for pair in clipped(history, self.checks) if pair[1]]
         least = min((before / after for before, after in sizes), default=0.0)
         return sizes[-1] if len(sizes) >= self.checks and least > self.factor else None
+
+    def shortens_steps(self, history: History, norm: float) -> bool:
+        """Return whether steps get shorter with gradients that are clipped to this norm.
+
+        Those of Adam and its like do not, unless gradients come near the `eps` that it adds.
+        """
+        setup = history.setup
+        if setup.optimizer in ("", *SGD_LIKE):
+            return True
+        each = norm / sqrt(max(1, sum(map(prod, setup.shapes.values()))))
+        return each < NEAR * setup.settings.get("eps", 0.0)
 
     def gains_little(self, history: History) -> bool:
         """Return whether the model learns badly, by its gain over a constant answer if known."""
