@@ -7,8 +7,16 @@ from sickbay.tasks import OF_CLASSES
 from sickbay.vitals import Setup
 
 SGD_LIKE = ("SGD", "ASGD", "Rprop")
-FREE = ("LBFGS", "Adafactor", "Adadelta", "Muon")  # whose rates mean something else
 SGD_RATE, ADAPTIVE_RATE = 0.01, 0.001
+# Of others, as Prodigy, a usual rate may be 1. They are left alone.
+ADAPTIVE_RATES = {
+    **dict.fromkeys(
+        ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "RMSprop"), ADAPTIVE_RATE
+    ),
+    **dict.fromkeys(("Adam8bit", "AdamW8bit", "PagedAdamW8bit", "FusedAdam"), ADAPTIVE_RATE),
+    "Adagrad": 0.01,
+    "Lion": 1e-4,
+}
 
 
 def relative_rate(history: History) -> float:
@@ -21,10 +29,8 @@ def relative_rate(history: History) -> float:
     100.0
     """
     setup, rate = history.setup, history.latest("lr")
-    if not setup.optimizer or setup.optimizer in FREE or "," in setup.optimizer:
-        return nan
     if setup.optimizer not in SGD_LIKE:
-        return rate / ADAPTIVE_RATE
+        return rate / ADAPTIVE_RATES.get(setup.optimizer, nan)
     longer = summed_values(setup) / (1 - min(setup.settings.get("momentum", 0.0), 0.999))
     return rate * longer / SGD_RATE
 
