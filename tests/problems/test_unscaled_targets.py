@@ -57,12 +57,28 @@ def test_check(size: float, score: float, expected: bool) -> None:
         pytest.param(40, -4.0, 1.0, False, id="too-early"),
         pytest.param(2, -1001.0, 1.0, True, id="thrown-off"),
         pytest.param(2, -1000.0, 1.0, False, id="not-thrown-off"),
-        pytest.param(2, -4.0, nan, True, id="loss-nan"),
-        pytest.param(2, -4.0, inf, True, id="loss-inf"),
+        pytest.param(2, -4.0, nan, False, id="loss-nan"),
     ],
 )
 def test_when(steps: int, score: float, loss: float, expected: bool) -> None:
     assert bool(problem.check(history(score=score, steps=steps, loss=loss))) is expected
+
+
+@pytest.mark.parametrize(
+    ("losses", "nonfinite", "expected"),
+    [
+        pytest.param([9.0, 91.0, nan], 0, True, id="grew"),
+        pytest.param([9.0, 90.0, nan], 0, False, id="at-the-limit"),
+        pytest.param([9.0, inf], 0, True, id="inf"),
+        pytest.param([9.0, 91.0, nan], 1, False, id="inputs-are-to-blame"),
+        pytest.param([nan], 0, False, id="from-the-start"),
+    ],
+)
+def test_a_loss_that_is_not_finite(losses: list[float], nonfinite: int, expected: bool) -> None:
+    made = History(REGRESSION, loss=losses)
+    target = {"norm": 200.0, "count": 4.0}
+    made.add_table("batch", {"input": {"nonfinite": nonfinite}, "target": target})
+    assert bool(problem.check(made)) is expected
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel", "next_token", ""])

@@ -7,6 +7,7 @@ from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import rms
 
 THROWN = -1e3  # share of variance explained by a model that its targets have thrown off
+GROWN = 10.0  # times the first loss, by which a loss grows on its way to overflow
 MEAN = 0.1  # share of variance explained by a model that has learnt the mean, at most
 
 
@@ -21,7 +22,8 @@ class UnscaledTargets(Problem):
     How it is judged:
         In a regression, the root mean square of the targets is above `size`. From step `after` on,
         the model still explains less of their variance than their mean does; or its errors have
-        grown a thousand times as large as the targets' spread; or its loss is not finite.
+        grown a thousand times as large as the targets' spread; or its loss is not finite after it
+        had grown, and the inputs are.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -55,8 +57,20 @@ class UnscaledTargets(Problem):
         return self.found(history, message, size=size)
 
     def _misses(self, history: History) -> bool:
-        thrown = history.latest("score") < THROWN or not isfinite(history.latest("loss"))
+        thrown = history.latest("score") < THROWN or overflows(history)
         score = training_score(history, self.after)
         # A loss that broadcasts teaches no more than the mean.
         limit = MEAN if history.setup.stretched else 0.0
         return thrown or (score is not None and score.score < limit)
+
+
+def overflows(history: History) -> bool:
+    """Return whether the loss is not finite because it grew until then, not because of the inputs.
+
+    >>> losses = [9.0, 2e9, float("inf")], [9.0, 8.0, float("nan")]
+    >>> [overflows(History(loss=each)) for each in losses]
+    [True, False]
+    """
+    if isfinite(history.latest("loss")) or history.batch("input").get("nonfinite", 0) > 0:
+        return False
+    return history.best("loss") > GROWN * history.first("loss")
