@@ -48,6 +48,25 @@ def test_check(kernels: Shapes, expected: bool) -> None:
     assert bool(problem.check(history(kernels))) is expected
 
 
+@pytest.mark.parametrize("owner", ["Module", "Sequential", "ParameterList"])
+def test_a_parameter_outside_of_layers_is_no_layer(owner: str) -> None:
+    kernels = {"p.cls": (1, 1, 32), "0.weight": (32, 1, 4, 4), "1.weight": (10, 32)}
+    assert widths(history(kernels)) == {"p": 1}
+    assert widths(history(kernels, p=owner)) == {}
+
+
+@pytest.mark.parametrize(
+    ("targets", "severity"),
+    [pytest.param(640, "info", id="as-many"), pytest.param(10, "warning", id="fewer")],
+)
+def test_the_code_of_an_autoencoder_is_to_be_narrow(targets: int, severity: str) -> None:
+    made = history(shapes(2))
+    made.add_table("batch", {"input": {"count": 640}, "target": {"count": targets}})
+    finding = problem.check(made)
+    assert finding is not None
+    assert finding.severity == severity
+
+
 @pytest.mark.parametrize(
     ("score", "expected"),
     [

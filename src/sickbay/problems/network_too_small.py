@@ -8,6 +8,7 @@ from sickbay.problems.shared.training_score import training_score
 from sickbay.vitals import layer_of
 
 GATES = {"LSTM": 4, "GRU": 3}  # blocks of units in a kernel
+CONTAINERS = ("Module", "Sequential", "ParameterList", "ParameterDict")  # no kernel of a layer
 MOST = 10  # layers of a model in which a narrow one is hardly a gate beside a wider path
 
 
@@ -22,7 +23,8 @@ class NetworkTooSmall(Problem):
         A hidden layer has at most `units` units, fewer than it is fed, and the next layer is fed by
         it. Models of more than ten layers have narrow gates by design. At the end of a run, the
         model gains less than `gain` over a constant answer on its training batches. If that is not
-        known, the severity is `info`, and the loss has fallen by less than `loss_drop`.
+        known, the severity is `info`, and the loss has fallen by less than `loss_drop`. So it is if
+        there are as many targets as inputs, because the code of an autoencoder is to be narrow.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -44,7 +46,6 @@ class NetworkTooSmall(Problem):
     units: int = threshold(4, "Hidden units that are too few.", least=1)
     gain: float = threshold(0.85, "Gain of a model that is large enough.", above=0)
     after: int = threshold(40, "Steps that a run must have.", least=0)
-
     loss_drop: float = threshold(
         0.5, "If that is not known: a model whose loss fell by this share is left alone.", above=0
     )
@@ -60,8 +61,9 @@ class NetworkTooSmall(Problem):
         what = f"{least} hidden {'unit' if least == 1 else 'units'} (limit {self.units})"
         if score is None:
             return self._by_loss(history, what, tuple(narrow))
-        message = f"{what}, {score}"
-        return self.found(history, message, layers=tuple(narrow), units=least, score=score.score)
+        message, layers = f"{what}, {score}", tuple(narrow)
+        found = self.found(history, message, layers=layers, units=least, score=score.score)
+        return replace(found, severity="info") if rebuilds_inputs(history) else found
 
     def _by_loss(self, history: History, what: str, layers: tuple[str, ...]) -> Finding | None:
         fell = loss_fall(history)
@@ -69,6 +71,12 @@ class NetworkTooSmall(Problem):
             return None
         message = f"{what}, and the loss has fallen by {100 * max(0.0, fell):.2g} %"
         return replace(self.found(history, message, layers=layers, fell=fell), severity="info")
+
+
+def rebuilds_inputs(history: History) -> bool:
+    """Return whether targets are as many as inputs, as those of an autoencoder."""
+    given, wanted = history.batch("input"), history.batch("target")
+    return bool(given) and bool(wanted) and given["count"] == wanted["count"]
 
 
 def widths(history: History) -> dict[str, int]:
@@ -85,7 +93,9 @@ def widths(history: History) -> dict[str, int]:
     kernels = {
         name: shape
         for name, shape in history.setup.shapes.items()
-        if len(shape) > 1 and "_hh_" not in name and layers.get(layer_of(name)) not in EMBEDDINGS
+        if len(shape) > 1
+        and "_hh_" not in name
+        and layers.get(layer_of(name)) not in (*EMBEDDINGS, *CONTAINERS)
     }
     found = {}
     for (name, shape), (_, after) in pairwise(kernels.items()):
