@@ -22,6 +22,7 @@ from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
 from sickbay.probe.missing_codes import MissingCodes
 from sickbay.probe.output_scale import output_scale
+from sickbay.probe.own_loss import token_rows, without_loss
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.spread import is_dense, spread
 from sickbay.probe.statistics import measure, merge
@@ -55,6 +56,7 @@ class Batch:
         self._output_node: Any = None
         self._gradient: Tensor | None = None  # of the loss with respect to the output
         self._gradient_hook: RemovableHandle | None = None
+        self._own_loss = False  # whether the model returns the loss too
         self._pairs: list[Pair] = []
         self._loss: Tensor | None = None
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
@@ -106,7 +108,7 @@ class Batch:
         loss, inputs = self._loss, [] if self._nan_locator is None else self._nan_locator.inputs()
         traced = loss_graph.Origin() if loss is None else loss_graph.origin(loss.grad_fn)
         activation, _, source = loss_graph.activation(self._output_node)
-        rows = [each for each in inputs if are_tokens(each)]
+        rows = token_rows(inputs, self._own_loss)
         self._no_output = self._output is None
         seen = Seen(
             inputs=first_tensor(inputs),
@@ -147,7 +149,7 @@ class Batch:
         wanted = self.due and model.training and not self._meter.blocked
         if not wanted or not torch.is_grad_enabled() or is_transformed():
             return
-        tensor = first_tensor(output)
+        tensor, self._own_loss = without_loss(output)
         if tensor is None:
             return
         self._keep(tensor)
@@ -260,11 +262,6 @@ class Batch:
         self._unhook()
         self._output = self._loss = self._gradient = self._output_node = None
         self._pairs.clear()
-
-
-def are_tokens(inputs: Tensor) -> bool:
-    """Return whether inputs are rows of whole numbers."""
-    return inputs.ndim > 1 and not inputs.is_floating_point()
 
 
 def _measured(**named: Sequence[Tensor | None]) -> dict[str, Numbers]:

@@ -2,7 +2,7 @@ from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
 from sickbay.problems.shared.unusually_low_rate import UnusuallyLowRate
-from sickbay.problems.shared.usual_rates import relative_rate
+from sickbay.problems.shared.usual_rates import is_usual, relative_rate
 from sickbay.problems.shared.weight_updates import usual_update
 
 
@@ -17,10 +17,11 @@ class LearningRateTooLow(UnusuallyLowRate):
         An update is measured relative to the weights, as the median over kernels. It is below
         `certain`, or from step `after` on below `ratio`, in each of the last `checks` readings,
         while the model learns badly (see `accuracy` and `loss_drop`). It does not count while the
-        learning rate rises, as in a warm-up. Once a schedule has lowered the rate to less than
-        half, a loss that fell by `loss_drop` is good enough. At no more than `unusual` of the usual
-        rate of the optimizer, it is a cause of its own whatever else is found. If the rate was
-        never higher, it also counts from step `patience` on whatever the updates are, while the
+        learning rate rises, as in a warm-up, nor from half of the usual rate of the optimizer on:
+        there, steps are small because gradients are. Once a schedule has lowered the rate to less
+        than half, a loss that fell by `loss_drop` is good enough. At no more than `unusual` of the
+        usual rate of the optimizer, it is a cause of its own whatever else is found. If the rate
+        was never higher, it also counts from step `patience` on whatever the updates are, while the
         model gains less than `gain` over a constant answer. And it counts if a schedule had lowered
         the rate in every epoch, to less than `lowered` of its highest value before a third of the
         run and within `early` epochs, and the model gains less than `learnt`. The severity is
@@ -56,7 +57,7 @@ class LearningRateTooLow(UnusuallyLowRate):
     def _hardly_moves(self, history: History) -> Finding | None:
         newest = history.table("weight")
         limit = self.certain if history.step < self.after else self.ratio
-        if newest is None or not usual_update(history, newest) < limit:
+        if newest is None or not usual_update(history, newest) < limit or is_usual(history):
             return None
         tables = self.readings(history, "weight", self.checks)
         if not tables:

@@ -17,6 +17,7 @@ ADAPTIVE_RATES = {
     "Adagrad": 0.01,
     "Lion": 1e-4,
 }
+USUAL = 0.5  # share of the usual rate from which on small steps show small gradients
 
 
 def relative_rate(history: History) -> float:
@@ -33,6 +34,15 @@ def relative_rate(history: History) -> float:
         return rate / ADAPTIVE_RATES.get(setup.optimizer, nan)
     longer = summed_values(setup) / (1 - min(setup.settings.get("momentum", 0.0), 0.999))
     return rate * longer / SGD_RATE
+
+
+def is_usual(history: History) -> bool:
+    """Return whether the rate is about as high as usual, or higher.
+
+    >>> [is_usual(History(Setup(optimizer="Adam"), lr=[rate])) for rate in (1e-3, 1e-5)]
+    [True, False]
+    """
+    return relative_rate(history) >= USUAL
 
 
 def summed_values(setup: Setup) -> int:
