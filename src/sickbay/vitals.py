@@ -178,7 +178,9 @@ class Setup(LossFacts):
         summed: Whether the loss is the sum over all values, not their mean.
         strays: Number of layers that the model uses but does not register, as in a plain list.
         labels: Number of distinct whole numbers among the targets.
-        looks_ahead: Whether there is attention over the input tokens, and none of it has a mask.
+        looks_ahead: Whether the model sees the later places of a sequence, as attention without a
+            mask does.
+        mixed: Whether the answer to a sample depends on where it stands in the batch.
         passed_on: Whether another model judges the outputs, as the critic of a policy does.
         linear: Whether layers follow each other, and nothing but the output has an activation.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
@@ -214,6 +216,7 @@ class Setup(LossFacts):
     strays: int = 0
     labels: int = 0
     looks_ahead: bool = False
+    mixed: bool = False
     passed_on: bool = False
     linear: bool = False
     viewed_apart: bool = False

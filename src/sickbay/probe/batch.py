@@ -17,15 +17,17 @@ from sickbay.probe.cost_clock import Clock
 from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
-from sickbay.probe.leaks import Copies, repeated
+from sickbay.probe.leaks import MOSTLY, Leaks, next_values, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
 from sickbay.probe.missing_codes import MissingCodes
+from sickbay.probe.mixed_samples import regroups
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.spread import is_dense, spread
 from sickbay.probe.statistics import measure, merge
+from sickbay.probe.trials import Trials
 from sickbay.vitals import Kind, Numbers, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred
@@ -61,7 +63,8 @@ class Batch:
         self._loss: Tensor | None = None
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
-        self._answers, self._copies, self._codes = Answers(), Copies(model), MissingCodes()
+        self._answers, self._leaks, self._codes = Answers(), Leaks(model), MissingCodes()
+        self.trials = Trials(model, nan_locator, guard, clock)
         self.scalars: dict[str, float] = {}
         self.due = False
         # Kept between readings: a compiled model would be compiled again without its hook.
@@ -203,7 +206,8 @@ class Batch:
             bare=known.bare or bare,
             summed=known.summed or traced.summed,
             strays=known.strays or seen.strays,
-            looks_ahead=known.looks_ahead or seen.looks_ahead,
+            looks_ahead=known.looks_ahead or seen.looks_ahead or self.trials.looks_ahead,
+            mixed=known.mixed or self.trials.mixed,
             passed_on=known.passed_on or seen.passed_on,
             linear=known.linear or seen.linear,
             viewed_apart=known.viewed_apart or seen.viewed_apart,
@@ -237,19 +241,26 @@ class Batch:
                 gradient = gradient.reshape(outputs.shape)
             task, loss = self.facts.task, pairs[0].loss or self.facts.loss
             found |= self._answers.scalars(task, outputs, targets, gradient, loss)
-            if seen.tokens is not None:
-                found["leak"] = repeated(seen.tokens, targets, ahead=0)
-                if self.facts.looks_ahead:
-                    found["leak"] = max(found["leak"], repeated(seen.tokens, targets, ahead=1))
-            elif inputs is not None and task == "regression":
-                found["leak"] = self._copies.share(inputs, targets)
+            found |= self._leaked(seen, inputs, targets)
         return {name: value for name, value in found.items() if not isnan(value)}
+
+    def _leaked(self, seen: Seen, inputs: Tensor | None, targets: Tensor) -> dict[str, float]:
+        ahead = self.facts.looks_ahead
+        if seen.tokens is not None:
+            asked = any(repeated(seen.tokens, targets, each) > MOSTLY for each in (0, 1))
+            self.trials.places = int(asked)
+            return self._leaks.of_tokens(seen.tokens, targets, sees_ahead=ahead, alone=seen.alone)
+        if inputs is None or self.facts.task != "regression":
+            return {}
+        self.trials.places = next_values(inputs, targets)
+        return self._leaks.of_numbers(inputs, targets, sees_ahead=ahead)
 
     def _searched_facts(self, rows: Sequence[Tensor]) -> dict[str, Any]:
         """Return what a search of the whole graph shows; only once, as it is slow."""
         if self._loss is None or self._searched:
             return {"strays": 0}
         self._searched = True
+        self.trials.regroups = regroups(self._model, self._output_node, self._shape)
         own = {*map(id, self._model.parameters()), *self._optimized()}
         return graph_facts.search(self._loss.grad_fn, self._output_node, self._model, own, rows)
 

@@ -1,31 +1,92 @@
 """Whether targets stand in the inputs."""
 
-from math import nan
+from math import isnan, nan
 
 import torch
 from torch import Tensor, nn
 
 FEW = 4  # samples needed to tell a copy from a coincidence
 EQUAL = 1e-5  # largest difference of copies
+PLACES = 4  # of a sequence, at least
+MOSTLY = 0.9  # share of targets that are the next token, if that is what is asked for
 SOME, WIDEST = 4, 4096  # columns of targets, and of inputs, that are compared
 
 
 def repeated(tokens: Tensor, targets: Tensor, ahead: int = 0) -> float:
     """Return the share of targets that are the tokens `ahead` of their places, NaN if unknown.
 
-    Of either, only the first ones may be known.
+    Places where an ordinary target, the next token, is no other one tell nothing and do not count;
+    nor do targets below 0, which no loss asks for. Of either, only the first ones may be known.
 
-    >>> tokens = torch.tensor([[3, 1, 2], [5, 6, 7]])
-    >>> repeated(tokens, torch.tensor([3, 1, 4])), repeated(tokens, torch.tensor([1, 2, 9]), 1)
-    (0.6666666666666666, 1.0)
+    >>> tokens = torch.tensor([[3, 1, 2, 4], [5, 6, 7, 8]])
+    >>> targets = torch.tensor([[3, 1, 2, 9], [5, 6, 0, 9]])
+    >>> repeated(tokens, targets), repeated(tokens, tokens.roll(-1, 1), 1)
+    (0.8333333333333334, 1.0)
     """
     length = tokens.shape[1]
     count = min(tokens.numel(), targets.numel())
-    if tokens.ndim != 2 or targets.is_floating_point() or count % length or length < 2 + ahead:
+    if tokens.ndim != 2 or targets.is_floating_point() or count % length or length < 3:
         return nan
-    given = tokens.reshape(-1)[:count].reshape(-1, length)[:, ahead:]
-    wanted = targets.reshape(-1)[:count].reshape(-1, length)[:, : length - ahead]
-    return float((given == wanted).double().mean())
+    given = tokens.reshape(-1)[:count].reshape(-1, length)
+    wanted = targets.reshape(-1)[:count].reshape(-1, length)
+    places = slice(1, -1) if ahead < 0 else slice(0, -1)
+    shown, other = (given.roll(-each, 1)[:, places] for each in (ahead, 0 if ahead == 1 else 1))
+    counted = (shown != other) & (wanted[:, places] >= 0)
+    if 2 * int(counted.sum()) < len(given):
+        return nan
+    return float((shown == wanted[:, places])[counted].double().mean())
+
+
+def next_values(inputs: Tensor, targets: Tensor) -> int:
+    """Return the dimension along which the targets are the inputs of the next place, 0 if none.
+
+    >>> series = torch.arange(24.0).reshape(2, 6, 2).sin()
+    >>> next_values(series[:, :-1], series[:, 1:]), next_values(series[:, 1:], series[:, :-1])
+    (1, 0)
+    """
+    if inputs.ndim < 2 or inputs.numel() != targets.numel() or not inputs.is_floating_point():
+        return 0
+    given, wanted = inputs.detach(), targets.detach().reshape(inputs.shape)
+    for dim in range(1, inputs.ndim):
+        length = inputs.shape[dim]
+        if length < PLACES or not bool((given.narrow(dim, 0, 1) != given).any()):
+            continue
+        ahead = given.narrow(dim, 1, length - 1) - wanted.narrow(dim, 0, length - 1)
+        if float(ahead.abs().amax()) < EQUAL:
+            return dim
+    return 0
+
+
+class Leaks:
+    """Compares targets with inputs: `leak` is the share of targets that stand there.
+
+    `leak_ahead` says how many places later, where that is known, and `leak_is_whole` is 1 if the
+    model may see all of the only input at every place, as an autoencoder does.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._copies = Copies(model)
+
+    def of_tokens(
+        self, tokens: Tensor, targets: Tensor, *, sees_ahead: bool, alone: bool
+    ) -> dict[str, float]:
+        """Return the scalars of rows of whole numbers; later ones count if the model sees them."""
+        shares = {0: repeated(tokens, targets), -1: repeated(tokens, targets, -1)}
+        if sees_ahead:
+            shares[1] = repeated(tokens, targets, 1)
+        known = {ahead: share for ahead, share in shares.items() if not isnan(share)}
+        if not known:
+            return {}
+        ahead = max(known, key=known.__getitem__)
+        whole = float(sees_ahead and alone and not ahead)
+        return {"leak": known[ahead], "leak_ahead": float(ahead), "leak_is_whole": whole}
+
+    def of_numbers(self, inputs: Tensor, targets: Tensor, *, sees_ahead: bool) -> dict[str, float]:
+        """Return the scalars of measured values."""
+        if sees_ahead and next_values(inputs, targets):
+            return {"leak": 1.0, "leak_ahead": 1.0}
+        found = {"leak": self._copies.share(inputs, targets)}
+        return found | ({"leak_ahead": 0.0} if inputs.shape == targets.shape else {})
 
 
 class Copies:

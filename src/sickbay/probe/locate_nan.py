@@ -47,8 +47,12 @@ class NanLocator:
 
     def inputs(self) -> list[Tensor]:
         """Return the tensors of the newest batch."""
-        args, kwargs = self._inputs or ((), {})
+        args, kwargs = self.call()
         return [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+
+    def call(self) -> tuple[Any, Any]:
+        """Return the arguments of the newest batch, or what is kept of them."""
+        return self._inputs or ((), {})
 
     def take(self) -> None:
         """Measure the activations up to the first layer whose output is not finite."""
@@ -64,12 +68,10 @@ class NanLocator:
 
     def _run_again(self, args: Any, kwargs: Any) -> None:
         original = self._layers.model
-        model = copy.deepcopy(original)
-        if not set(model.modules()).isdisjoint(original.modules()):
-            return  # a module that copies as itself would keep our hooks
+        model = unhooked(original)
+        if model is None:
+            return
         for name, module in model.named_modules():
-            for kind in HOOKS:
-                vars(module)[kind] = OrderedDict()  # the original may share its dicts
             if computes(module) and can_be_hooked(module):
                 module.register_forward_hook(partial(self._measure, name))
         kept = IsolatedRandom(), restored_buffers(original)
@@ -135,6 +137,17 @@ def first_samples(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 class _Found(Exception):  # noqa: N818 - not an error: it ends the second pass
     """The layer was found."""
+
+
+def unhooked(model: nn.Module) -> nn.Module | None:
+    """Return a copy of a model without hooks, None if some module copies as itself."""
+    copied = copy.deepcopy(model)
+    if not set(copied.modules()).isdisjoint(model.modules()):
+        return None
+    for module in copied.modules():
+        for kind in HOOKS:
+            vars(module)[kind] = OrderedDict()  # the original may share its dicts
+    return copied
 
 
 def would_be_noticed() -> bool:

@@ -93,6 +93,8 @@ class Probe:
         now.gradients = self.gradients.release()
         now.weights = self._released(self.weights, closer)
         now.activations = self._released(self.activations, closer)
+        if self.batch.due and not self.meter.late:  # a late meter keeps no whole call
+            self.batch.trials.run()
         now.batch = self._released(self.batch, closer)
         if locator is not None and closer:
             now.replayed = locator.collect(now.step)

@@ -26,6 +26,7 @@ from .learning_rate_too_high import LearningRateTooHigh as LearningRateTooHigh
 from .learning_rate_too_low import LearningRateTooLow as LearningRateTooLow
 from .loss_spike import LossSpike as LossSpike
 from .missing_zero_grad import MissingZeroGrad as MissingZeroGrad
+from .mixed_samples import MixedSamples as MixedSamples
 from .network_too_small import NetworkTooSmall as NetworkTooSmall
 from .no_hidden_activation import NoHiddenActivation as NoHiddenActivation
 from .noisy_labels import NoisyLabels as NoisyLabels

@@ -19,6 +19,7 @@ PROFILES: Mapping[str, tuple[Problem, ...]] = {
         ours.UnnormalisedInput(),
         ours.UnscaledTargets(),
         ours.ShapeBroadcast(),
+        ours.MixedSamples(),
         ours.DoubleActivation(),
         ours.ImproperOutput(),
         ours.ImproperLoss(),

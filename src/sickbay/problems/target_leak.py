@@ -1,4 +1,8 @@
+from dataclasses import replace
+
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+
+WHERE = {1.0: ", a place later, and the model sees them", -1.0: ", a place earlier"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -9,9 +13,11 @@ class TargetLeak(Problem):
         Copying the input is enough for a loss of 0, and the model learns nothing else.
 
     How it is judged:
-        In each of the last `checks` readings, at least `share` of the target tokens are equal to
-        the input token at the same position, or to the next one if attention sees it because it has
-        no mask; or at least `share` of the columns of the targets are columns of the inputs.
+        In each of the last `checks` readings, at least `share` of the targets are equal to the
+        input at the same place, or at the place before, or at the next one if the model sees it; or
+        at least `share` of the columns of the targets are columns of the inputs. Copies of columns
+        and of what stands a place before are warned about, as such a task may be meant so. Where a
+        model sees its whole input at each place, as an autoencoder does, it is only told.
 
     Example:
         >>> print(TargetLeak().check(History(leak=3 * [1.0])).message)
@@ -32,7 +38,10 @@ class TargetLeak(Problem):
         shares = history.recent("leak", self.checks)
         if len(shares) < self.checks or not all(share >= self.share for share in shares):
             return None
-        ahead = ", which attention without a mask can see" * history.setup.looks_ahead
-        message = f"{100 * min(shares):.3g} % of the targets stand in the inputs{ahead}"
-        message += f" (limit {100 * self.share:g} %)"
-        return self.found(history, message, share=min(shares))
+        ahead = history.latest("leak_ahead")
+        message = f"{100 * min(shares):.3g} % of the targets stand in the inputs"
+        message += f"{WHERE.get(ahead, '')} (limit {100 * self.share:g} %)"
+        finding = self.found(history, message, share=min(shares))
+        if history.latest("leak_is_whole") == 1:
+            return replace(finding, severity="info")
+        return finding if ahead in (0, 1) else replace(finding, severity="warning")
