@@ -244,7 +244,7 @@ def _settings(recipe: Recipe) -> Mapping[str, str]:
 
 def _differences(old: Recipe, new: Recipe) -> Iterator[str]:
     lines = new.code[len(old.code) :] if new.code[: len(old.code)] == old.code else new.code
-    yield from (f"+ {line}" for line in lines if line.startswith(("good =", "model =")))
+    yield from (f"+ {line}" for line in lines if line.startswith(("good =", "model =", "loss.")))
     before, after = _settings(old), _settings(new)
     unset = {"None", "0", "False"}
     for name in before:

@@ -146,3 +146,18 @@ def test_answers_that_are_coded_as_1_and_2(targets: list[float], first: int) -> 
 def test_a_distance_needs_a_target_for_each_output(columns: int, expected: bool) -> None:
     made = ChangeLoss().prescribe(FOUND, given(mlp(1), X[:, :columns], "regression"))
     assert (made is not None) is expected
+
+
+def test_answers_whose_yes_is_less_than_1() -> None:
+    masks = (X > 0.5).float() / 255
+    made = prescribed(ChangeLoss(), given(mlp(4), masks, "regression", "bce_logits"))
+    assert isinstance(made.loss, Fitted)
+    assert torch.equal(made.loss.fit(X, masks), (X > 0.5).float())
+    assert "yes=0.0039" in repr(made.loss)
+
+
+@pytest.mark.parametrize("targets", [(X > 0.5).float(), X.sigmoid()], ids=["labels", "shares"])
+def test_answers_with_a_yes_of_1_stay(targets: Tensor) -> None:
+    made = new_loss(Setup(task="multilabel", loss="bce_logits", output_shape=(64, 4)), targets)
+    assert made is not None
+    assert made.yes == 1

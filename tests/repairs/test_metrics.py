@@ -40,7 +40,30 @@ YES, NO = True, False
 )
 def test_class_scores(given: Any, right: Any, expected: tuple[float, ...]) -> None:
     found = class_scores(torch.tensor(given), torch.tensor(right))
-    assert found == pytest.approx(dict(zip(("precision", "recall", "f1"), expected, strict=True)))
+    names = ("precision", "recall", "f1")
+    assert tuple(found[name] for name in names) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "expected"),
+    [
+        pytest.param([0, 0, 0, 0], [0, 0, 0, 1], 1 / 2, id="a-constant-answer"),
+        pytest.param([0, 2, 1, 1], [0, 0, 1, 1], 3 / 4, id="a-class-that-is-not-there"),
+        pytest.param([YES, NO, NO, NO], [YES, YES, NO, NO], 3 / 4, id="yes-or-no"),
+        pytest.param([[YES, NO], [NO, NO]], [[YES, YES], [NO, YES]], 2 / 3, id="never-no"),
+    ],
+)
+def test_all_classes_count_as_much(given: Any, right: Any, expected: float) -> None:
+    found = class_scores(torch.tensor(given), torch.tensor(right))
+    assert found["balanced_accuracy"] == pytest.approx(expected)
+
+
+def test_a_loss_that_weighs_classes_is_scored_by_all_of_them() -> None:
+    weighted = nn.BCEWithLogitsLoss(pos_weight=torch.tensor([2.0]))
+    assert "val_metric" in fit(healthy(), loss=weighted, epochs=2).history[-1]
+    accuracy = fit(healthy(), loss=weighted, epochs=2, metric="accuracy")
+    assert "val_metric" not in accuracy.history[-1]
+    assert "val_metric" not in fit(healthy(), epochs=2).history[-1]
 
 
 def test_class_scores_are_those_of_scikit_learn() -> None:

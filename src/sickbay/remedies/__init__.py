@@ -19,6 +19,7 @@ from .hold_all_parameters import HoldAllParameters as HoldAllParameters
 from .initialise_again import InitialiseAgain as InitialiseAgain
 from .insert_activations import InsertActivations as InsertActivations
 from .insert_normalisation import InsertNormalisation as InsertNormalisation
+from .keep_outputs_positive import KeepOutputsPositive as KeepOutputsPositive
 from .loosen_clipping import LoosenClipping as LoosenClipping
 from .lower_dropout import LowerDropout as LowerDropout
 from .lower_on_plateau import LowerOnPlateau as LowerOnPlateau
@@ -42,6 +43,7 @@ from .sound_defaults import SoundDefaults as SoundDefaults
 from .together import Together as Together
 from .train_longer import TrainLonger as TrainLonger
 from .train_mode import TrainMode as TrainMode
+from .turn_class_weights import TurnClassWeights as TurnClassWeights
 from .undo_output_scale import UndoOutputScale as UndoOutputScale
 from .unfreeze_parameters import UnfreezeParameters as UnfreezeParameters
 from .use_another_optimizer import UseAnotherOptimizer as UseAnotherOptimizer

@@ -43,14 +43,14 @@ WIDER, MUCH_WIDER = r.WidenLayers(to=64), r.WidenLayers(to=256)
 LONGER, MUCH_LONGER = r.TrainLonger(factor=3), r.TrainLonger(factor=10)
 UNDROPPED, LESS_DROPPED = r.LowerDropout(to=0.0), r.LowerDropout(to=0.1)
 UNDECAYED, UNLIKE = r.RemoveWeightDecay(), r.DrawConstantWeights()
-REGISTERED = r.RegisterModules()
+REGISTERED, UNSCALED = r.RegisterModules(), r.UndoOutputScale()
 STUCK = (
-    UNLIKE, SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL, ADAM,
-    FASTER, SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
+    UNSCALED, UNLIKE, SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL,
+    ADAM, FASTER, SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
 )  # fmt: skip
 UNDERFIT = (
-    UNLIKE, SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED, WIDER, ADAM, USUAL,
-    FASTER, r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
+    UNSCALED, UNLIKE, SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED, WIDER, ADAM,
+    USUAL, FASTER, r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
 )  # fmt: skip
 LARGER_BATCH = r.Together(first=r.SetBatchSize(to=32), second=USUAL)
 
@@ -73,15 +73,15 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "learning_rate_too_high": (*UNEVEN, HALVED, CLIP, r.WarmUp(), SCALED, MEAN, SOUND),
     "slow_convergence": SLOW,
     "learning_rate_too_low": (*SLOW, SCALED, SOUND),
-    "improper_output": (r.UndoOutputScale(), r.ChangeOutput(), r.ChangeLoss()),
+    "improper_output": (UNSCALED, r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
-    "improper_loss": (r.ChangeLoss(), r.ChangeOutput(), MEAN, r.NegateLoss()),
+    "improper_loss": (r.TurnClassWeights(), r.ChangeLoss(), r.ChangeOutput(), MEAN, r.NegateLoss()),
     "shape_broadcast": (r.ChangeLoss(),),
     "abnormal_data": (r.ProcessData(), NORM, r.SkipBadBatches(), SLOWER),
     "unnormalised_input": (r.ProcessData(), NORM, SLOWER, SOUND),
     "non_finite": (
-        r.ProcessData(), r.SkipBadBatches(), SLOWER, LECUN, USUAL, CLIP, r.Together(),
-        r.RollBack(), NORM, SCALED, MEAN, SOUND,
+        r.KeepOutputsPositive(), r.ProcessData(), r.SkipBadBatches(), SLOWER, LECUN, USUAL, CLIP,
+        r.Together(), r.RollBack(), NORM, SCALED, MEAN, SOUND,
     ),
     "loss_spike": JUMPS,
     "gradient_spike": (CLIP, r.ClipValues(), HALVED, r.WarmUp()),

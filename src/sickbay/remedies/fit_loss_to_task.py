@@ -32,13 +32,15 @@ FITTING: Mapping[Meaning, tuple[str, ...]] = {
     "values": (*BROADCAST, ""),  # a loss that was written by hand is mostly a distance
 }
 IGNORED = -100  # the label that torch's losses ignore
+LESS = 0.5  # for targets that never say yes
 
 
 class Fitted(nn.Module):
     """A loss that converts the targets to the type and shape that it needs.
 
     `first` is the label of the first class, or of no. `last` means that classes are in the last
-    dimension of the outputs, where torch's losses expect them in the second.
+    dimension of the outputs, where torch's losses expect them in the second. `yes` is what the
+    targets have for yes.
 
     >>> import torch
     >>> loss = Fitted(nn.CrossEntropyLoss(), "classes", first=1)
@@ -48,14 +50,19 @@ class Fitted(nn.Module):
     sickbay.remedies.Fitted(nn.CrossEntropyLoss(), 'classes', first=1)
     """
 
-    def __init__(self, loss: Loss, meaning: Meaning, first: int = 0, last: bool = False) -> None:
+    def __init__(
+        self, loss: Loss, meaning: Meaning, first: int = 0, last: bool = False, yes: float = 1.0
+    ) -> None:
         super().__init__()
         self.loss, self.meaning, self.first, self.last = loss, meaning, first, last
+        self.yes = yes
 
     def __repr__(self) -> str:
         first = f", first={self.first}" if self.first else ""
         last = ", last=True" if self.last else ""
-        return f"sickbay.remedies.Fitted({loss_code(self.loss)}, {self.meaning!r}{first}{last})"
+        yes = f", yes={self.yes!r}" if self.yes != 1 else ""
+        given = f"{loss_code(self.loss)}, {self.meaning!r}{first}{last}{yes}"
+        return f"sickbay.remedies.Fitted({given})"
 
     def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return self.loss(*self.compared(outputs, targets))
@@ -76,7 +83,7 @@ class Fitted(nn.Module):
             fitted = fitted.reshape(outputs.shape)
         if self.meaning == "answers" and bool((fitted == -1).any()):
             return (fitted + 1) / 2
-        return fitted - self.first if self.meaning == "answers" else fitted
+        return (fitted - self.first) / self.yes if self.meaning == "answers" else fitted
 
     def _labels(self, targets: Tensor, outputs: Tensor) -> Tensor:
         """Return the numbers of the classes, from 0 on."""
@@ -157,13 +164,28 @@ def right_output(setup: Setup) -> str:
 
 def new_loss(setup: Setup, targets: Tensor | None) -> Fitted | None:
     """Return the loss that fits the task, None if the task is not known."""
-    means = meaning(setup)
+    means, yes = meaning(setup), lesser_yes(setup, targets)
+    if yes < 1:
+        return Fitted(LOSSES["answers"](), "answers", yes=yes)
     if means is None:
         return None
     first, labels = first_label(setup, targets), _labels(targets)
     if means == "values" or (means == "answers" and (labels is None or labels.tolist() != [1, 2])):
         first = 0
     return Fitted(LOSSES[means](), means, first, means == "classes" and classes_are_last(setup))
+
+
+def lesser_yes(setup: Setup, targets: Tensor | None) -> float:
+    """Return what targets have for yes: 1, or less if they were divided by too much.
+
+    >>> import torch
+    >>> lesser_yes(Setup(loss="bce_logits"), torch.tensor([[0.0, 0.25], [0.25, 0.0]]))
+    0.25
+    """
+    if setup.loss not in ("bce", "bce_logits") or targets is None or not targets.numel():
+        return 1.0
+    low, high = float(targets.min()), float(targets.max())
+    return high if low == 0 < high < LESS else 1.0
 
 
 def classes_are_last(setup: Setup) -> bool:

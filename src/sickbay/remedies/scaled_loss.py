@@ -1,5 +1,7 @@
 """A loss of standardised outputs and targets, and whether it means the same as before."""
 
+from math import inf
+
 import torch
 from torch import Tensor
 
@@ -50,6 +52,31 @@ def as_code(numbers: Tensor) -> str:
     if numbers.ndim == 0:
         return f"{float(numbers):.6g}"
     return f"[{', '.join(f'{each:.6g}' for each in numbers.flatten().tolist())}]"
+
+
+def is_least_at(loss: Loss, outputs: Tensor, targets: Tensor) -> bool:
+    """Return whether a loss is least where the outputs are the targets, in whatever units.
+
+    >>> from torch import nn
+    >>> one, other = torch.tensor([[1.0], [3.0]]), torch.tensor([[2.0], [1.0]])
+    >>> [is_least_at(nn.PoissonNLLLoss(log_input=each), one, other) for each in (False, True)]
+    [True, False]
+    """
+    if is_distance(loss, outputs, targets):
+        return True
+    known = targets[targets.reshape(len(targets), -1).isfinite().all(1)][:SAMPLES].double()
+    outputs = outputs[: len(known)].detach().double()
+    known = known[: len(outputs)].to(outputs.device)
+    try:
+        with torch.no_grad():
+            fitted = Fitted(harmless(loss), "values")
+            right = fitted.fit(outputs, known)
+            mean, move = right.mean(), 1.0 + float(right.abs().max())
+            none = float(fitted(right, known))
+            tried = (right + move, right + right.std(), (right + mean) / 2, right.flip(0))
+            return all(none < float(fitted(each, known)) < inf for each in tried)
+    except Exception:  # it takes something else than numbers
+        return False
 
 
 def is_distance(loss: Loss, outputs: Tensor, targets: Tensor) -> bool:

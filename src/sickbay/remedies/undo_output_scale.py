@@ -2,6 +2,8 @@ from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.surgery import output_activation, replace_output, scale_outputs
 from sickbay.tasks import APPLIES
 
+SMALL = 0.2  # factors that make outputs tiny
+
 
 @dataclass(frozen=True, kw_only=True)
 class UndoOutputScale(Remedy):
@@ -20,8 +22,8 @@ class UndoOutputScale(Remedy):
     code = "model = sickbay.surgery.scale_outputs(model, (x,), 0.0, temperature)"
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        factor = finding.evidence.get("scale", 0.0)
-        if not 0 < factor < 1:
+        factor = finding.evidence.get("scale", recipe.setup.scale)
+        if not 0 < factor < SMALL:
             return None
         example, activation = recipe.example, output_activation(recipe.model, recipe.example)
         changed = recipe

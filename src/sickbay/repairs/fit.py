@@ -26,7 +26,7 @@ from sickbay.repairs.choose_executor import Workers, choose_executor
 from sickbay.repairs.data import Data
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal, check_output
-from sickbay.repairs.metrics import Metric, check_metric
+from sickbay.repairs.metrics import Metric, check_metric, default_metric
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.preflight import check_fit, check_loss, hooks_of, make_optimizer
 from sickbay.repairs.run_settings import RunSettings
@@ -81,10 +81,11 @@ def fit(
         batch_size: Samples in a batch. A DataLoader has its own.
         epochs: Epochs of one training run.
         target: The score at which training is done.
-        metric: The score: "accuracy", "precision", "recall", "f1" (means over all classes), "r2",
-            "loss" (minus the loss), or a function of all held-out outputs and targets whose result
-            is better the higher it is. Defaults to accuracy for classes, the share of explained
-            variance for numbers, else minus the loss.
+        metric: The score: "accuracy", "precision", "recall", "f1" (means over all classes),
+            "balanced_accuracy", "r2", "loss" (minus the loss), or a function of all held-out
+            outputs and targets whose result is better the higher it is. Defaults to accuracy for
+            classes, balanced if torch's loss weighs them; the share of explained variance for
+            numbers; else minus the loss.
         device: Where to train. Defaults to the model's device.
         remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.
             "autotrainer" tries them in this order, "race" by their odds.
@@ -196,6 +197,8 @@ def repair(
             device=settings.device,
             dtype=next(recipe.model.parameters()).dtype,
         )
+        if metric is None:
+            settings = replace(settings, metric=default_metric(recipe.loss))
         check_fit(recipe.model, samples, recipe.loss, settings.target, settings.metric)
         recipe = with_data(recipe, samples)
     recipe = recipe.on(settings.device)

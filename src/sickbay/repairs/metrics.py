@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sickbay.arguments import check_any_float, check_choice, check_text, short_repr
 from sickbay.errors import UsageError
@@ -14,7 +14,8 @@ Metric: TypeAlias = str | Callable[[Any, Tensor], Any]
 SCORE = "val_metric"  # among the metrics of an epoch; higher is better
 OF_CLASSES = ("precision", "recall", "f1")
 STANDARD = {"accuracy": "val_accuracy", "r2": "val_score"}  # those that are measured anyway
-NAMES = (*STANDARD, *OF_CLASSES, "loss")
+BALANCED = "balanced_accuracy"  # the mean of the shares of right answers in all classes
+NAMES = (*STANDARD, *OF_CLASSES, BALANCED, "loss")
 NO_CLASS = -(2**31)  # stands for an output that is not finite
 
 
@@ -77,19 +78,39 @@ def class_scores(predicted: Tensor, actual: Tensor) -> dict[str, float]:
     0.75
     >>> yes = torch.tensor([[True], [True], [False]])
     >>> class_scores(yes, torch.tensor([[True], [False], [True]]))
-    {'precision': 0.5, 'recall': 0.5, 'f1': 0.5}
+    {'precision': 0.5, 'recall': 0.5, 'f1': 0.5, 'balanced_accuracy': 0.25}
     """
     if predicted.dtype == torch.bool:
         right, said, there = ((each * 1).sum(0) for each in (predicted & actual, predicted, actual))
+        refused, absent = (~predicted & ~actual).sum(0), (~actual).sum(0)
     else:
         classes, index = torch.unique(torch.cat([predicted, actual]), return_inverse=True)
         first, second = index.chunk(2)
         counted = (first[first == second], first, second)
         real = classes != NO_CLASS
         right, said, there = (each.bincount(minlength=len(classes))[real] for each in counted)
+        refused, absent = right, there
     pairs = ((right, said), (right, there), (2 * right, said + there))
     shares = [float((part / whole.clamp(min=1)).double().mean()) for part, whole in pairs]
-    return dict(zip(OF_CLASSES, shares, strict=True))
+    parts, wholes = (torch.stack(each).flatten() for each in ((right, refused), (there, absent)))
+    balanced = float((parts[wholes > 0] / wholes[wholes > 0]).double().mean())
+    return {**dict(zip(OF_CLASSES, shares, strict=True)), BALANCED: balanced}
+
+
+def default_metric(loss: object) -> str | None:
+    """Return balanced accuracy for a loss that weighs classes: who uses it cares for rare ones.
+
+    >>> default_metric(torch.nn.CrossEntropyLoss(torch.tensor([1.0, 5.0])))
+    'balanced_accuracy'
+    >>> default_metric(torch.nn.CrossEntropyLoss()) is None
+    True
+    """
+    name = {nn.BCEWithLogitsLoss: "pos_weight", nn.CrossEntropyLoss: "weight", nn.NLLLoss: "weight"}
+    weight = getattr(loss, name.get(type(loss), ""), None)
+    if not isinstance(weight, Tensor):
+        return None
+    equal = weight == (1 if isinstance(loss, nn.BCEWithLogitsLoss) else weight.flatten()[0])
+    return None if bool(equal.all()) else BALANCED
 
 
 def unavailable(metric: str, known: Sequence[str]) -> UsageError:

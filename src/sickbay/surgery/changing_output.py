@@ -20,6 +20,7 @@ TO: dict[str, type[nn.Module]] = {
     "softmax": nn.Softmax,
     "log_softmax": nn.LogSoftmax,
     "tanh": nn.Tanh,
+    "softplus": nn.Softplus,
 }
 # Functions that limit values go by one name, as where the probe reads the loss.
 LIMITS = ("hardtanh", "relu6", "clamp", "clip", "clamp_min", "clamp_max")
@@ -47,7 +48,7 @@ def replace_output(model: nn.Module, example: tuple[Any, ...], to: str) -> nn.Mo
     Args:
         model: The model, which is not touched.
         example: The arguments of one call.
-        to: "linear", "sigmoid", "softmax", "log_softmax" or "tanh".
+        to: "linear", "sigmoid", "softmax", "log_softmax", "tanh" or "softplus".
 
     Raises:
         Declined: If it is so already, or cannot be done safely.

@@ -109,3 +109,11 @@ def test_without_a_batch_size_a_reading_is_one_sample() -> None:
 @pytest.mark.parametrize(("limit", "expected"), [(0.5, False), (0.51, True)])
 def test_gains_less(limit: float, expected: bool) -> None:
     assert gains_less(history([0.75] * 10), limit, 0) is expected
+
+
+@pytest.mark.parametrize(("slope", "known"), [(nan, True), (0.0, True), (1.0, True), (-1.0, False)])
+def test_a_loss_that_makes_up_for_rare_classes_costs_right_answers(
+    slope: float, known: bool
+) -> None:
+    columns = {"score": 60 * [0.88], "constant_score": 60 * [0.92], "weight_slope": 60 * [slope]}
+    assert (training_score(History(**columns), 40) is not None) is known

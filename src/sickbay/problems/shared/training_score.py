@@ -8,6 +8,7 @@ from sickbay.problems.shared.small_batches import batch_size
 
 LATE = 1 / 3  # of the steps so far
 READINGS = 64  # to look back at
+EVENED = -0.5  # power of its frequency by which a class is weighted
 LEAST = 0.02  # of the answers that a constant must get wrong, or there is nothing to learn
 
 
@@ -42,7 +43,8 @@ def training_score(history: History, after: int) -> TrainingScore | None:
     """Return the score in the last third of the steps so far, None before step `after`.
 
     There is none without outputs and targets that could be compared, nor where a constant answer
-    is almost always right.
+    is almost always right. If the loss makes up for rare classes, a good model may be right less
+    often than a constant answer.
     """
     first = max(after, (1 - LATE) * history.step)
     if history.step < after:
@@ -50,7 +52,8 @@ def training_score(history: History, after: int) -> TrainingScore | None:
     late = [value for step, value in history.timed("score", READINGS) if step >= first]
     late = [max(value, -1.0) for value in late if value > -inf]
     constant = history.latest("constant_score")
-    if not late or not isfinite(constant) or constant > 1 - LEAST:
+    evened = history.latest("weight_slope") < EVENED
+    if evened or not late or not isfinite(constant) or constant > 1 - LEAST:
         return None
     size = batch_size(history.setup) or 1
     return TrainingScore(sum(late) / len(late), constant, len(late) * size)

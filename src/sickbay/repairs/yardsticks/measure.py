@@ -18,9 +18,9 @@ from sickbay.loss_probe import harmless
 from sickbay.printable import error_message
 from sickbay.problems.shared.yardsticks import Yardstick, metric_in
 from sickbay.recipe import Loss, Recipe
-from sickbay.remedies.scaled_loss import is_distance
+from sickbay.remedies.scaled_loss import is_least_at
 from sickbay.repairs.data import Data
-from sickbay.repairs.metrics import Metric
+from sickbay.repairs.metrics import BALANCED, Metric
 from sickbay.repairs.scoring import evaluate, key
 from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted
 from sickbay.repairs.yardsticks.references import reference_for, wrong_labels
@@ -88,7 +88,7 @@ class Yardsticks:
 
     def _is_distance(self, recipe: Recipe, inputs: Inputs, targets: Tensor) -> bool:
         with evaluating(recipe.model):
-            return is_distance(recipe.loss, recipe.model(*inputs), targets)
+            return is_least_at(recipe.loss, recipe.model(*inputs), targets)
 
     def _measure(
         self, recipe: Recipe, data: Data, inputs: Inputs, targets: Tensor, answers: Answers
@@ -102,7 +102,9 @@ class Yardsticks:
         samples = (data.validation.size or UNKNOWN) if data.held_out else 0
         found = Yardstick(key(scores), None, metric_in(scores)[0], samples)
         try:
-            reference = reference_for(recipe.model, data, inputs, targets, answers, right, good)
+            even = self._metric == BALANCED
+            found_for = inputs, targets, answers, right, good
+            reference = reference_for(recipe.model, data, *found_for, balanced=even)
             if reference is None:
                 self._without("no quick reference for outputs of this kind")
                 return found

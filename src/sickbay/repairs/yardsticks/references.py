@@ -13,7 +13,14 @@ from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.repairs.data import Data
 from sickbay.repairs.yardsticks.answers import Answers, Inputs
 from sickbay.repairs.yardsticks.features import Features
-from sickbay.repairs.yardsticks.simple_models import best, neighbours, network, quality, ridge
+from sickbay.repairs.yardsticks.simple_models import (
+    Kind,
+    best,
+    neighbours,
+    network,
+    quality,
+    ridge,
+)
 
 FEWEST = 20  # samples of which a fifth is kept to choose a reference
 MOST_PAIRS = 10_000_000  # of a word and what follows
@@ -47,8 +54,12 @@ def reference_for(
     answers: Answers,
     right: Tensor,
     good: Tensor,
+    balanced: bool = False,
 ) -> Reference | None:
-    """Return a quick reference for these inputs and answers, None if there is none of this kind."""
+    """Return a quick reference for these inputs and answers, None if there is none of this kind.
+
+    If it is to be `balanced`, rare classes count as much as frequent ones.
+    """
     if answers.dense:
         return bigrams(inputs[0].cpu(), answers, right, good)
     same = any(each.shape == targets.shape and bool((each == targets).all()) for each in inputs)
@@ -71,6 +82,7 @@ def reference_for(
     def answer(*given: Tensor) -> Tensor:
         found = model_answers(features(given))
         found = found * scale + mean if answers.kind == "values" else found
+        found = evened(found, mean, answers.kind) if balanced else found
         return answers.outputs(found, len(given[0]))
 
     if answers.kind == "values" or not data.held_out:
@@ -78,6 +90,21 @@ def reference_for(
     kept = right[len(right) - judged :]
     constant = quality(kept.mean(0).expand_as(kept), kept, answers.kind)
     return Reference(answer, judged, reached, constant)
+
+
+def evened(shares: Tensor, mean: Tensor, kind: Kind) -> Tensor:
+    """Return shares as if all classes, or a yes and a no, were equally frequent.
+
+    >>> import torch
+    >>> evened(torch.tensor([[0.2], [0.05]]), torch.tensor([0.1]), "answers").round(decimals=2)
+    tensor([[0.6900],
+            [0.3200]])
+    """
+    if kind == "values":
+        return shares
+    shares, mean = shares.clamp(min=0), mean.clamp(1e-6, 1 - 1e-6)
+    yes, no = shares / mean, (1 - shares).clamp(min=0) / (1 - mean)
+    return yes / (yes + no) if kind == "answers" else yes / yes.sum(1, keepdim=True).clamp(min=1e-9)
 
 
 def bigrams(tokens: Tensor, answers: Answers, right: Tensor, good: Tensor) -> Reference | None:
