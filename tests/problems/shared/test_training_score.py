@@ -115,5 +115,5 @@ def test_gains_less(limit: float, expected: bool) -> None:
 def test_a_loss_that_makes_up_for_rare_classes_costs_right_answers(
     slope: float, known: bool
 ) -> None:
-    columns = {"score": 60 * [0.88], "constant_score": 60 * [0.92], "weight_slope": 60 * [slope]}
-    assert (training_score(History(**columns), 40) is not None) is known
+    history = History(score=60 * [0.88], constant_score=60 * [0.92], weight_slope=60 * [slope])
+    assert (training_score(history, 40) is not None) is known
