@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 import sickbay
 from sickbay.demo.flawed_models import circles
+from sickbay.repairs.data import Data
 from sickbay.repairs.metrics import NO_CLASS, class_scores
+from sickbay.repairs.preflight import usual_metric
 from sickbay.repairs.run import Progress
 from sickbay.repairs.scoring import doubt, key
 from tests.repairs.datasets import refused
@@ -64,6 +66,16 @@ def test_a_loss_that_weighs_classes_is_scored_by_all_of_them() -> None:
     accuracy = fit(healthy(), loss=weighted, epochs=2, metric="accuracy")
     assert "val_metric" not in accuracy.history[-1]
     assert "val_metric" not in fit(healthy(), epochs=2).history[-1]
+
+
+def test_weights_of_shares_ask_for_no_classes() -> None:
+    x = torch.rand(60, 3)
+    model = nn.Linear(3, 2)
+    data = Data.of((x, x[:, :2]), batch_size=8)
+    assert usual_metric(model, nn.BCEWithLogitsLoss(pos_weight=torch.tensor(2.0)), data) is None
+    assert usual_metric(model, nn.CrossEntropyLoss(torch.tensor([1.0, 2.0])), data) is None
+    labels = Data.of((x, (x[:, 0] > 0.5).long()), batch_size=8)
+    assert usual_metric(model, nn.CrossEntropyLoss(torch.tensor([1.0, 2.0])), labels) is not None
 
 
 def test_class_scores_are_those_of_scikit_learn() -> None:

@@ -26,9 +26,15 @@ from sickbay.repairs.choose_executor import Workers, choose_executor
 from sickbay.repairs.data import Data
 from sickbay.repairs.fingerprint import fingerprint
 from sickbay.repairs.journal import Journal, check_output
-from sickbay.repairs.metrics import Metric, check_metric, default_metric
+from sickbay.repairs.metrics import Metric, check_metric
 from sickbay.repairs.outcome import Outcome
-from sickbay.repairs.preflight import check_fit, check_loss, hooks_of, make_optimizer
+from sickbay.repairs.preflight import (
+    check_fit,
+    check_loss,
+    hooks_of,
+    make_optimizer,
+    usual_metric,
+)
 from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.search import Search
 from sickbay.repairs.strategy import Strategy, StrategyName, check_strategy, problems_for
@@ -198,7 +204,8 @@ def repair(
             dtype=next(recipe.model.parameters()).dtype,
         )
         if metric is None:
-            settings = replace(settings, metric=default_metric(recipe.loss))
+            usual = usual_metric(recipe.model, recipe.loss, samples)
+            settings = replace(settings, metric=usual)
         check_fit(recipe.model, samples, recipe.loss, settings.target, settings.metric)
         recipe = with_data(recipe, samples)
     recipe = recipe.on(settings.device)

@@ -18,7 +18,7 @@ from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
 from sickbay.repairs.data import Data
-from sickbay.repairs.metrics import Metric
+from sickbay.repairs.metrics import Metric, default_metric
 from sickbay.repairs.scoring import evaluate
 
 FEW = 7  # samples to try
@@ -95,6 +95,18 @@ def _try_metric(metric: Metric, model: nn.Module, loss: Loss, data: Data) -> Non
         raise
     except Exception:  # from the model, the loss or the data: training will tell
         return
+
+
+def usual_metric(model: nn.Module, loss: Loss, data: Data) -> Metric | None:
+    """Return the metric that the loss asks for, None if that is none or the task lacks it."""
+    metric = default_metric(loss)
+    try:
+        if metric is not None:
+            copied, tried = _copied("model", model, data), _copied("loss", loss, data)
+            evaluate(copied, tried, data, metric)
+    except Exception:  # whatever it is, `check_fit` tells
+        return None
+    return metric
 
 
 def _copied(what: str, given: Any, data: Data) -> Any:
