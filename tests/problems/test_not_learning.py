@@ -135,3 +135,26 @@ def test_labels_that_belong_to_other_samples(shuffled: bool, expected: bool) -> 
             optimizer.step()
             doctor.step(loss)
     assert ("not_learning" in [each.problem for each in doctor.findings]) is expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "changed", "expected"),
+    [
+        pytest.param(0.5, {}, False, id="a-weak-signal"),
+        pytest.param(0.58, {}, False, id="just-below-the-base-rate"),
+        pytest.param(0.59, {}, True, id="at-the-base-rate"),
+        pytest.param(0.5, {"task": "multiclass"}, True, id="several-classes"),
+        pytest.param(0.5, {"bare": False}, True, id="weighted"),
+        pytest.param(0.5, {"summed": True}, True, id="a-sum"),
+        pytest.param(0.15, {"loss": "mse"}, False, id="mse"),
+        pytest.param(0.21, {"loss": "mse"}, True, id="mse-at-the-base-rate"),
+        pytest.param(nan, {}, True, id="nan"),
+    ],
+)
+def test_a_yes_may_stay_less_likely_than_a_no(
+    loss: float, changed: dict[str, Any], expected: bool
+) -> None:
+    known: dict[str, Any] = {"task": "binary", "loss": "bce_logits", "bare": True, **changed}
+    made = history(0.7, 0.7, loss=[loss] * STEPS)
+    made.setup = Setup(output_shape=(16, 2), **known)
+    assert bool(problem.check(made)) is expected

@@ -1,4 +1,5 @@
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.base_rates import beats_base_rate
 from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.planned_epochs import is_over
 from sickbay.problems.shared.training_score import training_score
@@ -18,8 +19,9 @@ class NotLearning(Problem):
         variance explained) is compared with that of the best constant answer to the targets so far:
         the most frequent class, or the mean. The model gains less than `gain` of what a constant
         answer gets wrong, on so many samples that the standard error of the gain is at most twice
-        that, and its loss has not fallen by `loss_drop`. It counts from step `after` on if half of
-        the planned epochs are over, and at the end of a run from step `least` on.
+        that, and its loss has not fallen by `loss_drop`, nor below that of the base rate of yes. It
+        counts from step `after` on if half of the planned epochs are over, and at the end of a run
+        from step `least` on.
 
     Example:
         >>> history = History(loss=500 * [2.3], score=500 * [0.12], constant_score=500 * [0.11])
@@ -48,6 +50,6 @@ class NotLearning(Problem):
         score = training_score(history, self.least)
         if score is None or score.gain >= self.gain or score.doubt > CHANCE * self.gain:
             return None
-        if loss_fall(history) > self.loss_drop:
+        if loss_fall(history) > self.loss_drop or beats_base_rate(history):
             return None
         return self.found(history, str(score), score=score.score, constant=score.constant)

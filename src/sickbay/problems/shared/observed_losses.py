@@ -53,9 +53,15 @@ def observed_fault(history: History) -> str:
         return "the loss is 0 from the first step on"
     if _pulls_nothing(history):
         return "the loss gives the outputs no gradient, as after argmax, round or detach"
-    classes = setup.task in ("multiclass", "binary")
-    if classes and probabilities and setup.loss in DISTANCES and gains_less(history, GAIN, AFTER):
-        return f"{setup.loss} of {setup.output} outputs hardly pulls where the model is wrong"
+    # A weak signal moves no answer to yes or no from the more frequent one, and yet it is learnt.
+    if (
+        setup.task == "multiclass"
+        and probabilities
+        and setup.loss in DISTANCES
+        and gains_less(history, GAIN, AFTER)
+    ):
+        what = f"{setup.loss} of {setup.output} outputs"
+        return f"{what} has hardly any gradient where the model is wrong"
     return ""
 
 
