@@ -1,3 +1,5 @@
+from math import nan
+
 import pytest
 
 from sickbay.history import History
@@ -47,6 +49,21 @@ SHUT = {"minimum": -3.0, "maximum": -2.0}
 def test_check(given: History, expected: str) -> None:
     finding = ImproperInitialisation().check(given)
     assert expected in finding.message if finding and expected else not finding and not expected
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        pytest.param(0.5, True, id="at-the-limit"),
+        pytest.param(0.51, False, id="trained-before"),
+        pytest.param(-9.0, True, id="thrown-off"),
+        pytest.param(nan, True, id="not-known"),
+    ],
+)
+def test_weights_that_were_trained_may_be_large(score: float, expected: bool) -> None:
+    made = History(history().setup, score=[score], constant_score=[0.0])
+    made.add_table("weight", {"a.weight": {**FINE, **LARGE, "count": 800}}, 0)
+    assert bool(ImproperInitialisation().check(made)) is expected
 
 
 @pytest.mark.parametrize(

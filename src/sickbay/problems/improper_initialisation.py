@@ -9,6 +9,7 @@ from sickbay.vitals import MIXING, Setup, Table, layer_of, rms
 
 OWN = "Module"  # the class of a layer that is not torch's
 FIRST = 2  # the last step at which weights may still be about what they were at the start
+TRAINED = 0.5  # of what a constant answer gets wrong, that first weights never get right
 MOVED = 0.1  # relative size of a step after which they no longer are
 
 
@@ -86,7 +87,7 @@ class ImproperInitialisation(Problem):
         gains = {name: rms(weights.row(name)) * sqrt(count) for name, count in fed.items()}
         large = [name for name, gain in gains.items() if gain > self.gain]
         large = [name for name in large if "Norm" not in history.setup.follower(name)]
-        if not large:
+        if not large or is_trained(history):
             return None
         worst = max(large, key=lambda name: gains[name])
         message = f"weights start {gains[worst]:.3g} times as large as sums of"
@@ -106,6 +107,16 @@ class ImproperInitialisation(Problem):
         message = f"all biases before a ReLU start at {highest[shut[0]]:.3g} or below"
         message += f" (limit {-self.bias:g})"
         return self.found(history, message, layers=tuple(map(layer_of, shut)))
+
+
+def is_trained(history: History) -> bool:
+    """Return whether the first answers are better than first weights can be, as in a resumed run.
+
+    >>> [is_trained(History(score=[score], constant_score=[0.1])) for score in (0.3, 0.9)]
+    [False, True]
+    """
+    score, constant = history.first("score"), history.first("constant_score")
+    return score - constant > TRAINED * (1 - constant)
 
 
 def own_inputs(setup: Setup, weights: Table) -> dict[str, int]:
