@@ -142,6 +142,14 @@ def test_layers_frozen_at_random_weights() -> None:
     assert finding.message == "2 layers have random weights but requires_grad=False"
 
 
+def test_one_layer_frozen_at_random_weights() -> None:
+    made = random_layers(0.6)
+    made.setup = Setup(shapes=SHAPES, untrained=("x",))
+    finding = problem.check(made)
+    assert finding is not None
+    assert finding.message == "1 layer has random weights but requires_grad=False"
+
+
 def test_what_the_optimizer_lacks_is_found_in_any_loop() -> None:
     assert watched(1, frozen=False, head_only=True) == [("frozen_by_accident", "warning", ("0",))]
     where = ("0", "2", "4")

@@ -63,7 +63,9 @@ class FrozenByAccident(Problem):
         setup, newest = history.setup, history.table("gradient")
         complete = newest is not None and len(newest.names) == len(setup.shapes)
         if setup.untrained and gains_less(history, self.gain, self.after):
-            message = f"{len(setup.untrained)} layers have random weights but requires_grad=False"
+            count = len(setup.untrained)
+            have = "layer has" if count == 1 else "layers have"
+            message = f"{count} {have} random weights but requires_grad=False"
             return self.found(history, message, layers=setup.untrained)
         if complete and not setup.unheld and not setup.strays:
             return self._mostly_frozen(history)

@@ -17,7 +17,7 @@ class LoosenClipping(Remedy):
     specific = True
     keeps_weights = True
     code_template = "nn.utils.clip_grad_norm_(model.parameters(), {limit:g})"
-    words_template = "clip gradients to {limit:g} at the lowest"
+    words_template = "clip gradients to a norm of {limit:g} or more"
 
     limit: float = threshold(1.0, "The least norm or value to clip to.", above=0)
 

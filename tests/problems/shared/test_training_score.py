@@ -44,6 +44,11 @@ def test_words() -> None:
     assert words == "scores 0.123 on its training batches, a constant answer 0.333"
 
 
+def test_words_of_a_regression() -> None:
+    words = str(TrainingScore(-0.3, 0.0, 9))
+    assert words == "explains -0.3 of the variance of its training batches, a constant answer 0"
+
+
 def history(scores: Sequence[float], constant: Sequence[float] = (0.5,), size: int = 8) -> History:
     setup = Setup(output_shape=(size, 2)) if size else Setup()
     return History(setup, loss=[1.0] * len(scores), score=scores, constant_score=constant)

@@ -54,7 +54,7 @@ def output_fault(setup: Setup, reach: float) -> str:
     if setup.takes_probabilities:
         return f"the loss takes probabilities, but gets {setup.output} outputs"
     if setup.output == "tanh" and setup.reach < reach:
-        return f"tanh before a loss that takes any number, and can fall only {setup.reach:.0%}"
+        return f"tanh before a loss that takes any number; it can fall only {setup.reach:.0%}"
     return ""
 
 

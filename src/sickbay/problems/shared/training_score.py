@@ -36,6 +36,8 @@ class TrainingScore:
 
     def __str__(self) -> str:
         mine, constant = f"{self.score:.3g}", f"{self.constant:.3g}"
+        if not self.constant:  # a mean explains nothing, but some class is always right sometimes
+            return f"explains {mine} of the variance of its training batches, a constant answer 0"
         return f"scores {mine} on its training batches, a constant answer {constant}"
 
 
