@@ -235,3 +235,11 @@ def test_spread(outputs: Any, expected: float) -> None:
 def test_the_spread_reaches_the_history() -> None:
     doctor = learn(mlp(), nn.CrossEntropyLoss(), LABELS)
     assert 0 < doctor.history.latest("output_spread") <= 1
+
+
+def test_a_divergence_from_logarithms_is_no_cross_entropy() -> None:
+    model = nn.Sequential(mlp(), nn.LogSoftmax(1))
+    targets = model(features()).detach().roll(1, 0)
+    doctor = learn(model, nn.KLDivLoss(reduction="batchmean", log_target=True), targets)
+    assert doctor.history.setup.loss == "kl_div"
+    assert not [each for each in doctor.findings if each.problem == "improper_loss"]

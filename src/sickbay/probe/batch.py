@@ -187,7 +187,9 @@ class Batch:
             output = seen.activation
         shapes = (seen.shape, ()) if pair is None else pair.shapes
         if pair is not None:
-            loss, output = loss or pair.loss, output or pair.output
+            # A divergence leaves no trace but its log-softmax, as a cross-entropy of shares does.
+            loss = pair.loss if pair.loss == "kl_div" else loss or pair.loss
+            output = output or pair.output
             stretched |= loss in tasks.BROADCAST and shapes[0] != shapes[1]
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
