@@ -26,6 +26,12 @@ def frozen_at_random(modules: Mapping[str, nn.Module]) -> tuple[str, ...]:
     )
 
 
+def first_sum(module: nn.Module) -> float:
+    """Return the sum of the first weights of a layer, which tells whether they have changed."""
+    weight = next(each for each in module.parameters(recurse=False) if each.ndim > 1)
+    return float(weight.detach().flatten()[:SAMPLE].double().sum())
+
+
 def looks_initial(module: nn.Module, weight: Tensor) -> bool:
     """Return whether a weight is spread as torch spreads the first weights of such a module.
 

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 from sickbay.model_arguments import unwrap_compiled
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Handles, Hook, can_be_hooked
-from sickbay.probe.initial_weights import frozen_at_random
+from sickbay.probe.initial_weights import first_sum, frozen_at_random
 
 RATE_JUMP = 10.0  # a learning rate above this many times an earlier one has jumped
 TORCH_CLASSES = frozenset(each for each in vars(nn).values() if isinstance(each, type))
@@ -32,7 +32,8 @@ class Layers:
         self._calls: dict[nn.Module, int] = {}
         self._hooks = Handles()
         self._is_learnt = False
-        self.untrained = frozen_at_random(dict(self.model.named_modules()))  # before the loop
+        modules = dict(self.model.named_modules())
+        self._at_random = {name: first_sum(modules[name]) for name in frozen_at_random(modules)}
         self.refresh()
 
     def refresh(self) -> bool:
@@ -56,6 +57,20 @@ class Layers:
                 each.ndim > 1 and not each.requires_grad
                 for each in module.parameters(recurse=False)
             )
+        )
+
+    def untrained(self) -> tuple[str, ...]:
+        """Return the layers that are used, were frozen with random weights, and still have them.
+
+        The weights of a teacher that follows the model change by hand.
+        """
+        unused = self.uncalled()
+        return tuple(
+            name
+            for name, before in self._at_random.items()
+            if name not in unused
+            and name in self.modules
+            and first_sum(self.modules[name]) == before
         )
 
     def learn_order(self) -> None:

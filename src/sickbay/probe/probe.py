@@ -153,7 +153,7 @@ class Probe:
             loss=seen.loss or known.loss,
             stretched=known.stretched or (seen.stretched and not known.unstretched),
             frozen=self.layers.frozen(),
-            untrained=self.layers.untrained,
+            untrained=self.layers.untrained(),
             dropout=self.layers.dropout(),
             settings=self.held.settings(),
             layers=self.layers.class_names(),

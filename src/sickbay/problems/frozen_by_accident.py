@@ -117,7 +117,8 @@ def _missing(kernels: list[str], missing: list[str], held: list[str]) -> tuple[s
 def mostly_frozen(setup: Setup) -> str:
     """Return what to say if an embedding, or half of the layers or more, require no gradient."""
     kernels = {layer_of(name) for name, shape in setup.shapes.items() if len(shape) > 1}
-    frozen, trained = len(setup.frozen), len(kernels - {*setup.frozen})
+    used = {*setup.frozen} - {*setup.uncalled}  # not a teacher that stands aside
+    frozen, trained = len(used), len(kernels - used)
     fixed = [name for name in setup.frozen if setup.layers.get(name) in EMBEDDINGS]
     if trained and fixed and frozen < trained:
         return f"the embedding {fixed[0]} requires no gradient, and the other layers learn little"
