@@ -56,11 +56,17 @@ def test_a_parameter_outside_of_layers_is_no_layer(owner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "severity"),
-    [pytest.param(640, "info", id="as-many"), pytest.param(10, "warning", id="fewer")],
+    ("units", "targets", "severity"),
+    [
+        pytest.param(2, 640, "info", id="as-many"),
+        pytest.param(2, 10, "warning", id="fewer"),
+        pytest.param(1, 640, "warning", id="one-unit"),
+    ],
 )
-def test_the_code_of_an_autoencoder_is_to_be_narrow(targets: int, severity: str) -> None:
-    made = history(shapes(2))
+def test_the_code_of_an_autoencoder_is_to_be_narrow(
+    units: int, targets: int, severity: str
+) -> None:
+    made = history(shapes(units))
     made.add_table("batch", {"input": {"count": 640}, "target": {"count": targets}})
     finding = problem.check(made)
     assert finding is not None

@@ -24,7 +24,7 @@ class NetworkTooSmall(Problem):
         it. Models of more than ten layers have narrow gates by design. At the end of a run, the
         model gains less than `gain` over a constant answer on its training batches. If that is not
         known, the severity is `info`, and the loss has fallen by less than `loss_drop`. So it is if
-        there are as many targets as inputs, because the code of an autoencoder is to be narrow.
+        there are as many targets as inputs and two units or more: an autoencoder is to be narrow.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -63,7 +63,7 @@ class NetworkTooSmall(Problem):
             return self._by_loss(history, what, tuple(narrow))
         message, layers = f"{what}, {score}", tuple(narrow)
         found = self.found(history, message, layers=layers, units=least, score=score.score)
-        return replace(found, severity="info") if rebuilds_inputs(history) else found
+        return replace(found, severity="info") if least > 1 and rebuilds_inputs(history) else found
 
     def _by_loss(self, history: History, what: str, layers: tuple[str, ...]) -> Finding | None:
         fell = loss_fall(history)

@@ -67,7 +67,7 @@ def test_it_is_zero_from_the_start(losses: Sequence[float], expected: bool) -> N
         pytest.param({}, 0.5, 70, False, id="too-early"),
         pytest.param({}, 0.56, 72, False, id="learns"),
         pytest.param({}, nan, 72, False, id="nan"),
-        pytest.param({"task": "binary", "output": "sigmoid"}, 0.5, 72, False, id="binary"),
+        pytest.param({"task": "binary", "output": "sigmoid"}, 0.5, 72, True, id="binary"),
         pytest.param({"task": "multilabel"}, 0.5, 72, False, id="tags"),
         pytest.param({"loss": "cross_entropy"}, 0.5, 72, False, id="another-loss"),
         pytest.param({"output": "linear"}, 0.5, 72, False, id="linear"),
@@ -81,6 +81,14 @@ def test_a_distance_between_probabilities(
     made = History(Setup(**known), loss=steps * [1.0], score=scored, constant_score=constant)
     words = f"mse of {known['output']} outputs has hardly any gradient where the model is wrong"
     assert observed_fault(made) == (words if expected else "")
+
+
+@pytest.mark.parametrize(("newest", "expected"), [(0.96, True), (0.94, False)])
+def test_a_distance_that_learns_the_base_rate(newest: float, expected: bool) -> None:
+    setup = Setup(loss="mse", output="sigmoid", task="binary")
+    losses = [1.0, *71 * [newest]]
+    made = History(setup, loss=losses, score=72 * [0.8], constant_score=72 * [0.8])
+    assert bool(observed_fault(made)) is expected
 
 
 @pytest.mark.parametrize(

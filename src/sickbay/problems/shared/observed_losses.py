@@ -3,6 +3,7 @@
 from math import isfinite, log2
 
 from sickbay.history import History
+from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.runaway_loss import runs_away
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.tasks import DISTANCES
@@ -13,6 +14,7 @@ DIFFER = 1e-3  # spread of outputs that belong apart
 AWAY = -0.2  # cosine between where the loss pulls the outputs and where the targets are
 STEEP = 0.5  # power of its frequency by which a class may be weighted
 CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
+FELL = 0.05  # share of the first loss, as when the base rate of yes is learnt
 AFTER, GAIN = 70, 0.1  # steps after which a model should gain more than this over a constant answer
 
 
@@ -55,7 +57,7 @@ def observed_fault(history: History) -> str:
         return "the loss gives the outputs no gradient, as after argmax, round or detach"
     # A weak signal moves no answer to yes or no from the more frequent one, and yet it is learnt.
     if (
-        setup.task == "multiclass"
+        (setup.task == "multiclass" or (setup.task == "binary" and not loss_fall(history) > FELL))
         and probabilities
         and setup.loss in DISTANCES
         and gains_less(history, GAIN, AFTER)
