@@ -55,7 +55,8 @@ class DyingRelu(GradientProblem):
     def describe(self, history: History, table: Table) -> Finding:
         finding = silenced(self, history, table, share=self.share)
         start = history.tables("gradient", READINGS)[0]
-        if start.step > 0 or not self.shows(history, start) or not is_fed_zeros(history, start):
+        early = start.step == 0 and self.readings_of_units(history) <= 1  # a batch tells enough
+        if not early or not self.shows(history, start) or not is_fed_zeros(history, start):
             return finding
         return replace(finding, evidence={**finding.evidence, "start": 1.0})
 
