@@ -242,10 +242,16 @@ class Setup(LossFacts):
         """Return what was found out by calling the loss."""
         return {each.name: getattr(self, each.name) for each in fields(LossFacts)}
 
-    def told(self) -> dict[str, Any]:
-        """Return what a loop does not show: the facts about the loss, the plan, the yardsticks."""
+    def told(self, seen: "Setup") -> dict[str, Any]:
+        """Return what a loop does not show: the facts about the loss, the plan, the yardsticks.
+
+        Some of these facts may be `seen` in the loop as well.
+        """
         names = "epochs", "since", "constant", "reference", "held_out"
-        return {**self.facts(), **{name: getattr(self, name) for name in names}}
+        told = {**self.facts(), **{name: getattr(self, name) for name in names}}
+        return told | {
+            name: told[name] or getattr(seen, name) for name in ("mixes_samples", "wrong_sign")
+        }
 
     @classmethod
     def of(cls, values: object) -> "Setup":

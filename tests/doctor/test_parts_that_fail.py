@@ -26,6 +26,7 @@ ALLOWED = {
     "probe.hooks:Hook.__call__",
     "probe.activations:_LayerHook.__call__",
     "probe.hooks:weakly.<locals>.call",
+    "probe.before_backward:_backward",
     "probe.loss_modules:_call",
     "probe.grad_scaler:_step",
     "doctor.optimizer_step:OptimizerStep._wrapped.<locals>.step",

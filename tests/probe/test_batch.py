@@ -98,11 +98,11 @@ def test_a_functional_loss_with_its_outputs_and_targets() -> None:
 
 def test_a_functional_loss_alone() -> None:
     doctor = learn(mlp(), f.l1_loss, NUMBERS)
-    assert facts(doctor) == ("l1", "linear", "", (6, 4), ())
-    assert newest(doctor).names == ("input", "output")
+    assert facts(doctor) == ("l1", "linear", "regression", (6, 4), (6, 4))
+    assert newest(doctor).names == ("input", "output", "target")
     doctor = learn(mlp(), lambda out, y: f.cross_entropy(out, y, label_smoothing=0.2), LABELS)
-    assert facts(doctor) == ("cross_entropy", "linear", "multiclass", (6, 4), ())
-    assert newest(doctor).names == ("input", "output")
+    assert facts(doctor) == ("cross_entropy", "linear", "multiclass", (6, 4), (6,))
+    assert newest(doctor).names == ("input", "output", "target")
 
 
 @pytest.mark.parametrize(

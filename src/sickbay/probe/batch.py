@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
-from sickbay.probe import graph_facts, loss_graph, loss_modules
+from sickbay.probe import before_backward, graph_facts, loss_graph, loss_modules
 from sickbay.probe.answers import Answers
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.cut_off import share_cut_off
@@ -24,14 +24,17 @@ from sickbay.probe.missing_codes import MissingCodes
 from sickbay.probe.mixed_samples import regroups
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
+from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
+from sickbay.probe.similarity import punishes_likeness
 from sickbay.probe.spread import is_dense, spread
-from sickbay.probe.statistics import measure, merge
+from sickbay.probe.statistics import measured
 from sickbay.probe.trials import Trials
-from sickbay.vitals import Kind, Numbers, Setup, Table
+from sickbay.vitals import Kind, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred
 FEW = 4  # samples needed to compare their gradients
+WHOLE = 1_000_000  # values of an output that may be kept until backward
 PAIRS = 16  # pairs of outputs and targets kept of one step at most
 
 
@@ -54,12 +57,15 @@ class Batch:
         self._searched = False  # for strays
         self._no_output = False  # a whole step showed no output, so the model is compiled
         self._output: Tensor | None = None
+        self._whole: Tensor | None = None
         self._shape: tuple[int, ...] = ()
         self._output_node: Any = None
         self._gradient: Tensor | None = None  # of the loss with respect to the output
         self._gradient_hook: RemovableHandle | None = None
         self._own_loss = False  # whether the model returns the loss too
         self._pairs: list[Pair] = []
+        self._found: list[Pair] = []  # in the graph of the loss
+        self._punishes: bool | None = None  # the loss grows as outputs become like a constant
         self._loss: Tensor | None = None
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
@@ -77,6 +83,7 @@ class Batch:
         """Prepare for a step whose batch is due, or is not."""
         self._forget()
         self.due = due and "batch" not in self.guard.off
+        (before_backward.listen if self.due else before_backward.forget)(self)
         if self._nan_locator is not None:
             self._nan_locator.wanted = self.due
 
@@ -95,6 +102,18 @@ class Batch:
             output = loss_graph.activation(outputs.grad_fn)[0]
             value = value.detach() if isinstance(value, Tensor) and not value.ndim else None
             self._pairs.append(Pair.of(outputs, targets, loss, output, value))
+
+    def before_backward(self, loss: Tensor) -> None:
+        """Keep what the graph of a loss compares with the outputs."""
+        output, source = self._whole, self._output_node
+        if not self.due or self._pairs or self._meter.blocked or is_transformed():
+            return
+        if output is None or source is None or loss.grad_fn is None:
+            return
+        with self._clock.timing("batch"):
+            self._found += compared(loss.grad_fn, source, output)
+            if not self._searched and self._punishes is not False:  # as no loss before
+                self._punishes = punishes_likeness(loss.grad_fn, source)
 
     def use(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Keep what the user passed to `doctor.step`."""
@@ -120,7 +139,7 @@ class Batch:
             shape=self._shape,
             activation=activation,
             gradient=self._gradient,
-            pairs=list(self._pairs),
+            pairs=self._pairs or self._found[:PAIRS],
             loss=None if loss is None else loss.detach(),
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
@@ -132,9 +151,9 @@ class Batch:
 
     def table(self, seen: Seen, step: int) -> Table | None:
         """Update what is known about the task; return the table, None if nothing was seen."""
-        pairs = seen.pairs or recovered(seen)
+        pairs = settled(seen.pairs) or recovered(seen)
         self._learn(seen, pairs)
-        found = _measured(
+        found = measured(
             input=[seen.inputs],
             output=[pair.outputs for pair in pairs] if pairs else [seen.output],
             target=[pair.targets for pair in pairs],
@@ -164,6 +183,7 @@ class Batch:
             self._gradient_hook = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
 
     def _keep(self, outputs: Tensor) -> None:
+        self._whole = outputs.detach() if outputs.numel() <= WHOLE else None
         self._output, self._shape = excerpt(outputs), tuple(outputs.shape)
         self._output_node = outputs.grad_fn
 
@@ -193,7 +213,7 @@ class Batch:
             stretched |= loss in tasks.BROADCAST and shapes[0] != shapes[1]
             same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
             bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
-        some = None if pair is None else _some(pair.targets)
+        some = None if pair is None else pair.some_targets(SAMPLE)
         task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens is not None)
         known = self.facts
         corrected = task in ("multilabel", "regression")  # one batch may look like a simpler task
@@ -216,6 +236,7 @@ class Batch:
             mixes_samples=known.mixes_samples or seen.over_samples,
             over_positions=known.over_positions or seen.over_positions,
             averages_errors=known.averages_errors or seen.averages_errors,
+            wrong_sign=bool(self._punishes),
             scale=self._scale,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
@@ -273,23 +294,5 @@ class Batch:
 
     def _forget(self) -> None:
         self._unhook()
-        self._output = self._loss = self._gradient = self._output_node = None
-        self._pairs.clear()
-
-
-def _measured(**named: Sequence[Tensor | None]) -> dict[str, Numbers]:
-    """Return a row for each name that has values, measured together because that is cheaper."""
-    found = [
-        (name, tensor)
-        for name, tensors in named.items()
-        for tensor in tensors
-        if tensor is not None and tensor.numel()
-    ]
-    rows = measure([tensor for _, tensor in found])
-    names = np.array([name for name, _ in found])
-    return {name: merge(rows[names == name]) for name in named if name in names}
-
-
-def _some(targets: Tensor) -> Any:
-    some = targets[:SAMPLE] if targets.ndim else targets.reshape(1)
-    return (some.float() if some.is_floating_point() else some).cpu().numpy()
+        self._output = self._whole = self._loss = self._gradient = self._output_node = None
+        self._pairs, self._found = [], []

@@ -100,7 +100,7 @@ def origin(node: Any) -> Origin:
         return Origin()
     [(name, node)] = found.items()
     summed = bare and "Sum" in summing and "Mean" not in summing
-    return replace(_finish(name, node), bare=bare, summed=summed)
+    return replace(finish(name, node), bare=bare, summed=summed)
 
 
 def activation(node: Any) -> tuple[str, bool, Any]:
@@ -245,7 +245,7 @@ def _composed(node: Any) -> tuple[str, Any]:
     return "", node
 
 
-def _finish(name: str, node: Any) -> Origin:
+def finish(name: str, node: Any) -> Origin:
     """Return what is behind the node of the loss itself."""
     if title(node) != "LogSoftmax":
         node = _first_input(node)

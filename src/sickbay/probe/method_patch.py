@@ -33,7 +33,7 @@ class Patch:
         wrapper: Call,
         part: str,
         *,
-        after: Call,
+        after: Call | None = None,
         before: Call | None = None,
     ) -> None:
         # Tuples are replaced, never changed: other threads may be in a call.
@@ -93,8 +93,9 @@ class Patch:
                 with suppress(Exception):
                     self._tell(self._before, instance, fed)
             value = bound(*args, **kwargs)
-            with suppress(Exception):
-                self._tell(self._after, instance, fed, value)
+            if self._after is not None:
+                with suppress(Exception):
+                    self._tell(self._after, instance, fed, value)
             return value
         finally:
             if depth:

@@ -146,10 +146,9 @@ class Probe:
     def setup(self, known: Setup) -> Setup:
         """Return what is known about the run, with what others have told in `known`."""
         seen = self.batch.facts
-        mixes = known.mixes_samples or seen.mixes_samples
         return replace(
             seen,
-            **{**known.told(), "mixes_samples": mixes},
+            **known.told(seen),
             loss=seen.loss or known.loss,
             stretched=known.stretched or (seen.stretched and not known.unstretched),
             frozen=self.layers.frozen(),

@@ -48,7 +48,7 @@ def targets(loss: str, value: Tensor, outputs: Tensor, gradient: Tensor) -> Tens
             found = (outputs.softmax(1) - gradient * len(outputs)).argmax(1)
         elif loss in RECOVER:
             function, recover = RECOVER[loss]
-            found = _rounded(recover(outputs, gradient, outputs.numel()))
+            found = rounded(recover(outputs, gradient, outputs.numel()))
         else:
             return None
         if loss == "bce":
@@ -104,7 +104,7 @@ def classes(outputs: Tensor, gradient: Tensor, samples: int) -> Tensor | None:
         return near.argmax(1) if exact else None
 
 
-def _rounded(found: Tensor) -> Tensor:
+def rounded(found: Tensor) -> Tensor:
     """Round away numerical noise, so that equal targets come out equal."""
     largest = float(found.abs().max())
     if not isfinite(largest):

@@ -24,6 +24,7 @@ class Pair:
     loss: str = ""
     output: str = ""
     value: Any = None
+    derived: bool = False  # the targets were worked out from the outputs and a difference
 
     @classmethod
     def of(
@@ -31,6 +32,11 @@ class Pair:
     ) -> Pair:
         shapes = tuple(outputs.shape), tuple(targets.shape)
         return cls(excerpt(outputs), excerpt(targets), shapes, loss, output, value)
+
+    def some_targets(self, count: int) -> Any:
+        """Return the targets of the first samples as an array."""
+        some = self.targets[:count] if self.targets.ndim else self.targets.reshape(1)
+        return (some.float() if some.is_floating_point() else some).cpu().numpy()
 
 
 @dataclass(frozen=True)

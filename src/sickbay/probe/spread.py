@@ -17,7 +17,7 @@ def spread(outputs: Tensor) -> float:
     """
     if not is_dense(outputs) or outputs.ndim == 0 or len(outputs) < 2:
         return nan
-    flat = outputs.reshape(len(outputs), -1).float()
+    flat = outputs.detach().reshape(len(outputs), -1).float()
     size = float(flat.square().mean().sqrt())
     return float(flat.var(0, unbiased=False).mean().sqrt()) / size if size else 0.0
 

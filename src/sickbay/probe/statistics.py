@@ -271,3 +271,16 @@ def scaled(values: Numbers, scale: float) -> Numbers:
         values[:, SCALED] *= scale
         values[:, COLUMN["variance"]] *= scale * scale
     return values
+
+
+def measured(**named: Sequence[Tensor | None]) -> dict[str, Numbers]:
+    """Return a row for each name that has values, measured together because that is cheaper."""
+    found = [
+        (name, tensor)
+        for name, tensors in named.items()
+        for tensor in tensors
+        if tensor is not None and tensor.numel()
+    ]
+    rows = measure([tensor for _, tensor in found])
+    names = np.array([name for name, _ in found])
+    return {name: merge(rows[names == name]) for name in named if name in names}

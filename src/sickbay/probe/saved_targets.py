@@ -1,0 +1,141 @@
+"""Find the targets of a loss in its graph, which has them until backward is over.
+
+So they are known whatever surrounds the loss: weights, other terms, a function of the user's own.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from sickbay.probe.loss_graph import (
+    LOSSES,
+    MOVING,
+    SUMMING,
+    finish,
+    inputs_of,
+    leads_to,
+    shape_of,
+    title,
+)
+from sickbay.probe.recover_targets import rounded
+from sickbay.probe.saved_tensors import HiddenError, saved
+from sickbay.probe.seen_batch import Pair
+
+MOST = 200  # nodes looked at
+BY_HAND = {"Pow": "mse", "Abs": "l1"}  # of a difference
+TURNING = ("Transpose", "Permute", "T", "Index", "Expand")  # what changes the order of values
+
+
+def compared(node: Any, source: Any, output: Tensor) -> list[Pair]:
+    """Return what is compared with the model's output, each with the loss that does it.
+
+    `node` is that of the loss, and `source` that of the output. Losses of samples that are weighted
+    one by one do not count: those of a policy are weighted by what its actions have earned.
+
+    >>> import torch
+    >>> x, targets = torch.ones(4, 2), torch.tensor([0, 1, 2, 1])
+    >>> outputs = torch.nn.Linear(2, 3)(x)
+    >>> loss = 0.1 * torch.nn.functional.cross_entropy(outputs, targets) + outputs.square().mean()
+    >>> [pair] = compared(loss.grad_fn, outputs.grad_fn, outputs)
+    >>> pair.loss, pair.targets.tolist()
+    ('cross_entropy', [0, 1, 2, 1])
+    """
+    found = []
+    for each in _losses(node):
+        with suppress(HiddenError):
+            found += _pairs(each, source, output.detach())
+    return found
+
+
+def settled(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return pairs without those whose targets cannot be worked out from the outputs.
+
+    They follow from the difference of both, so they are rounded, and need finite outputs. Targets
+    that are all the same are those of a penalty.
+    """
+    kept = []
+    for pair in pairs:
+        if pair.derived:
+            pair = replace(pair, targets=rounded(pair.targets))
+            finite = bool(pair.outputs.isfinite().all())
+            if not finite or bool((pair.targets == pair.targets.flatten()[0]).all()):
+                continue
+        kept.append(pair)
+    return kept
+
+
+def _losses(node: Any) -> Iterator[Any]:
+    """Yield the nodes of losses that are summed, with one weight for all samples."""
+    waiting, seen = [node], 0
+    while waiting and seen < MOST:
+        node = waiting.pop(0)
+        seen += 1
+        if title(node) in LOSSES or title(node) in BY_HAND:
+            yield node
+        with suppress(HiddenError):
+            if title(node) in SUMMING and _weighs_alike(node):
+                waiting += inputs_of(node)
+
+
+def _weighs_alike(node: Any) -> bool:
+    if title(node) not in ("Mul", "Div") or not shape_of(node):
+        return True
+    factors = (saved(node, name) for name in ("self", "other"))
+    return all(each.numel() == 1 for each in factors if isinstance(each, Tensor))
+
+
+def _pairs(node: Any, source: Any, output: Tensor) -> list[Pair]:
+    if title(node) in BY_HAND:
+        return _by_hand(node, source, output)
+    if not leads_to(next(iter(inputs_of(node)), None), source):
+        return []
+    origin = finish(LOSSES[title(node)], node)
+    given, targets = saved(node, "self").detach(), saved(node, "target")
+    if origin.loss == "cross_entropy":
+        inner = next(iter(inputs_of(node)))
+        while title(inner) in MOVING:
+            inner = next(iter(inputs_of(inner)))
+        shape = shape_of(inner)  # nll may have added a dimension
+        given = output if _is_viewed(inner, source) else given
+        if given.numel() == output.numel() and len(shape) > 1:
+            given, targets = given.reshape(shape), targets.reshape(shape[0], *shape[2:])
+    if given.numel() != output.numel():  # some of the outputs, as the values of actions
+        return []
+    return [Pair.of(given, targets, origin.loss, origin.output)]
+
+
+def _by_hand(node: Any, source: Any, output: Tensor) -> list[Pair]:
+    """Work out the targets from the difference that is squared, or made absolute."""
+    [inner] = inputs_of(node)
+    both = [each for each, _ in inner.next_functions]
+    if title(inner) != "Sub" or len(both) != 2 or inputs_of(inner) in (both, []):
+        return []
+    if title(node) == "Pow" and node._saved_exponent != 2:
+        return []
+    off, ours = saved(node, "self").detach(), inputs_of(inner)[0]
+    same = off.numel() == output.numel() and shape_of(ours) == off.shape
+    if not same or not _is_viewed(inner, source) or inner._saved_alpha != 1:
+        return []
+    given = output.reshape(off.shape)
+    targets = given - off if both[0] is not None else given + off
+    origin = finish(BY_HAND[title(node)], inner)
+    return [replace(Pair.of(given, targets, origin.loss, origin.output), derived=True)]
+
+
+def _is_viewed(node: Any, source: Any) -> bool:
+    """Return whether a node gets an output as it is, up to its shape."""
+    for each in _backwards(node):
+        if each is source:
+            return True
+        if title(each) not in MOVING or title(each) in TURNING:
+            break
+    return False
+
+
+def _backwards(node: Any) -> Iterator[Any]:
+    while before := inputs_of(node):
+        node = before[0]
+        yield node
