@@ -141,3 +141,14 @@ def test_what_shows_before_the_first_update(first: Rows, kind: str, expected: bo
     finding = problem.check(made)
     assert finding is not None
     assert problem.stands_alone(finding) is expected
+
+
+@pytest.mark.parametrize(("bias", "expected"), [(-10.0, False), (-0.5, True)])
+def test_units_that_biases_shut_are_a_consequence_of_these(bias: float, expected: bool) -> None:
+    made = history([START, START])
+    shapes: dict[str, tuple[int, ...]] = {"a.weight": (8, 10), "a.bias": (8,), "b.bias": (3,)}
+    made.setup = Setup(layers={"a": "Linear", "relu": "ReLU", "b": "Linear"}, shapes=shapes)
+    made.add_table("weight", {"a.bias": {"maximum": bias}}, step=0)
+    finding = problem.check(made)
+    assert finding is not None
+    assert problem.stands_alone(finding) is expected

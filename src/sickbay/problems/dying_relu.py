@@ -5,6 +5,7 @@ import numpy as np
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.layer_gradients import GradientProblem, fed_kernels
+from sickbay.problems.shared.shut_units import shut_biases
 from sickbay.vitals import MIXING, Table, layer_of
 
 READINGS = 32  # to look back at
@@ -57,6 +58,9 @@ class DyingRelu(GradientProblem):
         start = history.tables("gradient", READINGS)[0]
         early = start.step == 0 and self.readings_of_units(history) <= 1  # a batch tells enough
         if not early or not self.shows(history, start) or not is_fed_zeros(history, start):
+            return finding
+        weights = history.tables("weight", READINGS)
+        if weights and shut_biases(history.setup, weights[0]):  # improper_initialisation says so
             return finding
         return replace(finding, evidence={**finding.evidence, "start": 1.0})
 

@@ -5,6 +5,7 @@ from math import prod, sqrt
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
 from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.shut_units import BELOW, shut_biases
 from sickbay.vitals import MIXING, Setup, Table, layer_of, rms
 
 OWN = "Module"  # the class of a layer that is not torch's
@@ -46,20 +47,22 @@ class ImproperInitialisation(Problem):
     explains = ("non_finite", *EVERYTHING)
 
     gain: float = threshold(4.0, "Root mean square times the root of the inputs.", above=0)
-    bias: float = threshold(1.0, "How far below 0 biases before a ReLU may start.", above=0)
+    bias: float = threshold(BELOW, "How far below 0 biases before a ReLU may start.", above=0)
 
     def check(self, history: History) -> Finding | None:
         tables = history.tables("weight", 2)
         if len(tables) != 1 or not self._are_first(weights := tables[0]):
             return None
-        mixing = [
-            name for name in weights.names if history.setup.layers.get(layer_of(name)) in MIXING
+        kernels = [
+            name
+            for name in weights.names
+            if history.setup.layers.get(layer_of(name)) in MIXING
+            and len(history.setup.shapes.get(name, ())) > 1
         ]
-        kernels = [name for name in mixing if len(history.setup.shapes.get(name, ())) > 1]
         return (
             self._alike(history, weights, kernels)
             or self._large(history, weights, kernels)
-            or self._shut(history, weights, set(mixing) - set(kernels))
+            or self._shut(history, weights)
         )
 
     def stands_alone(self, _finding: Finding) -> bool:
@@ -95,16 +98,11 @@ class ImproperInitialisation(Problem):
         layers = tuple(map(layer_of, large))
         return self.found(history, message, layers=layers, gain=gains[worst])
 
-    def _shut(self, history: History, weights: Table, biases: set[str]) -> Finding | None:
-        highest = {name: weights.row(name)["maximum"] for name in weights.names if name in biases}
-        shut = [
-            name
-            for name, value in highest.items()
-            if value < -self.bias and history.setup.follower(name) == "ReLU"
-        ]
+    def _shut(self, history: History, weights: Table) -> Finding | None:
+        shut = shut_biases(history.setup, weights, self.bias)
         if not shut:
             return None
-        message = f"all biases before a ReLU start at {highest[shut[0]]:.3g} or below"
+        message = f"all biases before a ReLU start at {next(iter(shut.values())):.3g} or below"
         message += f" (limit {-self.bias:g})"
         return self.found(history, message, layers=tuple(map(layer_of, shut)))
 
