@@ -142,3 +142,16 @@ def test_a_model_that_cannot_be_copied_is_left_alone() -> None:
     model = nn.Linear(3, 2)
     model.lock = Lock()  # type: ignore[assignment]
     assert Trial.of(model, (TABLE,), {}) is None
+
+
+class Talking(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        print("shape", x.shape)
+        return super().forward(x)
+
+
+def test_what_a_model_prints_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    trial = Trial.of(Talking(3, 2), (torch.ones(32, 3),), {})
+    assert trial is not None
+    assert trial.first is not None
+    assert capsys.readouterr().out == ""

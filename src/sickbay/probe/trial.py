@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from types import NoneType
 from typing import Any
 
@@ -71,7 +72,8 @@ class Trial:
         kwargs = {name: changed(each) for name, each in self._kwargs.items()}
         try:
             kept = restored_buffers(self._original), warnings.catch_warnings()
-            with IsolatedRandom(seed), kept[0], kept[1], torch.no_grad():
+            quiet = redirect_stdout(StringIO())  # a model may print the shapes it sees
+            with IsolatedRandom(seed), kept[0], kept[1], quiet, torch.no_grad():
                 warnings.simplefilter("ignore")
                 found = first_tensor(self.model(*args, **kwargs))
         except Exception:  # whatever a model may raise for inputs that it was not made for
