@@ -45,7 +45,7 @@ X, Y = torch.rand(100, 5, generator=torch.Generator().manual_seed(0)), torch.ara
         ({"profile": ""}, "There is no profile ''."),
         (
             {"metric": "f2"},
-            "There is no metric 'f2'. Possible: 'accuracy', 'f1', 'loss'",
+            "There is no metric 'f2'. Possible: 'accuracy', 'balanced_accuracy', 'f1', 'loss'",
         ),
         ({"metric": 3}, "metric must be a function of outputs and targets, or one of 'accuracy'"),
         ({"metric": "r2"}, "metric must be one that fits the task, got 'r2'. Possible: 'accuracy'"),
