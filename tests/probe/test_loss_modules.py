@@ -28,6 +28,7 @@ class Listener:
 
     values: list[Any] = field(default_factory=list)
     guard: Guard = field(default_factory=lambda: Guard(print))
+    due: bool = True
 
     def on_loss(self, loss: str, outputs: Tensor, targets: Tensor, value: Any) -> None:
         self.heard_of.append((loss, outputs, targets))
@@ -286,3 +287,8 @@ def test_a_loss_after_a_compiled_model_is_heard(listener: Listener) -> None:
     run: Any = torch.compile(mlp(), backend="eager")
     nn.MSELoss()(run(torch.randn(6, 8)), NUMBERS)
     assert listener.names == ["mse"]
+
+
+def test_classes_that_a_loss_ignores_are_none(listener: Listener) -> None:
+    nn.CrossEntropyLoss(ignore_index=0)(torch.randn(6, 4), LABELS)
+    assert listener.heard_of[0][2].tolist() == [-100, 1, 2, 3, -100, 1]

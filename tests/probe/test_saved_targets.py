@@ -151,3 +151,18 @@ def test_backward_is_wrapped_only_where_the_batch_is_read() -> None:
         doctor.step(loss)
     doctor.close()
     assert wrapped == [True, False, True, False]
+
+
+def test_places_and_samples_in_one() -> None:
+    outputs = nn.Linear(4, 3)(torch.randn(2, 3, 4))
+    loss = f.nll_loss(outputs.log_softmax(2).flatten(0, 1), CLASSES)
+    [pair] = compared(loss.grad_fn, outputs.grad_fn, outputs)
+    assert pair.outputs.shape == (6, 3)
+    assert pair.targets.equal(CLASSES)
+
+
+def test_classes_that_are_ignored_are_none() -> None:
+    outputs = nn.Linear(4, 3)(torch.randn(6, 4))
+    loss = f.cross_entropy(outputs, CLASSES, ignore_index=0)
+    [pair] = compared(loss.grad_fn, outputs.grad_fn, outputs)
+    assert pair.targets.tolist() == [-100, 1, 2, 1, -100, 2]

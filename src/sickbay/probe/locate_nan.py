@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.isolated_random import IsolatedRandom
+from sickbay.probe.additive_masks import is_additive_mask
 from sickbay.probe.distributed import is_one_of_several
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import HOOKS, Handles, Hook, can_be_hooked, first_tensor
@@ -46,9 +47,11 @@ class NanLocator:
             self._hooks.add(layers.model.register_forward_pre_hook(hook, with_kwargs=True))
 
     def inputs(self) -> list[Tensor]:
-        """Return the tensors of the newest batch."""
+        """Return the tensors of the newest batch, without masks that are added to scores."""
         args, kwargs = self.call()
-        return [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+        found = [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+        samples = len(found[0]) if found and found[0].ndim else 0
+        return [each for each in found if not is_additive_mask(each, samples)]
 
     def call(self) -> tuple[Any, Any]:
         """Return the arguments of the newest batch, or what is kept of them."""

@@ -16,6 +16,7 @@ from torch.nn import functional
 from torch.nn.modules.loss import _Loss
 
 from sickbay.probe.method_patch import Patch
+from sickbay.probe.saved_targets import IGNORED, without_ignored
 
 if TYPE_CHECKING:
     from sickbay.probe.batch import Batch
@@ -59,7 +60,8 @@ def _called(listener: Batch, loss: nn.Module, fed: Sequence[Any], value: Any) ->
     if len(fed) < 2 or not torch.is_grad_enabled():
         return
     outputs, targets = fed[:2]
-    if isinstance(outputs, Tensor) and isinstance(targets, Tensor):
+    if isinstance(outputs, Tensor) and isinstance(targets, Tensor) and listener.due:
+        targets = without_ignored(targets, getattr(loss, "ignore_index", IGNORED))
         listener.on_loss(NAMES.get(type(loss), ""), outputs, targets, value)
 
 

@@ -25,6 +25,8 @@ from sickbay.probe.saved_tensors import HiddenError, saved
 from sickbay.probe.seen_batch import Pair
 
 MOST = 200  # nodes looked at
+IGNORED = -100  # class number that torch ignores if nothing else is said
+LARGEST = 2**62  # a node keeps a number below 0 as one above this
 BY_HAND = {"Pow": "mse", "Abs": "l1"}  # of a difference
 TURNING = ("Transpose", "Permute", "T", "Index", "Expand")  # what changes the order of values
 
@@ -94,17 +96,32 @@ def _pairs(node: Any, source: Any, output: Tensor) -> list[Pair]:
         return []
     origin = finish(LOSSES[title(node)], node)
     given, targets = saved(node, "self").detach(), saved(node, "target")
+    targets = without_ignored(targets, getattr(node, "_saved_ignore_index", IGNORED))
     if origin.loss == "cross_entropy":
         inner = next(iter(inputs_of(node)))
         while title(inner) in MOVING:
             inner = next(iter(inputs_of(inner)))
         shape = shape_of(inner)  # nll may have added a dimension
+        if given.ndim == 2:  # or have put places and samples into one
+            shape = tuple(given.shape)
         given = output if _is_viewed(inner, source) else given
         if given.numel() == output.numel() and len(shape) > 1:
             given, targets = given.reshape(shape), targets.reshape(shape[0], *shape[2:])
     if given.numel() != output.numel():  # some of the outputs, as the values of actions
         return []
     return [Pair.of(given, targets, origin.loss, origin.output)]
+
+
+def without_ignored(targets: Tensor, index: int) -> Tensor:
+    """Return class numbers with those that a loss ignores below 0.
+
+    >>> import torch
+    >>> without_ignored(torch.tensor([3, 0, 2]), 0).tolist()
+    [3, -100, 2]
+    """
+    if targets.is_floating_point() or not 0 <= index < LARGEST:
+        return targets
+    return targets.masked_fill(targets == index, IGNORED)
 
 
 def _by_hand(node: Any, source: Any, output: Tensor) -> list[Pair]:
