@@ -14,7 +14,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import Parts, ProgramList, Score, Watch
 from benchmarks.programs.scores import predict
 
-programs = ProgramList("reporting", "ranking")
+programs = ProgramList("calibration", "ranking")
 
 
 @dataclass(frozen=True)

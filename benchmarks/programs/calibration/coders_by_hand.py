@@ -12,7 +12,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import ProgramList, Watch
 from benchmarks.programs.scores import predict, r_squared
 
-programs = ProgramList("reporting", "autoencoders")
+programs = ProgramList("calibration", "autoencoders")
 
 
 # --- letters of a typewriter ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from benchmarks.programs import faults
 from benchmarks.programs.program import Fault, ProgramList, Watch
 
-programs = ProgramList("reporting", "sequence to sequence")
+programs = ProgramList("calibration", "sequence to sequence")
 
 START = 0  # opens each written sequence
 

@@ -14,7 +14,7 @@ from benchmarks.programs import faults
 from benchmarks.programs.program import Fault, ProgramList, Watch
 from benchmarks.programs.scores import predict
 
-programs = ProgramList("reporting", "GAN")
+programs = ProgramList("calibration", "GAN")
 
 
 def alike(made: Tensor, real: Tensor) -> float:

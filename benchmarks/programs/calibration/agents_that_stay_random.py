@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, most_frequent, predict, r_squared
 
-programs = ProgramList("reporting", "reinforcement learning")
+programs = ProgramList("calibration", "reinforcement learning")
 
 MOVES = torch.tensor([[0.15, 0.0], [-0.15, 0.0], [0.0, 0.15], [0.0, -0.15]])
 

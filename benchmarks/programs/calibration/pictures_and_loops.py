@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from benchmarks.programs import faults
 from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
-from benchmarks.programs.reporting.pictures_asked_about import evened
+from benchmarks.programs.calibration.pictures_asked_about import evened
 from benchmarks.programs.scores import accuracy, most_frequent, predict, right_share
 
-programs = ProgramList("reporting", "images")
+programs = ProgramList("calibration", "images")
 
 
 # --- welds in X-rays ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, bundled, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent, predict, r_squared
 
-programs = ProgramList("reporting", "tiny data")
+programs = ProgramList("calibration", "tiny data")
 
 LARGE = Fault("a large network on few samples", ("overfitting",))
 PAIRS = Fault("batch norm over pairs", ("batch_too_small",), ("underfitting", "loss_spike"))

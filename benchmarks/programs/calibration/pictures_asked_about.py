@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Score
 from benchmarks.programs.scores import accuracy, explained, most_frequent, predict
 
-programs = ProgramList("reporting", "images")
+programs = ProgramList("calibration", "images")
 
 
 def evened(data: Split) -> Split:

@@ -16,7 +16,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Score
 from benchmarks.programs.scores import accuracy, most_frequent, predict
 
-programs = ProgramList("reporting", "tabular")
+programs = ProgramList("calibration", "tabular")
 
 # Ten layers without batch norm hardly pass on what comes in.
 DEEP_EVAL_MODE = replace(faults.EVAL_MODE, also=("vanishing_gradient", "learning_rate_too_low"))

@@ -12,7 +12,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList
 from benchmarks.programs.scores import explained
 
-programs = ProgramList("reporting", "autoencoders")
+programs = ProgramList("calibration", "autoencoders")
 
 
 def one_scale(x: np.ndarray, test: int) -> Split:

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from benchmarks.programs import faults
 from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import ProgramList, Watch
-from benchmarks.programs.reporting.pictures_asked_about import evened
+from benchmarks.programs.calibration.pictures_asked_about import evened
 from benchmarks.programs.scores import predict, right_share
 
-programs = ProgramList("reporting", "images")
+programs = ProgramList("calibration", "images")
 
 
 def gestures(seed: int, count: int = 1200, size: int = 16) -> Split:

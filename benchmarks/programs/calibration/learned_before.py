@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from benchmarks.programs import faults
 from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
-from benchmarks.programs.reporting.texts_asked_about import about
+from benchmarks.programs.calibration.texts_asked_about import about
 from benchmarks.programs.scores import accuracy, most_frequent, predict, right_share
 
-programs = ProgramList("reporting", "fine-tuning")
+programs = ProgramList("calibration", "fine-tuning")
 
 
 def prepare(model: nn.Module, x: Tensor, y: Tensor, epochs: int, rate: float = 2e-3) -> None:

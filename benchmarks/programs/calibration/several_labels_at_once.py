@@ -15,7 +15,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Score, Watch
 from benchmarks.programs.scores import frequent_labels, labels_right, predict
 
-programs = ProgramList("reporting", "multi-label")
+programs = ProgramList("calibration", "multi-label")
 
 
 def patients(seed: int, count: int = 2400) -> Split:

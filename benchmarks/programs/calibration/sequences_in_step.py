@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Score
 from benchmarks.programs.scores import predict
 
-programs = ProgramList("reporting", "sequence to sequence")
+programs = ProgramList("calibration", "sequence to sequence")
 
 
 # --- sounds of letters ----------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from benchmarks.programs import faults
 from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Fault, Parts, ProgramList
-from benchmarks.programs.reporting.pictures_asked_about import balanced
+from benchmarks.programs.calibration.pictures_asked_about import balanced
 from benchmarks.programs.scores import accuracy, frequent_labels, labels_right, most_frequent
 
-programs = ProgramList("reporting", "text")
+programs = ProgramList("calibration", "text")
 
 Numbers = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, explained, most_frequent, predict, r_squared
 
-programs = ProgramList("reporting", "series")
+programs = ProgramList("calibration", "series")
 
 
 def museum(seed: int, count: int = 1800, length: int = 28) -> Split:

@@ -15,7 +15,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
 from benchmarks.programs.scores import accuracy, most_frequent, predict, right_share
 
-programs = ProgramList("reporting", "tabular")
+programs = ProgramList("calibration", "tabular")
 
 RARE = Fault("a rare class without weights", ("class_imbalance",), ("overfitting",))
 

@@ -14,7 +14,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import explained
 
-programs = ProgramList("reporting", "regression")
+programs = ProgramList("calibration", "regression")
 
 
 def turbines(seed: int, count: int = 2400) -> Split:

@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Score, Watch
 from benchmarks.programs.scores import explained, predict, r_squared
 
-programs = ProgramList("reporting", "regression")
+programs = ProgramList("calibration", "regression")
 
 
 def scaled(values: Tensor, like: Tensor) -> Tensor:

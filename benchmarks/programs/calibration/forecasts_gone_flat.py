@@ -13,7 +13,7 @@ from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
 from benchmarks.programs.scores import explained, r_squared
 
-programs = ProgramList("reporting", "series")
+programs = ProgramList("calibration", "series")
 
 
 def windows(values: np.ndarray, length: int, rng: Generator, count: int) -> Split:
