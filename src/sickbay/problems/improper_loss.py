@@ -6,6 +6,7 @@ from math import inf, isnan, nan
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.distances_of_classes import distance_of_classes
 from sickbay.problems.shared.learns_badly import best_accuracy
+from sickbay.problems.shared.loss_against_score import disagreement
 from sickbay.problems.shared.loss_faults import loss_fault
 from sickbay.problems.shared.observed_losses import observed_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
@@ -35,11 +36,13 @@ class ImproperLoss(Problem):
         on targets that are not classes, or on several labels at once; log-likelihood of values that
         are not logarithms; a soft margin loss without labels of -1; an L1 loss on one-hot classes;
         a distance to class numbers; squared error on softmax or sigmoid outputs of classes that are
-        still guessed after 70 steps or two epochs. At the end of a run that has not solved its
-        task, any distance between classes is worth a remark. `fit` also calls a loss that is not
-        torch's own with right and wrong answers. It finds one that is lower for wrong answers, has
-        no lower bound, gives outputs no gradient, compares averages over the batch, has its softmax
-        over the samples, or is not finite because it takes the logarithm of 0.
+        still guessed after 70 steps or two epochs. Or the loss falls far while the share of right
+        answers stays that of a constant, or rises steadily while the accuracy rises. At the end of
+        a run that has not solved its task, any distance between classes is worth a remark. `fit`
+        also calls a loss that is not torch's own with right and wrong answers. It finds one that is
+        lower for wrong answers, has no lower bound, gives outputs no gradient, compares averages
+        over the batch, has its softmax over the samples, or is not finite because it takes the
+        logarithm of 0.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -62,6 +65,8 @@ class ImproperLoss(Problem):
             message = self._mismatch(history)
         if message:
             return self.found(history, message)
+        if message := disagreement(history):
+            return replace(self.found(history, message), severity="warning")
         message = distance_of_classes(history)
         return replace(self.found(history, message), severity="info") if message else None
 
