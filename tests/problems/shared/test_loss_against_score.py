@@ -35,15 +35,13 @@ def falling(start: float, factor: float, count: int = 9) -> list[float]:
     [
         pytest.param(falling(2.3, 0.7), 0.1, CROSS_ENTROPY, True, id="falls-alone"),
         pytest.param(falling(2.3, 0.7), 0.5, CROSS_ENTROPY, False, id="learns"),
+        pytest.param(falling(90, 0.8), 0.1, {**CROSS_ENTROPY, "summed": True}, False, id="summed"),
         pytest.param([30.0, *8 * [2.3]], 0.1, CROSS_ENTROPY, False, id="to-that-of-a-constant"),
         pytest.param(
-            falling(2.3, 0.7), 0.1, {**CROSS_ENTROPY, "summed": True}, False, id="of-another-scale"
+            falling(2.3, 0.7), 0.1, {**CROSS_ENTROPY, "bare": False}, True, id="with-other-terms"
         ),
         pytest.param(falling(2.3, 0.7), 0.1, {"task": "regression"}, False, id="no-classes"),
         pytest.param(falling(2.3, 0.6), 0.1, {"task": "multiclass"}, True, id="a-loss-by-hand"),
-        pytest.param(
-            [30.0, *8 * [2.3]], 0.1, {"task": "multiclass"}, False, id="by-hand-from-a-bad-start"
-        ),
         pytest.param(falling(2.3, 0.9), 0.1, {"task": "multiclass"}, False, id="by-hand-not-far"),
         pytest.param(9 * [2.3], 0.1, CROSS_ENTROPY, False, id="flat"),
     ],

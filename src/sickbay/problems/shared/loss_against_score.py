@@ -12,7 +12,7 @@ AFTER, LEAST = 400, 70  # steps before a run is judged, and before a finished on
 GAIN, DOUBT = 0.1, 0.2  # over a constant answer: nothing, and its standard error
 COMMON = 0.7  # share of the most frequent class that leaves a loss room to fall
 FAR = 0.6  # of the loss of ignorance: below that, a model must know answers
-FALL, STILL = 0.9, 0.7  # fall of a loss of unknown scale, and its last third beside the one before
+FALL = 0.9  # of the first loss, where its scale is not known
 RECENT = 64  # losses whose mean counts
 EPOCHS, ENDS = 6, 2  # epochs needed, and those at either end that are compared
 ROSE, BETTER = 1.3, 0.2  # times the first loss, and accuracy gained meanwhile
@@ -50,18 +50,12 @@ def _falls_alone(history: History) -> str:
 def _is_far_below(history: History, newest: float, first: float, score: TrainingScore) -> bool:
     """Return whether the loss is so low that some answers should be known.
 
-    One of unknown scale must have fallen far and still be falling: from a bad start, any loss falls
-    to that of a constant answer, and stays there.
+    One of unknown scale, or with other terms around it, must have fallen by `FALL`.
     """
     setup = history.setup
-    if setup.loss in LOGISTIC:
-        sound = setup.bare and not setup.summed
-        return sound and newest < -FAR * log(score.constant)
-    losses = history.epochs("loss")
-    third = len(losses) // 3
-    if setup.loss or third < ENDS or not newest < (1 - FALL) * first:
-        return False
-    return fmean(losses[-third:]) < STILL * fmean(losses[-2 * third : -third])
+    if setup.loss in LOGISTIC and setup.bare and not setup.summed:
+        return newest < -FAR * log(score.constant)
+    return newest < (1 - FALL) * first
 
 
 def _rises_along(history: History) -> str:
