@@ -156,6 +156,7 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     form = checkup.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--sarif", action="store_true", help="print the failures as SARIF 2.1.0")
+    form.add_argument("--junit", action="store_true", help="print the tests as JUnit XML")
     checkup.add_argument(
         "--fail-on",
         choices=("warning", "critical", "never"),

@@ -45,11 +45,14 @@ def run(options: argparse.Namespace) -> int:
     if not report.file:
         file, line = defined_at(load(options.factory))
         report = replace(report, file=file, line=line)
-    if options.json or options.sarif:
+    fail_on = None if options.fail_on == "never" else options.fail_on
+    if options.junit:
+        print(report.as_junit(fail_on))
+    elif options.json or options.sarif:
         print(json.dumps(report.as_sarif() if options.sarif else report.as_json(), indent=2))
     else:
         show(report, Console())
-    return int(options.fail_on != "never" and report.fails(options.fail_on))
+    return int(fail_on is not None and report.fails(fail_on))
 
 
 def listed() -> Table:

@@ -1,4 +1,4 @@
-"""The results of a checkup, as text, as JSON and as SARIF 2.1.0 for code hosts and editors."""
+"""The results of a checkup, as text, JSON, JUnit XML, and SARIF 2.1.0 for hosts and editors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -130,6 +130,12 @@ class Report:
         driver = {"name": "sickbay", "version": __version__, "rules": rules}
         runs = [{"tool": {"driver": driver}, "results": results}]
         return {"$schema": SARIF, "version": "2.1.0", "runs": runs}
+
+    def as_junit(self, fail_on: Severity | None = "critical") -> str:
+        """Return the tests as JUnit XML; those less severe than `fail_on` do not fail."""
+        from sickbay.reports.checkup_junit import junit  # here: it imports this module
+
+        return junit(self, fail_on)
 
     def __str__(self) -> str:
         from sickbay.reports.checkup_text import text  # here: it loads rich
