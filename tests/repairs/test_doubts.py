@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Any
 
@@ -41,14 +41,12 @@ FALLING = Finding(problem="still_falling", severity="info", step=1)
         ),
         pytest.param(learns(0.9), Yardstick(sought=True), "is not known", id="unknown"),
         pytest.param(learns(0.9, findings=[NOISY]), HELD, "noisy labels stands", id="warned"),
+        pytest.param(learns(0.9, findings=[FALLING]), HELD, "", id="falling-at-the-reference"),
         pytest.param(
-            learns(0.9, findings=[FALLING], epochs=3.0), HELD, "the loss was still falling",
-            id="falling",
+            learns(0.9, findings=[FALLING]), replace(HELD, reference=None),
+            "the loss was still falling", id="falling-without-a-reference",
         ),
-        pytest.param(
-            learns(0.9, findings=[SHORT, FALLING]), HELD, "the loss was still falling",
-            id="the-reason-of-underfitting",
-        ),
+        pytest.param(learns(0.9, findings=[SHORT]), HELD, "", id="it-came-further-since"),
     ],
 )  # fmt: skip
 def test_a_run_that_is_not_solved_says_why(

@@ -168,22 +168,26 @@ def test_few_race_against_a_run_that_still_falls(measuring: Any) -> None:
     assert [name for name, _ in done.heats] == ["a b", "longer"]
 
 
-def test_a_repaired_run_whose_loss_still_falls_is_no_end(measuring: Any) -> None:
+@pytest.mark.parametrize(
+    ("held", "score", "goes_on"),
+    [
+        pytest.param(WANTED, 0.89, False, id="at-the-reference"),
+        pytest.param(replace(WANTED, reference=None), 0.89, True, id="without-a-reference"),
+        pytest.param(replace(WANTED, reference=None), 0.99, False, id="almost-perfect"),
+    ],
+)
+def test_a_repaired_run_whose_loss_still_falls(
+    measuring: Any, held: Yardstick, score: float, goes_on: bool
+) -> None:
     scripts = {
         AS_GIVEN: falls_short(0.4),
-        "a": [learns(0.5), learns(0.89, findings=[FALLING])],
-        "longer": learns(0.95),
+        "a": [learns(0.5), learns(score, findings=[FALLING])],
+        "longer": learns(0.995),
     }
     odds = {"a": 0.95, "longer": 0.5}
-    done = measuring(scripts, odds, remedies=[Change("a"), GoOn("longer")])
-    assert done.results == {"": "underfitting", "a": "underfitting", "longer": "healthy"}
-
-
-def test_an_almost_perfect_repair_is_an_end(measuring: Any) -> None:
-    scripts = {AS_GIVEN: falls_short(0.4), "a": learns(0.99, findings=[FALLING])}
-    odds = {"a": 0.95, "longer": 0.5}
-    done = measuring(scripts, odds, remedies=[Change("a"), GoOn("longer")])
-    assert done.results == {"": "underfitting", "a": "healthy"}
+    done = measuring(scripts, odds, remedies=[Change("a"), GoOn("longer")], yardstick=held)
+    assert list(done.results) == ["", "a", *["longer"] * goes_on]
+    assert done.outcome.solved
 
 
 @pytest.mark.parametrize(("score", "results"), [(0.89, ["", "a"]), (0.91, [""])])

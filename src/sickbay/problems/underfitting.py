@@ -17,9 +17,9 @@ class Underfitting(Problem):
         All planned epochs are done, or the score has not risen for `stalled` of them. The best
         score is below a quick reference by more than 5 points and twice its standard error, or no
         better than the best constant answer although the reference is. A run whose loss was still
-        falling at its end (see `still_falling`) must be within `close` of the reference, and on
-        fewer than `few` held-out samples no score is good enough for it. A repair knows both
-        scores; without them, nothing is said.
+        falling at its end (see `still_falling`) must be as close to the reference as a success of
+        a repair: 5 points and 15 % of the way from the constant answer, or one standard error. A
+        repair knows both scores; without them, nothing is said.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -37,8 +37,6 @@ class Underfitting(Problem):
     stalled: float = threshold(
         0.5, "Share of the planned epochs without a better score that ends a run.", above=0, most=1
     )
-    few: int = threshold(30, "Held-out samples that are too few to go by scores.", least=0)
-    close: float = threshold(0.02, "Distance to the reference that is small.", least=0)
     least: int = threshold(10, "Epochs without a better score at least.", least=1)
 
     def check(self, history: History) -> Finding | None:
@@ -51,9 +49,8 @@ class Underfitting(Problem):
         best = max(scores, default=float("-inf"))
         yardstick = Yardstick(setup.constant, setup.reference, metric, setup.held_out)
         lost = yardstick.reference is None or yardstick.beats_constant(yardstick.reference)
-        missing = yardstick.missing(best)
         useless = lost and not yardstick.beats_constant(best)
-        cut_short = self._is_cut_short(history, missing)
+        cut_short = not yardstick.is_near(best) and StillFalling().check(history) is not None
         if not (useless or yardstick.is_below_reference(best) or cut_short):
             return None
         message = f"the best {named(metric)} is {sign * best:.3g}; {yardstick.told(sign)}"
@@ -61,11 +58,6 @@ class Underfitting(Problem):
         numbers = {"constant": setup.constant, "reference": setup.reference}
         evidence = {name: each for name, each in numbers.items() if each is not None}
         return replace(self.found(history, message), evidence={"best": best, **evidence})
-
-    def _is_cut_short(self, history: History, missing: float) -> bool:
-        """Return whether a run ended while its loss still fell, and more was possible."""
-        few = 0 < history.setup.held_out < self.few
-        return (few or missing > self.close) and StillFalling().check(history) is not None
 
     def _is_over(self, history: History, scores: list[float]) -> bool:
         planned, done = history.setup.epochs, history.epoch

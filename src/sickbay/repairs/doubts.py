@@ -6,11 +6,21 @@ from sickbay.repairs.run import Run
 from sickbay.repairs.run_settings import RunSettings
 
 STILL_FALLING, UNDERFITTING = StillFalling.name(), Underfitting.name()
+ALMOST = 0.02  # from a perfect score
 
 
 def is_falling(run: Run) -> bool:
     """Return whether the loss of a run was still falling at its end."""
     return any(each.problem == STILL_FALLING for each in run.progress.findings)
+
+
+def is_cut_short(run: Run) -> bool:
+    """Return whether a loss that was still falling is all that tells what is possible.
+
+    Where there is a reference, it tells more: a run that reaches it has learnt enough.
+    """
+    unknown = run.yardstick.reference is None
+    return unknown and is_falling(run) and run.yardstick.room(run.progress.score) > ALMOST
 
 
 def standing(run: Run) -> list[Finding]:
@@ -19,8 +29,12 @@ def standing(run: Run) -> list[Finding]:
 
 
 def not_overcome(run: Run, settings: RunSettings) -> list[Finding]:
-    """Return the findings that stand against a run. One that it overcame does not."""
+    """Return the findings that stand against a run. One that it overcame does not.
+
+    Underfitting says no more than the score, which is judged by itself.
+    """
     overcome = {each.name() for each in settings.problems if each.tolerated_at_best}
+    overcome.add(UNDERFITTING)
     return [each for each in standing(run) if each.problem not in overcome]
 
 
@@ -45,8 +59,8 @@ def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
     if held.known and held.is_vague(progress.score):
         return f"there are only {held.samples} held-out samples"
     found = not_overcome(run, settings)
-    if is_falling(run) and all(each.problem == UNDERFITTING for each in found):
-        return "the loss was still falling"
     if found:
         return f"{found[0].title} stands"
+    if held.known and is_cut_short(run):
+        return "the loss was still falling"
     return "training did not come to its end"

@@ -10,12 +10,11 @@ from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.repairs.scoring import key
 
 RISE = 0.01  # of the score, by which it must have risen at the end
-CLOSE = 0.02  # to the reference
 
 
 def is_short(yardstick: Yardstick, score: float) -> bool:
-    """Return whether a score is below the reference by more than 2 points, or there is none."""
-    return yardstick.reference is None or yardstick.missing(score) > CLOSE
+    """Return whether a score is not as near to the reference as a success, or there is none."""
+    return yardstick.reference is None or not yardstick.is_near(score)
 
 
 def is_rising(scores: Sequence[Mapping[str, float]]) -> bool:

@@ -4,35 +4,32 @@ from dataclasses import replace
 
 from sickbay.findings import Finding
 from sickbay.problems import Underfitting
-from sickbay.repairs.doubts import is_falling, standing
+from sickbay.repairs.doubts import is_cut_short, is_falling, standing
 from sickbay.repairs.run import Run
 from sickbay.repairs.search import Search
 
-CLOSE = 0.02  # to a perfect score
 UNDERFITTING = Underfitting.name()
 
 
 def shortfall(search: Search, run: Run) -> Finding | None:
     """Return what to treat in a run that ended by itself, None if it may stay as it is.
 
-    A run as given is left alone, unless it was warned about and is below the reference, or unless
-    its loss was still falling and only a constant answer is known. One that was repaired must
-    suffice, if that can be judged, and its loss must be at rest, unless it is almost perfect.
+    A run as given is left alone, unless it was warned about and is below the reference. One that
+    was repaired must suffice, if that can be judged. Where there is no reference, a loss that was
+    still falling says that more is possible.
     """
     progress, yardstick = run.progress, run.yardstick
     if not progress.healthy or progress.stopped or not search.is_complete(run):
         return None
     if not progress.scores or search.settings.reached(progress.score):
         return None
-    falls = is_falling(run) and yardstick.room(progress.score) > CLOSE
     if run.remedy is not None:
         ended = search.suffices(run) or not yardstick.known
-        return None if ended and not falls else _short(run)
+        return None if ended and not is_cut_short(run) else _short(run)
     warned = [each for each in standing(run) if each.problem in run.treatable]
     if warned and yardstick.missing(progress.score) > 0:
         return warned[0]
-    unknown = yardstick.known and yardstick.reference is None
-    return _short(run) if falls and unknown else None
+    return _short(run) if yardstick.known and is_cut_short(run) else None
 
 
 def noted(search: Search, run: Run) -> Run:
