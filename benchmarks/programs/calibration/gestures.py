@@ -11,9 +11,9 @@ from numpy.random import default_rng
 from torch import Tensor, nn
 
 from benchmarks.programs import faults
+from benchmarks.programs.calibration.pictures_asked_about import evened
 from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import ProgramList, Watch
-from benchmarks.programs.calibration.pictures_asked_about import evened
 from benchmarks.programs.scores import predict, right_share
 
 programs = ProgramList("calibration", "images")

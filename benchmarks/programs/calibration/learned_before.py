@@ -11,9 +11,9 @@ from numpy.random import default_rng
 from torch import Tensor, nn
 
 from benchmarks.programs import faults
+from benchmarks.programs.calibration.texts_asked_about import about
 from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Parts, ProgramList, Watch
-from benchmarks.programs.calibration.texts_asked_about import about
 from benchmarks.programs.scores import accuracy, most_frequent, predict, right_share
 
 programs = ProgramList("calibration", "fine-tuning")

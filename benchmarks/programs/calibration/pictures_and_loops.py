@@ -11,9 +11,9 @@ from numpy.random import default_rng
 from torch import Tensor, nn
 
 from benchmarks.programs import faults
+from benchmarks.programs.calibration.pictures_asked_about import evened
 from benchmarks.programs.data import Split, digits, split
 from benchmarks.programs.program import Fault, Parts, ProgramList, Watch
-from benchmarks.programs.calibration.pictures_asked_about import evened
 from benchmarks.programs.scores import accuracy, most_frequent, predict, right_share
 
 programs = ProgramList("calibration", "images")

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.programs import faults
+from benchmarks.programs.calibration.pictures_asked_about import balanced
 from benchmarks.programs.data import Split, split
 from benchmarks.programs.program import Fault, Parts, ProgramList
-from benchmarks.programs.calibration.pictures_asked_about import balanced
 from benchmarks.programs.scores import accuracy, frequent_labels, labels_right, most_frequent
 
 programs = ProgramList("calibration", "text")
