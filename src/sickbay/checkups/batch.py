@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from sickbay.checkups.shifted_targets import is_time_first
 from sickbay.errors import UsageError
 from sickbay.model_copies import tensors_in
 from sickbay.printable import error_summary
@@ -120,7 +121,15 @@ class Batch:
             shared = value.shape == (size, size) and value is not main
             return value if shared and _is_mask(value) else select(value, self.sample_dim)
 
-        return self.map_inputs(select_input)._map_targets(select)
+        def select_target(value: Tensor) -> Tensor:
+            """Follow targets that have one value for each position, also in a single row."""
+            rows = main.shape[:2]
+            if value.ndim and value.shape[0] == rows.numel() != size:
+                by_place = value.reshape(*rows, *value.shape[1:])
+                return select(by_place, self.sample_dim).flatten(0, 1)
+            return select(value, self.sample_dim if value.shape[:2] == rows else 0)
+
+        return self.map_inputs(select_input)._map_targets(select_target)
 
     def map_inputs(self, function: Callable[[Tensor], Tensor]) -> Batch:
         """Return the batch with a function applied to its inputs."""
@@ -186,8 +195,10 @@ class Batch:
                 raise UsageError("batch must hold values, got a tensor on the meta device.")
 
     def _find_sample_dim(self) -> int:
-        """Return 1 if only the second dimension matches the targets, else 0."""
+        """Return 1 if only the second dimension matches the targets, or time is first, else 0."""
         shape, targets = self.main.shape, self.targets
+        if any(is_time_first(each, targets) for each in self.inputs):
+            return 1
         if targets is None or not targets.ndim or len(shape) < 3 or shape[0] == targets.shape[0]:
             return 0
         return 1 if shape[1] == targets.shape[0] else 0

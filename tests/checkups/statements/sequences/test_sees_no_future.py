@@ -162,3 +162,44 @@ def test_the_task_next_token_needs_no_targets() -> None:
         return checkup(model, inputs, task="next_token", tests=SeesNoFuture()).results[0].outcome
 
     assert (judged(causal=True), judged(causal=False)) == ("passed", "failed")
+
+
+class TimeFirst(nn.Module):
+    """A language model whose tokens come as (time, samples), as in torch's word model."""
+
+    def __init__(self, causal: bool) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(TOKENS, WIDTH), nn.Embedding(32, 1)
+        layer = nn.TransformerEncoderLayer(WIDTH, 4, 32)
+        self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.head, self.causal = nn.Linear(WIDTH, TOKENS), causal
+
+    def forward(self, x: Tensor) -> Any:
+        mask = nn.Transformer.generate_square_subsequent_mask(len(x)) if self.causal else None
+        places = self.places(torch.arange(len(x)))[:, None]
+        return self.head(self.encoder(self.tokens(x) + places, mask))
+
+
+def in_rows(output: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(output.flatten(0, 1), targets.flatten())
+
+
+TEXT = torch.randint(TOKENS, (13, 7))
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        pytest.param((TEXT[:-1], TEXT[1:]), id="shifted"),
+        pytest.param((TEXT[:-1], TEXT[1:].flatten()), id="shifted-in-a-row"),
+        pytest.param((TEXT[:7], TEXT[1:8]), id="as-many-positions-as-samples"),
+        pytest.param(TEXT, id="without-targets"),
+    ],
+)
+def test_time_may_come_first(batch: Any) -> None:
+    def judged(causal: bool) -> str:
+        model = TimeFirst(causal)
+        return checkup(model, batch, in_rows, tests=SeesNoFuture()).results[0].outcome
+
+    looks_both_ways = "failed" if isinstance(batch, tuple) else "skipped"
+    assert (judged(causal=True), judged(causal=False)) == ("passed", looks_both_ways)

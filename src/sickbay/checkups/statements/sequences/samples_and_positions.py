@@ -6,9 +6,11 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Inapplicable, ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import nudge
+from sickbay.checkups.shifted_targets import relation_to_targets
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 
 ROUNDING = 1e-5  # of the largest output: what the order of a sum may change
+LARGER = 3  # times: a division by the largest value of a batch shows only with that one
 
 
 def nudged_output(setup: ModelSetup, batch: Batch) -> Tensor:
@@ -75,6 +77,45 @@ def by_sample(output: Tensor, samples: int, sample_dim: int) -> list[Tensor]:
     return [each.reshape(samples, -1) for each in ways]
 
 
+def mixed_samples(setup: ModelSetup, batch: Batch, sample_dim: int) -> int:
+    """Return how many samples change with another one, counted along a dimension of the input."""
+    main, size = batch.main, batch.main.shape[sample_dim]
+    new, larger = main.clone(), main.clone()
+    other = altered(main).select(sample_dim, 0)
+    new.select(sample_dim, 0).copy_(other)
+    larger.select(sample_dim, 0).copy_(other * LARGER if main.is_floating_point() else other)
+    try:
+        differs = changes(setup, batch, main, larger)
+    except Inapplicable:  # it may overflow
+        differs = changes(setup, batch, main, new)
+    sizes = zip(setup.first_pass.output.shape, differs.shape, strict=False)
+    if sum(pair == (setup.batch.size, batch.size) for pair in sizes) > 1:
+        raise Inapplicable("each output compares samples")
+    ways = by_sample(differs, size, sample_dim)
+    counts = [int(torch.count_nonzero(way[1:].any(dim=1))) for way in ways]
+    if not counts:
+        raise Inapplicable("the outputs have no dimension of samples")
+    return min(counts)
+
+
+def second_is_apart(setup: ModelSetup, batch: Batch) -> bool:
+    """Return whether rows of the second dimension stay apart, so that they could be samples."""
+    try:
+        return not mixed_samples(setup, batch, 1)
+    except Inapplicable:
+        return False
+
+
+def samples_are_first(setup: ModelSetup) -> bool:
+    """Return whether the targets prove that the first dimension counts samples."""
+    main, targets = setup.full_batch.main, setup.full_batch.targets
+    if setup.full_batch.sample_dim or targets is None or not targets.ndim or main.ndim < 2:
+        return False
+    if relation_to_targets(main, targets, 1) == "next":
+        return True
+    return targets.shape[0] == main.shape[0] and targets.shape[:2] != main.shape[:2]
+
+
 def time_dimension(setup: ModelSetup) -> int:
     """Return the dimension of the first input that is time."""
     batch, main = setup.batch, setup.batch.main
@@ -127,29 +168,3 @@ def by_position(output: Tensor, batch: Batch, length: int) -> Tensor | None:
             return output.reshape(length, samples, -1).transpose(0, 1)
         return output.reshape(samples, length, -1)
     return None
-
-
-def relation_to_targets(values: Tensor, targets: Tensor | None, time: int) -> str:
-    """Return "next" if targets are the next values, "same" if they are equal, else "".
-
-    >>> relation_to_targets(torch.tensor([[1, 2, 3]]), torch.tensor([[2, 3, 4]]), 1)
-    'next'
-    """
-    if targets is None or targets.numel() != values.numel():
-        return ""
-    targets = targets.reshape(values.shape)
-    length = values.shape[time]
-    if length < 3 or targets.is_floating_point() != values.is_floating_point():
-        return ""
-    ahead, behind = values.narrow(time, 1, length - 1), values.narrow(time, 0, length - 1)
-    if torch.equal(ahead, behind):
-        return ""
-    if _equal(targets.narrow(time, 0, length - 1), ahead):
-        return "next"
-    return "same" if _equal(targets, values) else ""
-
-
-def _equal(targets: Tensor, values: Tensor) -> bool:
-    """Return whether all targets that are not ignored have these values."""
-    counted = targets >= 0 if not targets.is_floating_point() else targets.isfinite()
-    return bool(counted.float().mean() > 0.25 and (targets == values)[counted].all())

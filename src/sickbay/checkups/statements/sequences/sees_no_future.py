@@ -1,16 +1,21 @@
 """Longer than 60 lines: it first finds out whether the model predicts what comes next."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.shifted_targets import relation_to_targets
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_position,
     changes,
-    relation_to_targets,
+    mixed_samples,
+    samples_are_first,
+    second_is_apart,
     time_dimension,
     unambiguous_samples,
 )
@@ -38,6 +43,8 @@ class SeesNoFuture(Statement):
         _ = setup.first_pass
         time = time_dimension(setup)
         batch = unambiguous_samples(setup.batch)
+        if time == 1 and not batch.sample_dim and _time_is_first(setup, batch):
+            time, batch = 0, unambiguous_samples(replace(setup.batch, sample_dim=1))
         inputs = [each for each in batch.inputs if each.shape == batch.main.shape]
         relations = [relation_to_targets(each, batch.targets, time) for each in inputs]
         predicts = "next" in relations
@@ -63,6 +70,16 @@ class SeesNoFuture(Statement):
         count = int(earlier.sum())
         message = f"changing later positions changed {count} of {cut} earlier outputs"
         return self.fails(message, changed=count, earlier=cut)
+
+
+def _time_is_first(setup: ModelSetup, batch: Batch) -> bool:
+    """Return whether the model joins values along the first dimension but not along the second."""
+    if samples_are_first(setup):
+        return False
+    try:
+        return bool(mixed_samples(setup, batch, 0)) and second_is_apart(setup, batch)
+    except Inapplicable:
+        return False
 
 
 def _changed_positions(
