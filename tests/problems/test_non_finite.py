@@ -172,3 +172,9 @@ def test_it_leaves_no_damage_when_it_is_gone() -> None:
     finding = problem.check(history(table("gradient", 0, SICK)))
     assert finding is not None
     assert not problem.lasts(finding)
+
+
+@pytest.mark.parametrize(("bad_outputs", "expected"), [(0, False), (1, True)])
+def test_inputs_that_the_model_fills_in(bad_outputs: float, expected: bool) -> None:
+    rows = {"input": 3.0, "output": bad_outputs, "target": 0.0}
+    assert bool(problem.check(history(table("batch", 0, rows)))) is expected

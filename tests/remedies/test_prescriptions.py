@@ -173,6 +173,7 @@ def test_one_hot_classes_stay_as_they_are() -> None:
 
 def test_missing_parameters_are_held() -> None:
     before = recipe()
+    assert not r.HoldAllParameters().applies(before)
     part = torch.optim.SGD(before.model.get_submodule("2").parameters(), lr=0.1)
     made = given(r.HoldAllParameters(), replace(before, optimizer=part))
     assert len(made.optimizer.param_groups[0]["params"]) == 4

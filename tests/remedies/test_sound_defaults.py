@@ -27,9 +27,9 @@ def test_nothing_is_unusual() -> None:
     assert SoundDefaults().prescribe(FOUND, usual()) is None
 
 
-def adam(lr: float = 1e-3, weight_decay: float = 0.0) -> dict[str, Any]:
+def adam(lr: float = 1e-3, weight_decay: float = 0.0, kind: Any = torch.optim.AdamW) -> Any:
     model = mlp()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay)
+    optimizer = kind(model.parameters(), lr=lr, weight_decay=weight_decay)
     return {"model": model, "optimizer": optimizer}
 
 
@@ -40,6 +40,9 @@ def adam(lr: float = 1e-3, weight_decay: float = 0.0) -> dict[str, Any]:
         pytest.param({"clip_norm": 0.09}, "clip_norm = 0.1", id="clipping"),
         pytest.param(adam(lr=0.1), "optimizer = torch.optim.Adam", id="rate"),
         pytest.param(adam(weight_decay=0.1), "weight_decay = 0", id="decay"),
+        pytest.param(
+            adam(weight_decay=0.01, kind=torch.optim.Adam), "weight_decay = 0", id="penalty"
+        ),
         pytest.param({"targets": 100 * Y}, "loss = sickbay.remedies.ScaledLoss", id="targets"),
         pytest.param(
             {"inputs": (torch.zeros(4), torch.full((4,), 5.1))}, "model = sickbay.surgery.stand",
@@ -118,3 +121,12 @@ def test_the_code_does_the_same() -> None:
     made = prescribed(SoundDefaults(), before)
     model, loss = pasted(before, made)
     assert torch.equal(loss(model(X), 100 * Y), made.loss(made.model(X), 100 * Y))
+
+
+def test_weights_of_classes_are_turned_around() -> None:
+    setup = Setup(task="multiclass", loss="cross_entropy", output_shape=(8, 2), target_shape=(8,))
+    loss, labels = nn.CrossEntropyLoss(torch.tensor([0.9, 0.1])), torch.tensor([0] * 90 + [1] * 10)
+    made = prescribed(SoundDefaults(), recipe(mlp(2), loss, labels, setup=setup))
+    assert isinstance(made.loss, nn.CrossEntropyLoss)
+    assert made.loss.weight is not None
+    assert made.loss.weight[1] > made.loss.weight[0]

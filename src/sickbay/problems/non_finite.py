@@ -21,7 +21,8 @@ class NonFinite(Problem):
 
     How it is judged:
         Any value in the batch, a weight, an activation, a gradient or the loss is not finite. The
-        finding names the layers that hold one, in forward order.
+        finding names the layers that hold one, in forward order. Inputs may be missing if the
+        outputs are finite, as those of a model that fills them in.
 
     Example:
         >>> rows = {"a.weight": {"nonfinite": 0.0}, "b.weight": {"nonfinite": 3.0}}
@@ -84,8 +85,13 @@ class NonFinite(Problem):
 
 
 def spoilt(table: Table) -> NDArray[np.bool_]:
-    """Tell for each row whether it is not finite. Bad outputs only show that something else is."""
+    """Tell for each row whether it is not finite. Bad outputs only show that something else is.
+
+    A model whose outputs are finite copes with its inputs: it fills in what is missing.
+    """
     bad = table.column("nonfinite") > 0
     if table.kind == "batch":
-        bad &= np.array([name != "output" for name in table.names], bool)
+        outputs = bad[[name == "output" for name in table.names]]
+        left_out = ("output", "input") if len(outputs) and not outputs.any() else ("output",)
+        bad &= np.array([name not in left_out for name in table.names], bool)
     return bad

@@ -33,7 +33,6 @@ SLOW = (
     ADAM, NADAM, ADAMAX, RMSPROP, SGD, MOMENTUM, USUAL, FASTER, MUCH_FASTER, HE, LECUN, GLOROT,
     *DRAWN,
 )  # fmt: skip
-SILENT = (LEAKY, ELU, NORM, HE, LECUN, GLOROT, *DRAWN, SLOWER)
 JUMPS = (HALVED, CLIP, SLOWER, USUAL, r.RollBack(), r.WarmUp(), ADAM)
 
 SCALED, SOUND = r.ScaleTargets(), r.SoundDefaults()
@@ -43,6 +42,7 @@ WIDER, MUCH_WIDER = r.WidenLayers(to=64), r.WidenLayers(to=256)
 LONGER, MUCH_LONGER = r.TrainLonger(factor=3), r.TrainLonger(factor=10)
 UNDROPPED, LESS_DROPPED = r.LowerDropout(to=0.0), r.LowerDropout(to=0.1)
 UNDECAYED, UNLIKE = r.RemoveWeightDecay(), r.DrawConstantWeights()
+SILENT = (UNLIKE, LEAKY, ELU, NORM, HE, LECUN, GLOROT, *DRAWN, SLOWER)
 REGISTERED, UNSCALED = r.RegisterModules(), r.UndoOutputScale()
 STUCK = (
     UNSCALED, UNLIKE, SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL,
@@ -90,14 +90,14 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "loss_explosion": JUMPS,
     "unstable_gradient": (CLIP, NORM, r.EnlargeBatch(), HALVED),
     "overfitting": (
-        r.AddDropout(share=0.1), r.AddWeightDecay(amount=0.01), r.AddDropout(share=0.3),
+        r.AddDropout(share=0.1), r.AddWeightDecay(amount=0.01), r.AddDropout(share=0.3), SOUND,
     ),
     "plateau": (HALVED, r.LowerOnPlateau(), FASTER, ADAM),
     "no_more_gain": (HALVED, r.LowerOnPlateau()),
     "unexpected_loss": (USUAL, SLOWER, ADAM),
     "passive_loss": (USUAL, FASTER, ADAM),
     "frozen_by_accident": (REGISTERED, r.HoldAllParameters(), UNFROZEN),
-    "unchanged_weights": (REGISTERED, r.HoldAllParameters(), UNFROZEN),
+    "unchanged_weights": (UNLIKE, REGISTERED, r.HoldAllParameters(), UNFROZEN),
     "layer_imbalance": (r.HoldAllParameters(), ADAM),
     "constant_prediction": STUCK,
     "not_learning": STUCK,

@@ -18,13 +18,18 @@ class HoldAllParameters(Remedy):
     keeps_weights = True
     code = "optimizer = type(optimizer)(model.parameters(), lr=lr)"
 
+    def applies(self, recipe: Recipe) -> bool:
+        groups = recipe.optimizer.param_groups
+        parameters = recipe.model.parameters()
+        held = {id(each) for group in groups for each in group["params"]}
+        left_out = any(each.requires_grad and id(each) not in held for each in parameters)
+        return left_out or len({float(group.get("lr", 0.0)) for group in groups}) > 1
+
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        if not self.applies(recipe):
+            return None
         optimizer = optimizer_for(recipe.model, recipe.model, recipe.optimizer, all_=True)
-        before = [len(group["params"]) for group in recipe.optimizer.param_groups]
-        after = [len(group["params"]) for group in optimizer.param_groups]
         rates = [float(group["lr"]) for group in optimizer.param_groups]
         for group in optimizer.param_groups:
             group["lr"] = max(rates)
-        if before == after and len(set(rates)) == 1:
-            return None
         return recipe.but(self.code, optimizer=optimizer)

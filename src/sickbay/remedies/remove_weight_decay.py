@@ -18,8 +18,11 @@ class RemoveWeightDecay(Remedy):
 
     limit: float = threshold(0.0, "Weight decay up to this may stay.", least=0)
 
-    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+    def applies(self, recipe: Recipe) -> bool:
         groups = recipe.optimizer.param_groups
-        if all(group.get("weight_decay", 0.0) <= self.limit for group in groups):
+        return any(group.get("weight_decay", 0.0) > self.limit for group in groups)
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        if not self.applies(recipe):
             return None
         return recipe.with_settings(self.code, weight_decay=0.0)

@@ -8,6 +8,7 @@ from sickbay.arguments import check_seed
 from sickbay.errors import Needless
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import copy_of
+from sickbay.surgery.torch_operations import is_from_torch
 
 DRAWN = (nn.Linear, _ConvNd, nn.Bilinear, nn.Embedding, nn.RNNBase, nn.RNNCellBase)
 
@@ -15,8 +16,9 @@ DRAWN = (nn.Linear, _ConvNd, nn.Bilinear, nn.Embedding, nn.RNNBase, nn.RNNCellBa
 def draw_constant_weights(model: nn.Module, *, seed: int) -> nn.Module:
     """Return a copy of the model with new weights in layers whose weights are all the same.
 
-    Layers are drawn as torch does, embeddings so that their vectors are about 1 long. Frozen
-    layers, and those of a single unit, stay.
+    Layers are drawn as torch does, embeddings so that their vectors are about 1 long. Of matrices
+    that a module of the user's own holds, the first is drawn: the others then get a gradient, as
+    in an addition of low rank. Frozen layers, and those of a single unit, stay.
 
     Args:
         model: The model, which is not touched.
@@ -42,15 +44,24 @@ def draw_constant_weights(model: nn.Module, *, seed: int) -> nn.Module:
                 layer.weight.normal_(0.0, layer.embedding_dim**-0.5)
                 if layer.padding_idx is not None:
                     layer.weight[layer.padding_idx] = 0.0
-            else:
+            elif isinstance(layer, DRAWN):
                 layer.reset_parameters()  # type: ignore[operator]
+            else:
+                nn.init.kaiming_uniform_(_kernels(layer)[0], a=5**0.5)
     return result
 
 
 def is_constant(layer: nn.Module) -> bool:
     """Return whether all weights of a layer that has several units are the same."""
-    kernels = [each for each in layer.parameters(recurse=False) if each.ndim > 1]
-    return isinstance(layer, DRAWN) and bool(kernels) and all(map(_is_constant, kernels))
+    own = not is_from_torch(type(layer))
+    if not isinstance(layer, DRAWN) and not own:
+        return False
+    kernels = _kernels(layer)
+    return len(kernels) > own and all(map(_is_constant, kernels))
+
+
+def _kernels(layer: nn.Module) -> list[nn.Parameter]:
+    return [each for each in layer.parameters(recurse=False) if each.ndim > 1]
 
 
 def _is_constant(weight: Tensor) -> bool:
