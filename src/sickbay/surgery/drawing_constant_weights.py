@@ -45,7 +45,7 @@ def draw_constant_weights(model: nn.Module, *, seed: int) -> nn.Module:
                 if layer.padding_idx is not None:
                     layer.weight[layer.padding_idx] = 0.0
             elif isinstance(layer, DRAWN):
-                layer.reset_parameters()  # type: ignore[operator]
+                layer.reset_parameters()
             else:
                 nn.init.kaiming_uniform_(_kernels(layer)[0], a=5**0.5)
     return result
