@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +60,21 @@ def test_an_interrupted_first_attempt_is_kept_and_resumed(
     assert (resumed.score, resumed.history) == (whole.score, whole.history)
     for one, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+@pytest.mark.parametrize("recorded", [True, False])
+def test_what_is_kept_is_told_below_the_traceback(
+    interrupted_after: Callable[[int], None], tmp_path: Path, recorded: bool
+) -> None:
+    interrupted_after(4)
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt) as raised:
+        fit(of(healthy()), chart=path if recorded else None)
+    last = traceback.format_exception(raised.value)[-1]
+    assert last.startswith("sickbay: interrupted.")
+    assert (f"resume=True with chart={str(path)!r}" in last) is recorded
+    assert ("Nothing is recorded" in last) is not recorded
 
 
 def test_an_interrupted_repair_comes_to_the_same(

@@ -45,6 +45,8 @@ def from_names(arguments: Mapping[str, Any]) -> dict[str, Any]:
     ['warm_up', ClipNorm(limit=2.0)]
     >>> from_names({"strategy": {"name": "autotrainer", "check_every": 2}})["strategy"].check_every
     2
+    >>> from_names({"remedies": [{"name": "together", "second": "warm_up"}]})["remedies"][0].second
+    WarmUp(steps=100)
     """
     made = dict(arguments)
     if isinstance(made.get("strategy"), dict):
@@ -85,6 +87,10 @@ def _with_settings(name: str, made: Named, values: Mapping[str, Any]) -> Named:
     """Return a strategy, a problem or a remedy with other settings."""
     known = {each.name for each in fields(made)} if is_dataclass(made) else set()
     changed = {setting: value for setting, value in values.items() if setting != "name"}
+    for setting in changed:
+        if isinstance(getattr(made, setting, None), Remedy):  # `together` has two
+            given = changed[setting]
+            changed[setting] = _remedy(given if isinstance(given, dict) else {"name": given})
     for setting in changed:
         if not known:
             raise UsageError(f"{name} has no settings, got {setting!r}.")

@@ -69,10 +69,19 @@ class Journal:
         self.bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         self.bar.stop()
-        if self.path is not None and kind is not None and issubclass(kind, KeyboardInterrupt):
-            self.say(f"interrupted; resume=True continues the repair in {self.path}.")
+        if isinstance(error, KeyboardInterrupt):
+            note = getattr(error, "add_note", self.say)  # Python 3.10 prints no notes
+            note(f"sickbay: {self._interrupted()}")
+
+    def _interrupted(self) -> str:
+        if self.path is None:
+            return "interrupted. Nothing is recorded; with chart= it could be resumed."
+        return (
+            f"interrupted. resume=True with chart={str(self.path)!r} continues the repair; the "
+            "best weights of each attempt so far are in that folder."
+        )
 
     def say(self, text: str) -> None:
         """Print a line."""

@@ -8,9 +8,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from types import FunctionType, SimpleNamespace
@@ -47,7 +47,8 @@ class ProcessWorker:
     def submit(self, stop_at_findings: bool) -> Future[Any]:
         try:
             if self._process is None:
-                self._began = self._pool.submit(os.getpid)
+                with _interrupts_blocked():
+                    self._began = self._pool.submit(os.getpid)
                 (self._process,) = self._pool._processes.values()  # no public way to its exit code
             self._epoch = self._pool.submit(_train_epoch, stop_at_findings)
         except Exception as error:  # from pickling, or because the process has died meanwhile
@@ -93,6 +94,19 @@ class ProcessWorker:
             self._process.join(PATIENCE)
             self._process.kill()
             self._process.join()
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Make a process that starts here deaf to Ctrl-C, also while it still imports modules."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _loop: RemoteLoop  # of this worker process
