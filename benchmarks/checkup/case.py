@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from sickbay.checkups.model_setup import Loss
+from sickbay.checkups.model_losses import Loss
 
 Half = Literal["calibration", "reporting"]
 HALVES: tuple[Half, Half] = ("calibration", "reporting")

@@ -2,8 +2,9 @@
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import torch
@@ -125,10 +126,28 @@ def tensors_in(value: Any) -> list[Tensor]:
     """Return all tensors in a nested value."""
     if isinstance(value, Tensor):
         return [value]
-    items = value.values() if isinstance(value, dict) else value
-    if isinstance(value, dict | tuple | list):
-        return [tensor for each in items for tensor in tensors_in(each)]
-    return []
+    if value is None or isinstance(value, str | int | float):
+        return []
+    items = value if isinstance(value, tuple | list) else parts_of(value).values()
+    return [tensor for each in items for tensor in tensors_in(each)]
+
+
+def parts_of(value: Any) -> Mapping[str, Any]:
+    """Return what a mapping, a dataclass or a graph of torch_geometric holds, by name.
+
+    >>> dict(parts_of({"a": 1})), dict(parts_of(3))
+    ({'a': 1}, {})
+    """
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, type | nn.Module):
+        return {}
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name, None) for each in fields(value)}
+    if hasattr(value, "edge_index") or (hasattr(value, "pos") and hasattr(value, "batch")):
+        held = value.to_dict() if callable(getattr(value, "to_dict", None)) else None
+        return held if isinstance(held, dict) else {}
+    return {}
 
 
 def _close(one: Tensor, other: Tensor) -> bool:
@@ -143,7 +162,7 @@ def _close(one: Tensor, other: Tensor) -> bool:
 def _copied(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.detach().clone()
-    if isinstance(value, dict):
+    if type(value) is dict:
         return {key: _copied(each) for key, each in value.items()}
     if isinstance(value, list) or type(value) is tuple:
         return type(value)(_copied(each) for each in value)

@@ -7,19 +7,22 @@ from dataclasses import dataclass, field, replace
 from operator import methodcaller
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import DataLoader
 
+from sickbay.checkups.joined_samples import why_joined
+from sickbay.checkups.nested_values import mapped, tensors_from_arrays
 from sickbay.checkups.shifted_targets import is_time_first
 from sickbay.errors import UsageError
-from sickbay.model_copies import tensors_in
+from sickbay.model_copies import parts_of, tensors_in
 from sickbay.printable import error_summary
 
-MAX_DEPTH = 50  # of nested lists
 LABELS = ("labels", "label", "targets", "target", "y")  # names of targets in a dict
+
+
+OfList = Callable[[list[Any]], list[Any] | None]
 
 
 class Inapplicable(Exception):  # noqa: N818 - not an error: the test is reported as skipped
@@ -37,6 +40,8 @@ class Batch:
         nested_targets: Targets made of several tensors, for a loss that takes them as they are.
         sample_dim: The dimension of the inputs that counts samples.
         synthetic_from: The layer that inputs were generated for, "" if they were given.
+        joined: Why samples cannot be taken out, "" if they can.
+        listed: Whether the samples are the items of a list.
 
     >>> batch = Batch.of((torch.rand(8, 3), torch.zeros(8)))
     >>> batch.size, batch.first(2).inputs[0].shape, batch.first(2).targets.shape
@@ -49,6 +54,8 @@ class Batch:
     nested_targets: Any = None
     sample_dim: int = 0
     synthetic_from: str = ""
+    joined: str = ""
+    listed: bool = False
 
     @classmethod
     def of(cls, given: Any, dtype: torch.dtype = torch.float32) -> Batch:
@@ -60,23 +67,42 @@ class Batch:
         """
 
         def converted(value: Any) -> Any:
-            return _map(value, lambda array: _to_tensor(array, dtype), np.ndarray)
+            return tensors_from_arrays(value, dtype)
 
         if isinstance(given, DataLoader):
             given = _first_batch(given)
         targets = None
-        if isinstance(given, tuple | list) and len(given) > 1:
+        if _is_collection(given) and len(given) > 1:
             *inputs, targets = given
             given = inputs[0] if len(inputs) == 1 else tuple(inputs)
+        targets = converted(targets)
         if isinstance(given, Mapping):
             named = {name: converted(value) for name, value in given.items()}
-            labels = next((named[name] for name in LABELS if name in named), None)
-            batch = cls((), named)._with_targets(labels if targets is None else converted(targets))
+            batch, held = cls((), named), parts_of(named)
         else:
-            args = tuple(given) if isinstance(given, tuple | list) else (given,)
-            batch = cls(tuple(map(converted, args)))._with_targets(converted(targets))
+            args = tuple(given) if _is_collection(given) else (given,)
+            if isinstance(given, list) and _are_samples(given, targets):
+                args = (given,)
+            batch, held = cls(tuple(map(converted, args))), parts_of(given)
+        if targets is None:
+            targets = next((held[name] for name in LABELS if held.get(name) is not None), None)
+        batch = batch._with_targets(targets)
         batch._check()
-        return replace(batch, sample_dim=batch._find_sample_dim())
+        return batch.with_layout()
+
+    def with_layout(self) -> Batch:
+        """Return the batch with what is known about where its samples are."""
+        return replace(
+            self,
+            sample_dim=self._find_sample_dim(),
+            joined=why_joined((*self.args, self.kwargs), self.main, self.inputs),
+            listed=isinstance(self._first, list) and _are_samples(self._first, self.all_targets),
+        )
+
+    @property
+    def all_targets(self) -> Any:
+        """The targets as they were given."""
+        return self.targets if self.nested_targets is None else self.nested_targets
 
     @property
     def inputs(self) -> list[Tensor]:
@@ -86,8 +112,9 @@ class Batch:
 
     @property
     def main(self) -> Tensor:
-        """The first input."""
-        return self.inputs[0]
+        """The first input that is not empty."""
+        inputs = self.inputs
+        return next((each for each in inputs if each.numel()), inputs[0])
 
     @property
     def tokens(self) -> bool:
@@ -97,7 +124,22 @@ class Batch:
     @property
     def size(self) -> int:
         """The number of samples."""
+        if self.listed:
+            return len(self._first)
+        if self.joined and self.targets is not None and self.targets.ndim:
+            return len(self.targets)
         return int(self.main.shape[self.sample_dim]) if self.main.ndim else 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every argument has a row for each sample, so that all can be cut alike."""
+        given = [each for each in (*self.args, *self.kwargs.values()) if each is not None]
+        return all(
+            isinstance(each, Tensor)
+            and each.ndim > self.sample_dim
+            and each.shape[self.sample_dim] == self.size
+            for each in given
+        )
 
     def first(self, count: int) -> Batch:
         """Return the first samples."""
@@ -108,7 +150,12 @@ class Batch:
         return self.select(torch.arange(count) % self.size)
 
     def select(self, indices: Tensor) -> Batch:
-        """Return some samples, in this order; an index may occur several times."""
+        """Return some samples, in this order; an index may occur several times.
+
+        If samples cannot be taken out, return all of them.
+        """
+        if self.joined:
+            return self
         size, main = self.size, self.main
 
         def select(value: Tensor, dim: int = 0) -> Tensor:
@@ -129,12 +176,25 @@ class Batch:
                 return select(by_place, self.sample_dim).flatten(0, 1)
             return select(value, self.sample_dim if value.shape[:2] == rows else 0)
 
-        return self.map_inputs(select_input)._map_targets(select_target)
+        def select_items(values: list[Any]) -> list[Any] | None:
+            """Return items of a list with one item for each sample."""
+            tensors = all(isinstance(each, Tensor) for each in values)
+            if len(values) != size or (tensors and not self.listed):
+                return None
+            return [values[place] for place in indices.tolist()]
 
-    def map_inputs(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        return self.map_inputs(select_input, select_items)._map_targets(select_target, select_items)
+
+    def map_inputs(
+        self, function: Callable[[Tensor], Tensor], of_list: OfList = lambda _: None
+    ) -> Batch:
         """Return the batch with a function applied to its inputs."""
-        kwargs = {name: _map(value, function) for name, value in self.kwargs.items()}
-        return replace(self, args=_map(self.args, function), kwargs=kwargs)
+
+        def changed(value: Any) -> Any:
+            return mapped(value, function, of_list=of_list)
+
+        kwargs = {name: changed(value) for name, value in self.kwargs.items()}
+        return replace(self, args=tuple(map(changed, self.args)), kwargs=kwargs)
 
     def with_input(self, old: Tensor, new: Tensor) -> Batch:
         """Return the batch with one of its inputs replaced."""
@@ -148,14 +208,11 @@ class Batch:
     def require_samples(self) -> Batch:
         """Return the batch, or raise `Inapplicable` unless it holds several separate samples."""
         size, main, dim = self.size, self.main, self.sample_dim
+        if self.joined or self.listed:
+            raise Inapplicable(self.joined or "the samples come in a list")
         for value in self.inputs:
-            if value is main:
-                continue
-            pairs = value.ndim == 2 and value.shape[0] == 2 != size
-            edges = pairs and not value.is_floating_point()
-            if value.layout != torch.strided or tuple(value.shape) == (size, size) or edges:
-                raise Inapplicable("the rows of the input are parts of a graph")
-            if value.ndim > dim and value.shape[dim] != size and size in value.shape:
+            other = value is not main and value.ndim > dim
+            if other and value.shape[dim] != size and size in value.shape:
                 raise Inapplicable("an input counts the samples in another dimension")
         if size < 2:
             raise Inapplicable("the batch has only one sample")
@@ -168,8 +225,14 @@ class Batch:
         except Inapplicable:
             return self
 
-    def _map_targets(self, function: Callable[[Tensor], Tensor]) -> Batch:
-        nested = _map(self.nested_targets, function)
+    @property
+    def _first(self) -> Any:
+        return next(iter((*self.args, *self.kwargs.values())), None)
+
+    def _map_targets(
+        self, function: Callable[[Tensor], Tensor], of_list: OfList = lambda _: None
+    ) -> Batch:
+        nested = mapped(self.nested_targets, function, of_list=of_list)
         targets = None if self.targets is None else function(self.targets)
         return replace(self, targets=targets, nested_targets=nested)
 
@@ -213,32 +276,25 @@ def _first_batch(loader: DataLoader[Any]) -> Any:
         raise UsageError(f"The DataLoader raised {error_summary(error)}.") from error
 
 
-def _map(value: Any, function: Callable[[Any], Any], kind: type = Tensor, depth: int = 0) -> Any:
-    """Apply a function to everything of a kind in a nested value."""
-    if depth > MAX_DEPTH:
-        raise UsageError(f"batch must be nested at most {MAX_DEPTH} deep, got more.")
-    if isinstance(value, kind):
-        return function(value)
-    if isinstance(value, dict):
-        return {name: _map(part, function, kind, depth + 1) for name, part in value.items()}
-    if isinstance(value, list) or type(value) is tuple:
-        return type(value)(_map(part, function, kind, depth + 1) for part in value)
-    return value
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, tuple | list) and not isinstance(value, PackedSequence)
+
+
+def _are_samples(values: list[Any], targets: Any) -> bool:
+    """Return whether a list has one item for each sample, such as images of different sizes.
+
+    >>> images, inputs = [torch.rand(3, 9, 9)] * 2, [torch.rand(2, 5), torch.rand(2, 4)]
+    >>> _are_samples(images, torch.zeros(2)), _are_samples(inputs, torch.zeros(2))
+    (True, False)
+    """
+    if not values or not all(isinstance(each, Tensor) and each.ndim for each in values):
+        return False
+    rows = {each.shape[0] for each in values}
+    if isinstance(targets, list) or (isinstance(targets, Tensor) and targets.ndim):
+        return len(targets) == len(values) and rows != {len(values)}
+    return rows <= {1, 3} and all(each.ndim == 3 for each in values)
 
 
 def _is_mask(value: Tensor) -> bool:
     """Return whether a tensor only says yes or no."""
     return value.dtype == torch.bool or bool((value.isinf() | (value == 0) | (value == 1)).all())
-
-
-def _to_tensor(array: NDArray[Any], dtype: torch.dtype) -> Any:
-    """Return an array of numbers as a tensor."""
-    if array.dtype.kind not in "fiub":
-        return array
-    native = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
-    try:
-        tensor = torch.from_numpy(native)
-    except TypeError:  # such as floats of 128 bits
-        possible = "arrays of a type that torch has"
-        raise UsageError(f"batch must hold {possible}, got {array.dtype}.") from None
-    return tensor.to(dtype) if tensor.dtype == torch.float64 else tensor

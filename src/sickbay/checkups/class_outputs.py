@@ -29,6 +29,13 @@ def class_dimension(output: Tensor, targets: Tensor) -> int | None:
     return None
 
 
+def classes_second(output: Tensor, targets: Tensor) -> bool:
+    """Return whether classes are in the second of several dimensions, as for images."""
+    if targets.is_floating_point() or output.ndim < 3:
+        return False
+    return class_dimension(output, targets) == 1
+
+
 def one_hot(output: Tensor, targets: Tensor, dimension: int) -> Tensor:
     """Return the targets in the shape of the output: one for the right class, else zero."""
     if targets.shape == output.shape:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
-from inspect import signature
 from time import perf_counter
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
 
 from sickbay import tasks
-from sickbay.checkups.batch import LABELS, Batch, Inapplicable
-from sickbay.checkups.class_outputs import class_dimension
+from sickbay.checkups.batch import Batch, Inapplicable
+from sickbay.checkups.batch_forms import other_forms, without_unknown_labels
+from sickbay.checkups.class_outputs import classes_second
+from sickbay.checkups.model_losses import (
+    Loss,
+    loss_by_function,
+    loss_without_function,
+    main_output,
+)
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.synthetic_batch import synthetic_batch
-from sickbay.checkups.training_passes import FirstPass, first_pass, main_output, output_field
+from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import unwrap_compiled
@@ -28,7 +33,7 @@ from sickbay.tasks import Task
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
 QUICK = 0.15  # seconds that a pass with the most samples may take
-Loss = Callable[[Any, Any], Tensor]
+UNCUT = "the batch only runs as a whole"
 Value = TypeVar("Value")
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -124,25 +129,23 @@ class ModelSetup:
             batch = synthetic_batch(self.model, self._runs)
             if batch is None:
                 raise Inapplicable("no batch was given, and no synthetic one runs")
-        batch = replace(batch, kwargs=self._accepted(batch.kwargs))
+        batch = without_unknown_labels(batch, self.model.forward)
         device = next((each.device for each in self.model.parameters()), batch.main.device)
         return batch if batch.main.device == device else batch.to(device)
 
     @cached_property
     def batch(self) -> Batch:
         """As many samples of the batch as run quickly."""
-        few = self.full_batch.first(FEWEST_SAMPLES)
-        if self.full_batch.size <= FEWEST_SAMPLES:
-            return few
-        try:
-            start = perf_counter()
-            self.evaluate(few)
-        except Exception:  # other tests report the failure
-            self.fixed_size = self._runs(self.full_batch)
-            return self.full_batch if self.fixed_size else few
+        whole = self.full_batch
+        few = whole.first(FEWEST_SAMPLES if whole.size > FEWEST_SAMPLES else whole.size - 1)
+        if not 0 < few.size < whole.size:
+            return whole
+        start = perf_counter()
+        if not self._runs(few):  # other tests report it if nothing runs
+            return self._uncut() if self._runs(whole) else whole.first(FEWEST_SAMPLES)
         passes = QUICK / max(perf_counter() - start, 1e-6)
         quick = FEWEST_SAMPLES * passes >= MOST_SAMPLES
-        return self.full_batch.first(MOST_SAMPLES if quick else FEWEST_SAMPLES)
+        return whole.first(MOST_SAMPLES if quick else FEWEST_SAMPLES)
 
     @property
     def two_samples(self) -> Batch:
@@ -185,11 +188,18 @@ class ModelSetup:
 
     @cached_property
     def first_pass_or_error(self) -> FirstPass | Exception:
-        try:
-            with self.model_copy(training=True) as model:
-                return first_pass(model, self.batch, self.run, self.loss_of)
-        except Exception as error:
-            return error
+        found = self._try_first_pass()
+        if not isinstance(found, Exception) or isinstance(found, Inapplicable):
+            return found
+        given, cut = self.full_batch, self.batch
+        for form in (replace(given, joined=UNCUT), *self._other_forms()):
+            self._read_as(form)
+            again = self._try_first_pass()
+            if not isinstance(again, Exception):
+                return again
+        self._read_as(given)
+        self.batch = cut
+        return found
 
     @cached_property
     def task(self) -> Task:
@@ -199,7 +209,7 @@ class ModelSetup:
         targets = self.full_batch.targets
         assert targets is not None
         output = self.evaluate(self.batch)
-        if self._classes_second(output):
+        if self.batch.targets is not None and classes_second(output, self.batch.targets):
             output = output.movedim(1, -1)
         values = (targets.float() if targets.is_floating_point() else targets).cpu().numpy()
         per_token = targets.numel() >= self.full_batch.main.numel()
@@ -207,18 +217,9 @@ class ModelSetup:
 
     def loss_of(self, raw: Any, batch: Batch) -> Tensor | None:
         """Return the loss of an output: the user's, the model's own, or the task's usual one."""
-        own = output_field(raw, "loss")
-        if self._loss is None and own is not None:
-            return own
-        wanted = batch.targets if batch.nested_targets is None else batch.nested_targets
-        if wanted is None or (self._loss is None and batch.targets is None):
-            return None
         if self._loss is None:
-            return self._usual_loss(main_output(raw), wanted)
-        if not isinstance(raw, Tensor):  # the user's loss may take the whole output
-            with suppress(Exception):
-                return self._loss(raw, wanted)
-        return self._loss(main_output(raw), wanted)
+            return loss_without_function(raw, batch, lambda: self.task)
+        return loss_by_function(self._loss, raw, batch.all_targets)
 
     @property
     def synthetic_from(self) -> str:
@@ -228,8 +229,8 @@ class ModelSetup:
 
     @property
     def has_targets(self) -> bool:
-        given = self._given
-        return given is not None and (given.targets is not None or given.nested_targets is not None)
+        known = vars(self).get("full_batch", self._given)
+        return known is not None and known.all_targets is not None
 
     @property
     def has_optimizer(self) -> bool:
@@ -241,39 +242,51 @@ class ModelSetup:
         return self._loss is not None
 
     @property
+    def knows_its_loss(self) -> bool:
+        """Whether a loss could be computed, or could be if the model ran."""
+        first = vars(self).get("first_pass_or_error")
+        return self.has_targets or (isinstance(first, FirstPass) and first.has_loss)
+
+    @property
     def is_next_token(self) -> bool:
         """Whether the user said that the task is next-token prediction."""
         return self._task == "next_token"
 
-    def _usual_loss(self, output: Tensor, targets: Tensor) -> Tensor | None:
-        """Return the usual loss of the task, None if the task is unknown."""
-        if self.task in ("multiclass", "next_token"):
-            if not self._classes_second(output):
-                output = output.flatten(0, -2)
-            return F.cross_entropy(output, targets if output.ndim > 2 else targets.flatten())
-        if self.task in ("binary", "multilabel"):
-            return F.binary_cross_entropy_with_logits(output.view_as(targets), targets.float())
-        if self.task == "regression" and output.numel() == targets.numel():
-            return F.mse_loss(output.view_as(targets), targets)
-        return None
-
-    def _classes_second(self, output: Tensor) -> bool:
-        """Return whether classes are in the second of several dimensions, as for images."""
-        targets = self.batch.targets
-        if targets is None or targets.is_floating_point() or output.ndim < 3:
-            return False
-        return class_dimension(output, targets) == 1
-
-    def _accepted(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the keyword arguments without labels that `forward` does not accept."""
-        known = signature(self.model.forward).parameters
-        if any(each.kind is each.VAR_KEYWORD for each in known.values()):
-            return kwargs
-        return {name: each for name, each in kwargs.items() if name in known or name not in LABELS}
-
-    def _runs(self, batch: Batch) -> bool:
+    def _try_first_pass(self) -> FirstPass | Exception:
         try:
-            self.evaluate(batch)
+            with self.model_copy(training=True) as model:
+                return first_pass(model, self.batch, self.run, self.loss_of)
+        except Exception as error:
+            return error
+
+    def _other_forms(self) -> Iterator[Batch]:
+        """Yield other readings of the batch, for a model that does not run or lacks its labels."""
+        given = self.full_batch
+        runs = self._runs(given, training=True)
+        for form in other_forms(given, self.model.forward):
+            adds_labels = form.kwargs.keys() > given.kwargs.keys()
+            if not runs or (adds_labels and self._loss is None):
+                yield form
+
+    def _read_as(self, batch: Batch) -> None:
+        """Go on with another reading of the batch."""
+        self.__dict__["full_batch"] = batch
+        self.fixed_size = False
+        for name in ("batch", "task"):
+            self.__dict__.pop(name, None)
+
+    def _uncut(self) -> Batch:
+        """Return the whole batch, and note whether the model or the batch does not allow a cut."""
+        whole = self.full_batch
+        self.fixed_size = whole.is_plain
+        if not self.fixed_size:
+            whole = self.__dict__["full_batch"] = replace(whole, joined=UNCUT)
+        return whole
+
+    def _runs(self, batch: Batch, *, training: bool = False) -> bool:
+        try:
+            with self.model_copy(training=training) as model, torch.no_grad():
+                self.run(model, batch)
         except Exception:
             return False
         return True

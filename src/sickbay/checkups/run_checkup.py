@@ -15,7 +15,8 @@ from sickbay import arguments
 from sickbay.arguments import bad_argument
 from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
-from sickbay.checkups.model_setup import Loss, ModelSetup
+from sickbay.checkups.model_losses import Loss
+from sickbay.checkups.model_setup import ModelSetup
 from sickbay.checkups.restore_model import copy_loss, default_modes
 from sickbay.checkups.statements import known_statements
 from sickbay.console import Progress, Screen
@@ -175,7 +176,7 @@ def _untested(setup: ModelSetup) -> tuple[str, ...]:
     if setup.synthetic_from:
         source = setup.synthetic_from
         notes.append(f"the inputs were generated for {source}: the data is not tested")
-    if not setup.has_targets:
+    if not setup.knows_its_loss:
         notes.append("the loss is not tested without targets")
     if not setup.has_optimizer:
         notes.append("the optimizer is not tested: none was given")

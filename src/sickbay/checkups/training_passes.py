@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sickbay.checkups.batch import Batch
+from sickbay.checkups.batch import Batch, Inapplicable
+from sickbay.checkups.model_losses import ONLY_LOSS
+from sickbay.checkups.model_losses import main_output as main_output
 from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import Origin, origin
 
@@ -24,7 +26,8 @@ class FirstPass:
     """What happened in the pass.
 
     Attributes:
-        output: What is compared with the targets: the logits, or the first tensor.
+        main: What is compared with the targets: the logits, or the first tensor. None if the model
+            returns only a loss.
         loss: The loss, or the mean square of the output if there is none.
         has_loss: Whether the loss is a real one.
         origin: What the loss is made of, read from its graph.
@@ -33,13 +36,20 @@ class FirstPass:
         saved: Bytes saved for backward, without the parameters themselves.
     """
 
-    output: Tensor
+    main: Tensor | None
     loss: Tensor
     has_loss: bool
     origin: Origin = field(repr=False)
     gradients: Mapping[str, Tensor | None] = field(repr=False)
     operations: Mapping[str, set[str]] = field(repr=False)
     saved: int
+
+    @property
+    def output(self) -> Tensor:
+        """The main output, or `Inapplicable` if the model returns only a loss."""
+        if self.main is None:
+            raise Inapplicable(ONLY_LOSS)
+        return self.main
 
     @cached_property
     def reached(self) -> frozenset[str]:
@@ -59,15 +69,20 @@ def first_pass(model: nn.Module, batch: Batch, run: Run, loss_of: LossOf) -> Fir
     with torch.autograd.graph.saved_tensors_hooks(saved, _unchanged):
         with usage:
             raw = run(model, batch)
-        output = main_output(raw)
         given = loss_of(raw, batch)
-        loss = output.float().square().mean() if given is None else scalar(given)
+        try:
+            output = main_output(raw).detach()
+        except Inapplicable:
+            if given is None:
+                raise
+            output = None
+        loss = main_output(raw).float().square().mean() if given is None else scalar(given)
     known = origin(loss.grad_fn) if loss.grad_fn is not None else Origin()
     if loss.requires_grad:
         loss.backward()  # type: ignore[no-untyped-call]
     trained = {n: each.grad for n, each in model.named_parameters() if each.requires_grad}
     return FirstPass(
-        output=output.detach(),
+        main=output,
         loss=loss.detach(),
         has_loss=given is not None,
         origin=known,
@@ -97,25 +112,6 @@ def training_losses(
             if parameter.grad is not None and parameter.grad.is_sparse:
                 parameter.grad = parameter.grad.to_dense()
         optimizer.step()
-
-
-def main_output(raw: Any) -> Tensor:
-    """Return the main tensor of an output: the logits, else the first with dimensions."""
-    logits = output_field(raw, "logits")
-    if logits is not None:
-        return logits
-    for tensor in tensors_in(raw):
-        if tensor.is_floating_point() and tensor.ndim:
-            return tensor
-    if isinstance(raw, Tensor) or output_field(raw, "loss") is not None:
-        raise TypeError("the model returns only a loss; a checkup needs its predictions")
-    raise TypeError(f"the model returns no tensor of numbers but {type(raw).__name__}")
-
-
-def output_field(raw: Any, name: str) -> Tensor | None:
-    """Return a tensor in an output that is a dict or an object, None if there is none."""
-    found = raw.get(name) if isinstance(raw, dict) else getattr(raw, name, None)
-    return found if isinstance(found, Tensor) else None
 
 
 def scalar(loss: Any) -> Tensor:

@@ -20,7 +20,12 @@ class RunsOnTheBatch(Statement):
         first = setup.first_pass_or_error
         if isinstance(first, Exception):
             raise first
-        loss, shape = first.loss.item(), tuple(first.output.shape)
+        loss = first.loss.item()
+        if first.main is None:
+            if not first.loss.isfinite():
+                return self.fails(f"the loss is {loss:g}", loss=loss)
+            return self.holds(f"the model returns its loss, {loss:.3g}", loss=loss)
+        shape = tuple(first.output.shape)
         if not first.output.isfinite().all():
             return self.fails(f"the output of shape {shape} contains NaN or Inf")
         if not first.loss.isfinite():

@@ -5,6 +5,7 @@ from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, d
 from sickbay.checkups.training_passes import ParameterUsage, main_output
 from sickbay.checkups.unregistered import unregistered
 from sickbay.checkups.wording import several
+from sickbay.model_copies import tensors_in
 from sickbay.probe.loss_graph import nodes
 
 MOST_SAMPLES = 64  # in the second look
@@ -59,9 +60,14 @@ class EveryParameterIsUsed(Statement):
 def _foreign_tensors(setup: ModelSetup) -> dict[Tensor, str]:
     """Return the tensors, with names, that get a gradient but are no parameters of the copy."""
     with setup.model_copy(training=True) as model:
-        output = main_output(setup.run(model, setup.batch))
+        raw = setup.run(model, setup.batch)
+        ends = tensors_in(raw) if setup.first_pass.main is None else [main_output(raw)]
         known = {id(each) for each in model.parameters()}
-        leaves = {each.variable for each in nodes(output.grad_fn) if hasattr(each, "variable")}
+        leaves = {
+            each.variable
+            for each in nodes(*(end.grad_fn for end in ends))
+            if hasattr(each, "variable")
+        }
         named = {each: name for name, each in unregistered(model).items() if each in leaves}
     others = {each: "" for each in leaves if each not in named and id(each) not in known}
     return named | others

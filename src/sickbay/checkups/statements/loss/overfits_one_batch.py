@@ -60,9 +60,9 @@ class OverfitsOneBatch(Statement):
         if reason := _untrainable(setup):
             return self.fails(reason)
         batch = varied_samples(setup.batch, self.samples)
-        output = setup.evaluate(batch)
-        known = None
+        output = known = None
         with suppress(Inapplicable):
+            output = setup.evaluate(batch)
             known = levels(setup, batch, output)
         if known and known.best >= known.chance - STILL * abs(known.chance):
             message = (
@@ -70,7 +70,7 @@ class OverfitsOneBatch(Statement):
                 f"but only {known.chance:.3g} at chance"
             )
             return self.fails(message, remedy="check the sign of the loss and what it compares")
-        if _ignores_targets(setup, batch, output):
+        if output is not None and _ignores_targets(setup, batch, output):
             return self.fails("other targets give the same loss", remedy="check the loss")
         goal = partial(self._goal, known)
         attempt = memorise(setup, batch, goal, self.steps, self.seconds)

@@ -20,6 +20,8 @@ def nudged_output(setup: ModelSetup, batch: Batch) -> Tensor:
             nudge(model)
             torch.manual_seed(0)
             output = setup.evaluate(batch, model).float()
+    except Inapplicable:
+        raise
     except Exception as error:
         raise Inapplicable(f"such a batch raises {type(error).__name__}") from None
     if not output.isfinite().all():

@@ -38,7 +38,7 @@ class ShapesFollowTheBatch(Statement):
     remedy = "read sizes from x.shape, give squeeze a dimension, cut masks to the length"
 
     def examine(self, setup: ModelSetup) -> Result:
-        _ = setup.first_pass
+        _ = setup.first_pass.output
         batch = setup.batch.require_samples()
         if setup.fixed_size:
             return self.fails(f"the model only runs with {setup.full_batch.size} samples")
@@ -104,6 +104,8 @@ def _longest(setup: ModelSetup, length: int) -> list[int]:
     """Return the length that position embeddings allow, if it is longer than this one."""
     found = list[int]()
     for layer, args in setup.layer_calls(setup.batch.first(1), nn.Embedding):
+        if not args or not isinstance(args[0], Tensor):  # a size, or arguments by name
+            continue
         places = args[0].detach().flatten()
         counted = torch.arange(len(places), device=places.device) + places[:1]
         if len(places) >= length and torch.equal(places, counted):

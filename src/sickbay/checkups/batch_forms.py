@@ -1,0 +1,70 @@
+"""Other ways to pass a batch to a model, for one that does not run as the batch was read."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from inspect import Parameter, signature
+from typing import Any
+
+from sickbay.checkups.batch import LABELS, Batch
+from sickbay.model_copies import parts_of
+
+POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def other_forms(batch: Batch, forward: Callable[..., Any]) -> Iterator[Batch]:
+    """Yield other readings of a batch that fit the arguments of a model.
+
+    >>> import torch
+    >>> x1, x2 = torch.rand(2, 3), torch.rand(2, 4)
+    >>> [form.targets for form in other_forms(Batch.of((x1, x2)), lambda a, b: a)]
+    [None]
+    """
+    try:
+        parameters = list(signature(forward).parameters.values())
+    except (TypeError, ValueError):
+        return
+    known = [each for each in parameters if each.kind in POSITIONAL]
+    names = [each.name for each in known]
+    required = [each.name for each in known if each.default is each.empty]
+    for form in _forms(batch, names, required):
+        yield form.with_layout()
+
+
+def _forms(batch: Batch, names: list[str], required: list[str]) -> Iterator[Batch]:
+    if batch.kwargs and not batch.args and len(names) == 1:
+        yield replace(batch, args=(dict(batch.kwargs),), kwargs={})
+    if len(batch.args) > 1:
+        yield replace(batch, args=(list(batch.args),))
+    held = parts_of(batch.args[0]) if len(batch.args) == 1 else {}
+    if held and set(required) <= set(held):
+        yield replace(batch, args=(), kwargs={name: held[name] for name in names if name in held})
+    yield from _with_targets_as_input(batch, names, required)
+
+
+def _with_targets_as_input(batch: Batch, names: list[str], required: list[str]) -> Iterator[Batch]:
+    """Yield the batch with its targets as a further argument, or in a list with the input."""
+    targets = batch.all_targets
+    if targets is None:
+        return
+    unused = [name for name in names[len(batch.args) :] if name not in batch.kwargs]
+    label = next((name for name in unused if name in LABELS), "")
+    if label:
+        yield replace(batch, kwargs={**batch.kwargs, label: targets})
+    elif unused and unused[0] in required:
+        without = replace(batch, targets=None, nested_targets=None)
+        more = tuple(targets) if isinstance(targets, tuple) else (targets,)
+        yield replace(without, args=(*batch.args, *more))
+    elif len(names) == 1 and len(batch.args) == 1:
+        args = ([batch.args[0], targets],)
+        yield replace(batch, args=args, targets=None, nested_targets=None)
+
+
+def without_unknown_labels(batch: Batch, forward: Callable[..., Any]) -> Batch:
+    """Return the batch without labels among the arguments that a model does not accept."""
+    known = signature(forward).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in known.values()):
+        return batch
+    kept = {
+        name: each for name, each in batch.kwargs.items() if name in known or name not in LABELS
+    }
+    return replace(batch, kwargs=kept)

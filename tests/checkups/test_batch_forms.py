@@ -1,0 +1,109 @@
+"""Batches and losses of all common forms are read as the model takes them."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import checkup
+from tests.checkups import batch_models as models
+
+TESTED = ("runs_on_the_batch", "gradient_reaches_every_parameter", "overfits_one_batch")
+
+
+@pytest.mark.parametrize("name", list(models.KINDS))
+def test_a_sound_model_fails_nothing(name: str) -> None:
+    model, batch, loss = models.KINDS[name]()
+    report = checkup(model, batch, loss, progress=False)
+    assert not report.failed, report
+    for test in TESTED:
+        assert report[test].outcome == "passed", report[test].message
+    assert "the loss is not tested without targets" not in report.untested
+
+
+@pytest.mark.parametrize("model", [models.TwoInputs(), models.OfList()])
+def test_a_pair_may_be_two_inputs(model: nn.Module) -> None:
+    pair = models.numbers(8, 4), models.numbers(8, 3)
+    report = checkup(model, pair, progress=False)
+    assert not report.failed
+    assert "the loss is not tested without targets" in report.untested
+
+
+class Wide(nn.Module):
+    """Has a mistake that no other reading of the batch may hide."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(5, 3)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        out: Tensor = self.layer(x if mask is None else models.numbers(8, 5))
+        return out
+
+
+def test_a_model_that_does_not_run_is_not_given_its_targets_as_another_input() -> None:
+    report = checkup(Wide(), (models.numbers(8, 4), models.LABELS), nn.CrossEntropyLoss())
+    assert "mat1 and mat2 shapes cannot be multiplied" in report["runs_on_the_batch"].message
+
+
+class WithLabels(nn.Module):
+    """Returns logits and a loss, as GPTs do; without labels only the last logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.head = nn.Embedding(11, 16), nn.Linear(16, 11)
+
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Any]:
+        logits = self.head(self.tokens(idx))
+        if targets is None:
+            return logits[:, -1:], None
+        return logits, nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def test_labels_go_to_a_model_that_needs_them_for_its_loss() -> None:
+    tokens = torch.randint(11, (8, 7), generator=torch.Generator().manual_seed(0))
+    report = checkup(WithLabels(), (tokens[:, :-1], tokens[:, 1:]), progress=False)
+    assert not report.failed
+    assert "the output has shape (8, 6, 11)" in report["runs_on_the_batch"].message
+
+
+class Halves(nn.Module):
+    """Gets the number of its samples as an argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = models.perceptron()
+
+    def forward(self, x: Tensor, count: int) -> Tensor:
+        out: Tensor = self.net(x.view(count, 4))
+        return out
+
+
+def test_a_batch_that_cannot_be_cut_is_used_as_a_whole() -> None:
+    batch = (models.numbers(32, 4), 32), torch.arange(32) % 3
+    report = checkup(Halves(), batch, nn.CrossEntropyLoss(), progress=False)
+    assert not report.failed
+    assert report["overfits_one_batch"].outcome == "passed"
+    assert report["shapes_follow_the_batch"].message == "the batch only runs as a whole"
+
+
+class Fixed(nn.Module):
+    """Has the size of its small batch in the code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.Sequential(*models.perceptron(), nn.Dropout(0.1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.net(x.view(4, 4))
+        return out
+
+
+def test_a_size_in_the_code_is_one_failure_with_a_small_batch_too() -> None:
+    batch = models.numbers(4, 4), models.LABELS[:4]
+    report = checkup(Fixed(), batch, nn.CrossEntropyLoss(), progress=False)
+    assert [each.test for each in report.failed] == ["shapes_follow_the_batch"]
+    only = "the model only runs with 4 samples"
+    assert report["shapes_follow_the_batch"].message == only
+    assert report["evaluation_is_deterministic"].message == only
