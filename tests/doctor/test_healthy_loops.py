@@ -157,6 +157,45 @@ def a_gan_with_a_loss_for_each_label() -> list[Doctor]:
     return doctors
 
 
+def a_relativistic_gan_whose_generator_moves_first() -> list[Doctor]:
+    generator = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 2))
+    critic = nn.Sequential(nn.Linear(2, 32), nn.LeakyReLU(0.2), nn.Linear(32, 1))
+    makes, judges, bce = adam(generator, 1e-3), adam(critic, 1e-3), nn.BCEWithLogitsLoss()
+    doctors, ones, zeros = [watch(critic, judges)], torch.ones(64, 1), torch.zeros(64, 1)
+    for _ in range(60):
+        angle = 2 * pi * torch.rand(64)
+        real, fake = torch.stack([angle.cos(), angle.sin()], 1), generator(torch.randn(64, 4))
+        makes.zero_grad()
+        backward(bce(critic(fake), ones))
+        makes.step()
+        judges.zero_grad()
+        on_real, on_fake = critic(real), critic(fake.detach())
+        loss = bce(on_real - on_fake.mean(), ones) + bce(on_fake - on_real.mean(), zeros)
+        backward(loss)
+        judges.step()
+        doctors[0].step(loss)
+    return doctors
+
+
+def a_clipped_critic_that_is_linear() -> list[Doctor]:
+    """All samples of the generator get the same gradient, and the loop tells the loss's value."""
+    generator = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 2))
+    critic = nn.Linear(2, 1)
+    makes, judges = adam(generator, 1e-3), adam(critic, 1e-3)
+    doctor = watch(generator, makes)
+    for _ in range(60):
+        real, fake = torch.randn(64, 2) + 3, generator(torch.randn(64, 4))
+        judges.zero_grad()
+        backward(critic(fake.detach()).mean() - critic(real).mean())
+        judges.step()
+        makes.zero_grad()
+        loss = -critic(fake).mean()
+        backward(loss)
+        makes.step()
+        doctor.step(loss.item())
+    return [doctor]
+
+
 @pytest.mark.parametrize(
     "loop",
     [
@@ -169,6 +208,8 @@ def a_gan_with_a_loss_for_each_label() -> list[Doctor]:
         a_hinge_that_all_satisfy,
         an_actor_and_a_critic,
         a_gan_with_a_loss_for_each_label,
+        a_relativistic_gan_whose_generator_moves_first,
+        a_clipped_critic_that_is_linear,
     ],
 )
 def test_nothing_is_wrong(loop: Loop) -> None:

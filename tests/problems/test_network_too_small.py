@@ -56,6 +56,16 @@ def test_a_parameter_outside_of_layers_is_no_layer(owner: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("score", "severity"),
+    [pytest.param(0.53, "warning", id="something"), pytest.param(0.52, "info", id="nothing")],
+)
+def test_a_model_that_has_learnt_nothing_may_have_other_faults(score: float, severity: str) -> None:
+    found = problem.check(history(shapes(4), score))
+    assert found is not None
+    assert found.severity == severity
+
+
+@pytest.mark.parametrize(
     ("units", "targets", "severity"),
     [
         pytest.param(2, 640, "info", id="as-many"),
@@ -66,7 +76,7 @@ def test_a_parameter_outside_of_layers_is_no_layer(owner: str) -> None:
 def test_the_code_of_an_autoencoder_is_to_be_narrow(
     units: int, targets: int, severity: str
 ) -> None:
-    made = history(shapes(units))
+    made = history(shapes(units), 0.6)
     made.add_table("batch", {"input": {"count": 640}, "target": {"count": targets}})
     finding = problem.check(made)
     assert finding is not None

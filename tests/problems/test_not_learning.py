@@ -26,7 +26,7 @@ def history(
 ) -> History:
     """Return a run with batches of 16, so that 512 samples count and the doubt is 1/22."""
     made = History(
-        Setup(output_shape=(16, 2), **setup),
+        Setup(**{"output_shape": (16, 2), **setup}),
         loss=loss or [2.0] * steps,
         score=score if isinstance(score, Sequence) else [score] * steps,
         constant_score=[constant] * steps,
@@ -102,6 +102,24 @@ def test_half_of_the_planned_epochs_are_over(over: int, ended: bool, expected: b
 )
 def test_a_loss_that_fell_may_measure_something_else(loss: list[float], expected: bool) -> None:
     assert bool(problem.check(history(0.5, loss=loss))) is expected
+
+
+@pytest.mark.parametrize(
+    ("score", "steps", "planned", "ended", "expected"),
+    [
+        pytest.param(0.56, 200, None, False, False, id="slowly"),
+        pytest.param(0.505, 200, None, False, True, id="chance"),
+        pytest.param(0.56, 200, None, True, True, id="at-the-end"),
+        pytest.param(0.56, 910, None, False, True, id="for-too-long"),
+        pytest.param(0.56, 200, 1, False, True, id="half-of-the-plan-is-over"),
+    ],
+)
+def test_a_model_above_chance_has_time_if_nothing_is_planned(
+    score: float, steps: int, planned: int | None, ended: bool, expected: bool
+) -> None:
+    made = history(score, steps=steps, ended=ended, output_shape=(64, 2), epochs=planned)
+    made.end_epoch()
+    assert bool(problem.check(made)) is expected
 
 
 def test_few_samples_leave_too_much_doubt() -> None:

@@ -64,9 +64,11 @@ class Batch:
         self._gradient_hook: RemovableHandle | None = None
         self._own_loss = False  # whether the model returns the loss too
         self._pairs: list[Pair] = []
+        self._earlier = 0  # pairs of passes whose backward is over
         self._found: list[Pair] = []  # in the graph of the loss
         self._punishes: bool | None = None  # the loss grows as outputs become like a constant
         self._loss: Tensor | None = None
+        self._heard: Any = None  # node of a loss of which the loop may tell the value alone
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
         self._answers, self._leaks, self._codes = Answers(), Leaks(model), MissingCodes()
@@ -106,9 +108,12 @@ class Batch:
     def before_backward(self, loss: Tensor) -> None:
         """Keep what the graph of a loss compares with the outputs."""
         output, source = self._whole, self._output_node
-        if not self.due or self._pairs or self._meter.blocked or is_transformed():
+        if not self.due or self._meter.blocked or is_transformed():
             return
         if output is None or source is None or loss.grad_fn is None:
+            return
+        self._heard = loss.grad_fn
+        if self._current_pairs():
             return
         with self._clock.timing("batch"):
             self._found += compared(loss.grad_fn, source, output)
@@ -139,7 +144,7 @@ class Batch:
             shape=self._shape,
             activation=activation,
             gradient=self._gradient,
-            pairs=self._pairs or self._found[:PAIRS],
+            pairs=self._current_pairs() or self._found[:PAIRS],
             loss=None if loss is None else loss.detach(),
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
@@ -175,12 +180,20 @@ class Batch:
         if tensor is None:
             return
         self._keep(tensor)
-        self._gradient = None
+        if self._gradient is not None:
+            self._earlier, self._gradient = len(self._pairs), None
         if tensor.grad_fn is not None:
             self._scale = output_scale(tensor.grad_fn)
             self._unhook()
             keep = weakly(self.guard, self.kind, self._keep_gradient)
             self._gradient_hook = tensor.register_hook(unserializable_hook(keep))  # type: ignore[no-untyped-call]
+
+    def _current_pairs(self) -> list[Pair]:
+        """Return the pairs, none if the last pass has none of its own.
+
+        A generator's step compares what the critic says of its samples before the critic's own.
+        """
+        return self._pairs if self._earlier < len(self._pairs) or self._earlier == PAIRS else []
 
     def _keep(self, outputs: Tensor) -> None:
         self._whole = outputs.detach() if outputs.numel() <= WHOLE else None
@@ -280,12 +293,13 @@ class Batch:
 
     def _searched_facts(self, rows: Sequence[Tensor]) -> dict[str, Any]:
         """Return what a search of the whole graph shows; only once, as it is slow."""
-        if self._loss is None or self._searched:
+        node = self._heard if self._loss is None else self._loss.grad_fn
+        if node is None or self._searched:
             return {"strays": 0}
         self._searched = True
         self.trials.regroups = regroups(self._model, self._output_node, self._shape)
         own = {*map(id, self._model.parameters()), *self._optimized()}
-        return graph_facts.search(self._loss.grad_fn, self._output_node, self._model, own, rows)
+        return graph_facts.search(node, self._output_node, self._model, own, rows)
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:
@@ -295,4 +309,5 @@ class Batch:
     def _forget(self) -> None:
         self._unhook()
         self._output = self._whole = self._loss = self._gradient = self._output_node = None
-        self._pairs, self._found = [], []
+        self._heard = None
+        self._pairs, self._found, self._earlier = [], [], 0

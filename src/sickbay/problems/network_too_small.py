@@ -9,6 +9,7 @@ from sickbay.vitals import layer_of
 
 GATES = {"LSTM": 4, "GRU": 3}  # blocks of units in a kernel
 CONTAINERS = ("Module", "Sequential", "ParameterList", "ParameterDict")  # no kernel of a layer
+NOTHING = 0.05  # gain of a model that has learnt nothing, for which there may be other causes
 MOST = 10  # layers of a model in which a narrow one is hardly a gate beside a wider path
 
 
@@ -24,7 +25,8 @@ class NetworkTooSmall(Problem):
         it. Models of more than ten layers have narrow gates by design. At the end of a run, the
         model gains less than `gain` over a constant answer on its training batches. If that is not
         known, the severity is `info`, and the loss has fallen by less than `loss_drop`. So it is if
-        there are as many targets as inputs and two units or more: an autoencoder is to be narrow.
+        there are as many targets as inputs and two units or more, as an autoencoder is to be
+        narrow, or if the model has learnt nothing, which may have other causes.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -63,7 +65,8 @@ class NetworkTooSmall(Problem):
             return self._by_loss(history, what, tuple(narrow))
         message, layers = f"{what}, {score}", tuple(narrow)
         found = self.found(history, message, layers=layers, units=least, score=score.score)
-        return replace(found, severity="info") if least > 1 and rebuilds_inputs(history) else found
+        by_design = least > 1 and rebuilds_inputs(history)
+        return replace(found, severity="info") if by_design or score.gain < NOTHING else found
 
     def _by_loss(self, history: History, what: str, layers: tuple[str, ...]) -> Finding | None:
         fell = loss_fall(history)

@@ -4,6 +4,8 @@ from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.planned_epochs import is_over
 from sickbay.problems.shared.training_score import training_score
 
+SURE = 3.0  # standard errors by which a model that learns slowly is above chance
+SLOW = 10  # times `after` until which such a model is left alone
 CHANCE = 2.0  # times the limit that the standard error of the gain may be
 
 
@@ -21,7 +23,8 @@ class NotLearning(Problem):
         answer gets wrong, on so many samples that the standard error of the gain is at most twice
         that, and its loss has not fallen by `loss_drop`, nor below that of the base rate of yes. It
         counts from step `after` on if half of the planned epochs are over, and at the end of a run
-        from step `least` on.
+        from step `least` on. If no epochs are planned, a model that is above chance by three
+        standard errors has ten times as many steps.
 
     Example:
         >>> history = History(loss=500 * [2.3], score=500 * [0.12], constant_score=500 * [0.11])
@@ -49,6 +52,9 @@ class NotLearning(Problem):
             return None
         score = training_score(history, self.least)
         if score is None or score.gain >= self.gain or score.doubt > CHANCE * self.gain:
+            return None
+        hopes = history.setup.epochs is None and history.step < SLOW * self.after
+        if hopes and not history.ended and score.gain > SURE * score.doubt:
             return None
         if loss_fall(history) > self.loss_drop or beats_base_rate(history):
             return None

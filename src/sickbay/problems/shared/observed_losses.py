@@ -31,7 +31,7 @@ def observed_fault(history: History) -> str:
     if away and setup.loss and not setup.stretched:
         return "the loss pulls the outputs away from the targets, as with the wrong sign"
     differ = min(history.recent("output_spread", ALIKE), default=0.0) > DIFFER
-    if differ and _pulls_alike(history, "pull_spread"):
+    if differ and not setup.passed_on and _pulls_alike(history, "pull_spread"):
         return "the loss compares averages over the batch, not each output with its own target"
     alike = setup.averages_errors and _pulls_alike(history, "pull_spread_within")
     if alike and setup.output_shape[-1] >= WIDE:
