@@ -23,6 +23,7 @@ from sickbay.checkups.model_losses import (
     main_output,
 )
 from sickbay.checkups.restore_model import restored
+from sickbay.checkups.shared_state import Outside
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
@@ -32,6 +33,7 @@ from sickbay.model_copies import copy_of, inputs_of
 from sickbay.tasks import Task
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
+SHARED = "A copy would share layers with it, which a function holds."
 QUICK = 0.15  # seconds that a pass with the most samples may take
 UNCUT = "the batch only runs as a whole"
 Value = TypeVar("Value")
@@ -61,16 +63,22 @@ class ModelSetup:
         self._validation = validation
         self._computed: dict[Callable[[ModelSetup], Any], Any] = {}
         self.fixed_size = False  # whether the model runs only with the full batch
+        self.restoring = ExitStack()  # closed at the end: what is the user's is restored
         self.copy_failure = ""  # why the model itself had to be run, "" if it could be copied
 
     @contextmanager
     def model_copy(self, *, training: bool = False) -> Iterator[nn.Module]:
         """Yield a copy to change at will; if it cannot be copied, the model, restored later."""
+        guard = ExitStack()
+        if "full_batch" not in vars(self):  # so it is unknown what a copy shares with the model
+            guard.enter_context(restored(self.model))
+        elif self._shares_state:
+            self.copy_failure = SHARED
         try:
-            model, guard = copy_of(self.model), ExitStack()
+            model = self.model if self.copy_failure else copy_of(self.model)
         except Declined as error:
-            self.copy_failure = str(error)
-            model, guard = self.model, ExitStack()
+            self.copy_failure, model = str(error), self.model
+        if model is self.model:
             guard.enter_context(restored(model))
         with guard:
             if training:  # by its own methods, as users do: they may be overridden
@@ -252,6 +260,34 @@ class ModelSetup:
         """Whether the user said that the task is next-token prediction."""
         return self._task == "next_token"
 
+    @cached_property
+    def _shares_state(self) -> bool:
+        """Whether a copy of the model runs parts of the model itself, as closures make it do.
+
+        Modules that belong to neither are restored when `restoring` closes.
+        """
+        with restored(self.model), IsolatedRandom(0), torch.no_grad():
+            try:
+                model = copy_of(self.model)
+            except Declined:
+                model = self.model
+            model.train()
+            outside = Outside(self.model, model, self.restoring)
+            for batch in (self.full_batch.first(FEWEST_SAMPLES), self.full_batch):
+                with suppress(Exception):
+                    with outside:
+                        raw = self.run(model, batch)
+                    self._restore_after_loss(raw, batch)
+                    break
+        return outside.used
+
+    def _restore_after_loss(self, raw: Any, batch: Batch) -> None:
+        """Find what the user's loss runs, which is restored when `restoring` closes."""
+        if self._loss is not None:
+            own = self._loss if isinstance(self._loss, nn.Module) else nn.Module()
+            with Outside(nn.Module(), own, self.restoring):
+                self.loss_of(raw, batch)
+
     def _try_first_pass(self) -> FirstPass | Exception:
         try:
             with self.model_copy(training=True) as model:
@@ -272,7 +308,7 @@ class ModelSetup:
         """Go on with another reading of the batch."""
         self.__dict__["full_batch"] = batch
         self.fixed_size = False
-        for name in ("batch", "task"):
+        for name in ("batch", "task", "_shares_state"):
             self.__dict__.pop(name, None)
 
     def _uncut(self) -> Batch:

@@ -1,12 +1,12 @@
 """Keeping the user's model, gradients and loss as they were."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
 from sickbay.checkups.unregistered import unregistered
 
@@ -25,7 +25,7 @@ def restored(model: nn.Module) -> Iterator[None]:
         if isinstance(value, Generator)
     ]
     try:
-        with without_gradients(model):
+        with without_gradients(model.parameters()):
             yield
     finally:
         with torch.no_grad():
@@ -41,9 +41,9 @@ def restored(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def without_gradients(model: nn.Module) -> Iterator[None]:
-    """Hide the gradients of a model for a while: the loss may reach the model itself."""
-    gradients = [(each, each.grad) for each in model.parameters()]
+def without_gradients(tensors: Iterable[Tensor]) -> Iterator[None]:
+    """Hide the gradients of tensors for a while: the loss may reach the model itself."""
+    gradients = [(each, each.grad) for each in tensors]
     for each, _ in gradients:
         each.grad = None
     try:
@@ -71,7 +71,7 @@ def default_modes(model: nn.Module) -> Iterator[None]:
         torch.autocast("cuda", enabled=False),
         torch.inference_mode(False),
         compiler_stance("force_eager"),
-        without_gradients(model),
+        without_gradients(model.parameters()),
     ):
         yield
 

@@ -97,7 +97,8 @@ def checkup(
             task or "",
             None if validation is None else Batch.of(validation, dtype),
         )
-        results = list(_examine_all(setup, statements, progress))
+        with setup.restoring:
+            results = list(_examine_all(setup, statements, progress))
     file, line = defined_at(type(setup.model))
     return Report(results, type(setup.model).__name__, _untested(setup), file, line)
 

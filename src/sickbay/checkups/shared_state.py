@@ -1,0 +1,67 @@
+"""What a copy of a model runs that is no part of the copy, such as a layer in a closure."""
+
+from contextlib import ExitStack
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+
+from sickbay.checkups.restore_model import restored, without_gradients
+from sickbay.checkups.unregistered import unregistered, unregistered_layers
+from sickbay.model_copies import tensors_in
+
+
+class Outside(TorchFunctionMode):
+    """Finds modules and tensors that run within it but are not known to it.
+
+    Foreign modules are recorded before they run, to be restored when `restoring` closes.
+
+    Attributes:
+        used: Whether a module or tensor of `model` ran that is not part of `own`.
+
+    >>> model, copied = nn.Linear(2, 2), nn.Linear(2, 2)
+    >>> with Outside(model, copied, ExitStack()) as outside:
+    ...     _ = copied(model.weight)
+    >>> outside.used
+    True
+    """
+
+    def __init__(self, model: nn.Module, own: nn.Module, restoring: ExitStack) -> None:
+        super().__init__()
+        self._own, self._restoring = _parts(own), restoring
+        self._model = _parts(model).keys() - self._own.keys()
+        self._seen = dict(self._own)  # held, so that no id is reused
+        self.used = False
+
+    def __enter__(self) -> "Outside":
+        super().__enter__()  # type: ignore[no-untyped-call]
+        self._hook = register_module_forward_pre_hook(lambda module, _: self._meet(module))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._hook.remove()
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for each in tensors_in([args, kwargs or {}]):
+            if (each.requires_grad and each.is_leaf) or id(each) in self._model:
+                self._meet(each)
+        return func(*args, **(kwargs or {}))
+
+    def _meet(self, part: nn.Module | Tensor) -> None:
+        self.used |= id(part) in self._model
+        if id(part) in self._seen or id(part) in self._model:
+            return
+        self._seen[id(part)] = part
+        restore = restored(part) if isinstance(part, nn.Module) else without_gradients([part])
+        self._restoring.enter_context(restore)
+
+
+def _parts(model: nn.Module) -> dict[int, nn.Module | Tensor]:
+    """Return the modules and tensors of a model, registered or in plain lists, by identity."""
+    modules = [model, *unregistered_layers(model).values()]
+    parts: list[nn.Module | Tensor] = [*unregistered(model).values()]
+    for module in modules:
+        parts += [*module.modules(), *module.parameters(), *module.buffers()]
+    return {id(each): each for each in parts}
