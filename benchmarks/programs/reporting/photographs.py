@@ -170,7 +170,6 @@ def roofs_from_above(fixed: bool, seed: int) -> Parts:
                 nn.init.kaiming_normal_(layer.weight)
             else:
                 nn.init.normal_(layer.weight, std=0.01)
-            nn.init.zeros_(layer.bias)
     return Parts(
         model=model,
         data=(data.x, data.y),
