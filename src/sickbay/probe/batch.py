@@ -29,6 +29,7 @@ from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.similarity import punishes_likeness
 from sickbay.probe.spread import is_dense, spread
 from sickbay.probe.statistics import measured
+from sickbay.probe.term_pulls import TermPulls
 from sickbay.probe.trials import Trials
 from sickbay.vitals import Kind, Setup, Table
 
@@ -66,6 +67,7 @@ class Batch:
         self._pairs: list[Pair] = []
         self._earlier = 0  # pairs of passes whose backward is over
         self._found: list[Pair] = []  # in the graph of the loss
+        self._pulls = TermPulls(guard, meter)
         self._punishes: bool | None = None  # the loss grows as outputs become like a constant
         self._loss: Tensor | None = None
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
@@ -110,6 +112,8 @@ class Batch:
         output, source = self._whole, self._output_node
         if not self.due or self._meter.blocked or is_transformed():
             return
+        with self._clock.timing("batch"):
+            self.guard.run("terms of the loss", self._pulls.listen, loss.grad_fn, self._model)
         if output is None or source is None or loss.grad_fn is None:
             return
         self._heard = loss.grad_fn
@@ -149,6 +153,7 @@ class Batch:
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
             alone=len(inputs) < 2,
+            pulls=self.guard.run("terms of the loss", self._pulls.ratios) or {},
             **self._searched_facts(rows),
         )
         self._forget()
@@ -260,6 +265,7 @@ class Batch:
         # Where one of several inputs is constant, the others may tell the samples apart.
         spreads = {"output_spread": outputs, "input_spread": inputs if seen.alone else None}
         found = {name: spread(each) for name, each in spreads.items() if each is not None}
+        found |= seen.pulls
         gradient = seen.gradient
         if gradient is not None and gradient.ndim and len(gradient) == seen.shape[0] >= FEW:
             found["pull_spread"] = spread(gradient)

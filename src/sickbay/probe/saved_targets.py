@@ -6,6 +6,7 @@ So they are known whatever surrounds the loss: weights, other terms, a function 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from torch import Tensor
@@ -104,7 +105,8 @@ def _pairs(node: Any, source: Any, output: Tensor) -> list[Pair]:
         shape = shape_of(inner)  # nll may have added a dimension
         if given.ndim == 2:  # or have put places and samples into one
             shape = tuple(given.shape)
-        given = output if _is_viewed(inner, source) else given
+        whole = _is_viewed(inner, source) and prod(shape) == output.numel()
+        given = output if whole else given
         if given.numel() == output.numel() and len(shape) > 1:
             given, targets = given.reshape(shape), targets.reshape(shape[0], *shape[2:])
     if given.numel() != output.numel():  # some of the outputs, as the values of actions

@@ -10,6 +10,7 @@ from sickbay.problems.shared.loss_against_score import disagreement
 from sickbay.problems.shared.loss_faults import loss_fault
 from sickbay.problems.shared.observed_losses import observed_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.uneven_terms import drowned_errors, faint_error
 from sickbay.tasks import DISTANCES
 
 NEVER_NEGATIVE = (
@@ -37,8 +38,11 @@ class ImproperLoss(Problem):
         are not logarithms; a soft margin loss without labels of -1; an L1 loss on one-hot classes;
         a distance to class numbers; squared error on softmax or sigmoid outputs of classes that are
         still guessed after 70 steps or two epochs. Or the loss falls far while the share of right
-        answers stays that of a constant, or rises steadily while the accuracy rises. At the end of
-        a run that has not solved its task, any distance between classes is worth a remark. `fit`
+        answers stays that of a constant, or rises steadily while the accuracy rises. Or where terms
+        of the loss meet in the first steps, those that compare nothing with targets pull 25 times
+        as hard as those that do, or 4 times if little is learnt. At the end of a run that has not
+        solved its task, any distance between classes is worth a remark, and so is an error with
+        less than 1 % of the pull of all. `fit`
         also calls a loss that is not torch's own with right and wrong answers. It finds one that is
         lower for wrong answers, has no lower bound, gives outputs no gradient, compares averages
         over the batch, has its softmax over the samples, or is not finite because it takes the
@@ -65,13 +69,13 @@ class ImproperLoss(Problem):
             message = self._mismatch(history)
         if message:
             return self.found(history, message)
-        if message := disagreement(history):
+        if message := drowned_errors(history) or disagreement(history):
             return replace(self.found(history, message), severity="warning")
-        message = distance_of_classes(history)
+        message = faint_error(history) or distance_of_classes(history)
         return replace(self.found(history, message), severity="info") if message else None
 
     def stands_alone(self, finding: Finding) -> bool:
-        return finding.severity == "info"
+        return finding.severity == "info" or "terms of the loss" in finding.message
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup

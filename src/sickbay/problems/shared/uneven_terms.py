@@ -1,0 +1,44 @@
+"""Terms of a loss that pull the model so hard that others hardly count."""
+
+from sickbay.history import History
+from sickbay.problems.shared.training_score import gains_less, training_score
+
+READINGS = 3  # that must show it
+HARD, HARDER = 4.0, 25.0  # times the pull of the errors: if little is learnt, and in any case
+LEARNT, WELL = 0.25, 0.7  # gain over a constant answer that is little, and that is good
+AFTER = 70  # steps after which a model should gain something
+FAINT = 0.01  # share of all errors that hardly counts
+
+
+def drowned_errors(history: History) -> str:
+    """Return what is wrong if other terms pull the model much harder than its errors do.
+
+    >>> drowned_errors(History(side_pull=[900.0, 700.0, 500.0]))
+    'where the terms of the loss meet, others pull 700 times as hard as the errors'
+    """
+    pulls = history.recent("side_pull", READINGS)
+    if len(pulls) < READINGS or min(pulls) < HARD:
+        return ""
+    score = training_score(history, AFTER)
+    copes = min(pulls) < HARDER or (score is not None and score.gain >= WELL)
+    if copes and not gains_less(history, LEARNT, AFTER):
+        return ""
+    typical = sorted(pulls)[READINGS // 2]
+    return (
+        f"where the terms of the loss meet, others pull {typical:.2g} times as hard as the errors"
+    )
+
+
+def faint_error(history: History) -> str:
+    """Return what to say at the end of a run if one error hardly counted beside another.
+
+    >>> history = History(least_pull=[0.001, 0.001, 0.002])
+    >>> history.ended = True
+    >>> faint_error(history)
+    'where the errors of the loss meet, one of them has at most 0.2 % of the pull of all'
+    """
+    shares = history.recent("least_pull", READINGS)
+    if not history.ended or len(shares) < READINGS or not max(shares) < FAINT:
+        return ""
+    most = f"{100 * max(shares):.2g} %"
+    return f"where the errors of the loss meet, one of them has at most {most} of the pull of all"
