@@ -28,13 +28,14 @@ class Coder(nn.Module):
 
 
 def divergence(mean: Tensor, spread: Tensor) -> Tensor:
-    return -0.5 * (1 + spread - mean**2 - spread.exp()).sum()
+    value: Tensor = -0.5 * (1 + spread - mean**2 - spread.exp()).sum()
+    return value
 
 
 def coded(summed: bool) -> Loss:
     def loss(model: nn.Module) -> Tensor:
         made, mean, spread = model(X)
-        rebuilt = ((made - X) ** 2).sum() if summed else ((made - X) ** 2).mean()
+        rebuilt: Tensor = ((made - X) ** 2).sum() if summed else ((made - X) ** 2).mean()
         return rebuilt + divergence(mean, spread)
 
     return loss
