@@ -154,13 +154,18 @@ def search_of(
     most: float | None = None,
     yardstick: Yardstick | None = None,
     hints: Sequence[Remedy] | None = None,
+    shown: Sequence[Remedy] | None = None,
 ) -> Search:
-    """Return a search of scripted runs; the remedies are for every finding."""
+    """Return a search of scripted runs; the remedies are for every finding.
+
+    `hints` are for a plateau in their place, and `shown` for a loss that was still falling.
+    """
     model = nn.Linear(1, 1)
     recipe = sickbay.Recipe(model, nn.MSELoss(), torch.optim.SGD(model.parameters(), lr=0.1))
     settings = RunSettings(problems=[LossSpike()], treatable=(), epochs=epochs)
-    choices = {FOUND.problem: remedies, "underfitting": remedies}
+    choices = dict.fromkeys([FOUND.problem, "underfitting"], remedies)
     choices[OTHER.problem] = remedies if hints is None else hints
+    choices["still_falling"] = remedies if shown is None else shown
     yardsticks: Any = Measured(yardstick or Yardstick())
     journal = Journal(None, False, dict, None, None)
     executor: Any = ScriptedExecutor(scripts)

@@ -12,9 +12,11 @@ from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import odds, worth
-from sickbay.repairs.doubts import is_falling, not_overcome
+from sickbay.repairs.doubts import is_cut_short, is_falling, not_overcome
+from sickbay.repairs.going_on import pays
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import GAIN, Run
+from sickbay.repairs.scoring import key
 from sickbay.repairs.search import UNDERFITTING, Search
 from sickbay.repairs.shortfall import noted
 
@@ -87,7 +89,8 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     learn. If none learns, one with a new problem in place of the old one wins, then any other.
     """
     choices = [pair for pair in prescribed(search, parent, finding) if pair[0].key not in tried]
-    longer = next((pair for pair in choices if pair[0].continues), None)
+    continuing = [pair for pair in choices if pair[0].continues]
+    longer = next((pair for pair in continuing if continuing_pays(search, parent, pair[1])), None)
     choices = [pair for pair in choices if not pair[0].continues]
     choices.sort(key=lambda pair: -worth(finding.problem, pair[0]))
     heat = max(1, round(FIRST_HEAT * search.settings.epochs))
@@ -115,11 +118,15 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     for run in others:
         if run is not winner:
             search.finish(run, "slower" if run.progress.finding is None else "")
+    worthy = winner is not None and promises(search, winner, parent)
     ahead = winner is not None and winner in learning and leads(winner, parent)
-    if longer is None or ahead or not search.affords():
+    longer = longer if search.affords() else None
+    if worthy and (longer is None or ahead):
         return winner
     if winner is not None:
         search.finish(winner, "slower" if winner.progress.finding is None else "")
+    if longer is None:
+        return None
     tried.add(longer[0].key)
     return start(search, parent, finding, *longer)
 
@@ -135,6 +142,28 @@ def wins_alone(run: Run, parent: Run) -> bool:
     return not run.remedy.keeps_weights or run.progress.score > parent.progress.score + GAIN
 
 
+def continuing_pays(search: Search, run: Run, recipe: Recipe) -> bool:
+    """Return whether it should pay to go on with a run for the epochs of another recipe."""
+    more = search.settings.of(run).epochs_of(recipe) - int(run.progress.epochs)
+    return pays(run.yardstick, run.progress.scores, more)
+
+
+def promises(search: Search, run: Run, parent: Run) -> bool:
+    """Return whether a candidate may be trained to its end.
+
+    Beyond the usual budget, one for a run that only falls short must be ahead of where that run was
+    after as many epochs, or of its end if it goes on with its weights.
+    """
+    usual = search.spent + search.epochs_of(run) <= search.usual_budget
+    if usual or run.problem != UNDERFITTING or run.remedy is None:
+        return True
+    if not parent.yardstick.beats_constant(parent.progress.score):
+        return True
+    done = len(parent.progress.scores if run.remedy.keeps_weights else run.progress.scores)
+    before = max(map(key, parent.progress.scores[:done]), default=-inf)
+    return run.progress.score > before
+
+
 def leads(run: Run, parent: Run) -> bool:
     """Return whether a candidate promises more than to go on with its parent.
 
@@ -146,10 +175,12 @@ def leads(run: Run, parent: Run) -> bool:
 def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
     """Return the remedies for a finding and their recipes.
 
-    A run that falls short may have said why: those remedies take turns with the general ones.
+    A run that falls short may have said why: those remedies take turns with the general ones. There
+    are no general ones if only a loss that was still falling says so.
     """
     causes = [finding]
     if finding.problem == UNDERFITTING:
+        causes = [] if is_cut_short(run) and run.meets_yardstick else causes
         causes += {each.problem: each for each in run.progress.findings}.values()
     lists = [search.prescribe(run, each) for each in {c.problem: c for c in causes}.values()]
     turns = [pair for pairs in zip_longest(*lists) for pair in pairs if pair is not None]

@@ -84,6 +84,11 @@ class Search:
         met = any(run.progress.scores and self.suffices(run) for run in self.runs)
         return self._most if known and not met else self._budget
 
+    @property
+    def usual_budget(self) -> float:
+        """Epochs that all runs may take, once one meets the yardstick."""
+        return self._budget
+
     def succeeds(self, run: Run) -> bool:
         """Return whether the score of a run may be called a success, as the best of all runs."""
         score = run.progress.score
