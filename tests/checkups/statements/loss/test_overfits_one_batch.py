@@ -6,7 +6,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
-from sickbay.checkups.statements.loss.overfits_one_batch import OverfitsOneBatch
+from sickbay.checkups.statements.loss.overfits_one_batch import (
+    OverfitsOneBatch,
+    _disable_dropout,
+)
 from tests.checkups import trainable_models as models
 
 Kind = Callable[[], models.Made]
@@ -205,3 +208,69 @@ def test_dropout_and_weights_are_unchanged() -> None:
     examined(model, batch, loss)
     assert all(map(torch.equal, before, model.parameters()))
     assert model.training
+
+
+class Flat(nn.Module):
+    """Puts out one number for each sample, with a dimension too few in the targets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = models.perceptron(1)
+        zeroed(self.inner[-1])
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.inner(x)
+        return out
+
+
+def test_shapes_that_are_stretched_do_not_pass() -> None:
+    model, (x, y), loss = models.regression()
+    result = examined(Flat(), (x, y.flatten()), loss)
+    assert result.outcome == "failed"
+    assert "for the same one everywhere" in result.message
+    assert examined(Flat(), (x, y), loss).outcome == "passed"
+    assert examined(model, (x, y), loss).outcome == "passed"
+
+
+def test_a_loss_that_is_low_before_training_shows_nothing() -> None:
+    model = models.perceptron(1)
+    x = models.numbers(8, 8)
+    result = examined(model, (x, model(x).detach()), nn.MSELoss())
+    assert (result.outcome, result.message) == (
+        "skipped",
+        "the loss of the samples is low before training",
+    )
+
+
+class DropPath(nn.Module):
+    def __init__(self, drop_prob: float) -> None:
+        super().__init__()
+        self.drop_prob = drop_prob
+
+
+class Dropper(nn.Module):
+    """Has dropout in its name, but learns in training only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+
+class Straight(nn.Module):
+    """Has no weights, but acts in training: a gradient that passes a threshold."""
+
+
+@pytest.mark.parametrize(
+    ("layer", "stays"),
+    [
+        pytest.param(nn.Dropout(0.5), False, id="dropout"),
+        pytest.param(nn.AlphaDropout(0.5), False, id="alpha"),
+        pytest.param(DropPath(0.2), False, id="stochastic-depth"),
+        pytest.param(Dropper(), True, id="has-weights"),
+        pytest.param(Straight(), True, id="not-dropout"),
+    ],
+)
+def test_only_dropout_is_taken_out_of_training(layer: nn.Module, stays: bool) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), layer).train()
+    _disable_dropout(model)
+    assert layer.training is stays

@@ -148,3 +148,28 @@ def test_skips_the_nodes_of_a_graph() -> None:
         targets = torch.zeros(count, dtype=torch.long)
         batch = (torch.randn(count, 3), torch.rand(count, count), targets)
         assert checkup(Graph(), batch, tests=ShapesFollowTheBatch()).skipped
+
+
+class SizedPositions(nn.Embedding):
+    """Gets the shape of the tokens, not the places themselves."""
+
+    def forward(self, shape: torch.Size) -> Tensor:  # type: ignore[override]
+        return super().forward(torch.arange(shape[1]))
+
+
+class Sized(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.places, self.head = (
+            nn.Embedding(9, 8), SizedPositions(32, 8), nn.Linear(8, 9)
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head(self.tokens(x) + self.places(x.shape))
+        return out
+
+
+def test_an_embedding_may_get_a_shape() -> None:
+    tokens = torch.randint(9, (4, 8), generator=torch.Generator().manual_seed(0))
+    [result] = checkup(Sized(), tokens, tests="shapes_follow_the_batch").results
+    assert result.outcome == "passed", result.message

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
@@ -27,6 +28,7 @@ CONSTANT = 0.98  # share of the constant level that is not better
 HASTY = 10  # steps that say nothing if there was no time for more
 RATES = (1e-3, 1e-2, 3e-4)  # of Adam, in the order they are tried
 CLEAR = 0.05  # share of the whole fall
+COMPARED = "check the sign of the loss, and the shapes and targets that it compares"
 LARGE = 10.0  # targets that a linear output takes long to reach
 
 
@@ -38,7 +40,8 @@ class OverfitsOneBatch(Statement):
         A model that cannot fit a few samples cannot fit a data set.
 
     How it is tested:
-        The loss must be lower for perfect predictions than for chance. Then a copy without dropout
+        The loss must be lower for perfect predictions than for chance, and not higher than for the
+        best constant prediction. Then a copy without dropout
         is trained on `samples` samples with Adam, at up to three learning rates. Its loss must fall
         to `fraction` of the loss of the best constant prediction. With more than `few` targets, or
         if the loss is still falling, it only has to be lower than that of the constant prediction.
@@ -65,15 +68,16 @@ class OverfitsOneBatch(Statement):
             output = setup.evaluate(batch)
             known = levels(setup, batch, output)
         if known and known.best >= known.chance - STILL * abs(known.chance):
-            message = (
-                f"the loss is {known.best:.3g} for perfect predictions, "
-                f"but only {known.chance:.3g} at chance"
-            )
-            return self.fails(message, remedy="check the sign of the loss and what it compares")
+            return self.fails(_no_better(known.best, known.chance, "at chance"), remedy=COMPARED)
         if output is not None and _ignores_targets(setup, batch, output):
             return self.fails("other targets give the same loss", remedy="check the loss")
+        if known and known.best > known.constant + STILL * abs(known.chance):
+            message = _no_better(known.best, known.constant, "for the same one everywhere")
+            return self.fails(message, remedy=COMPARED)
         goal = partial(self._goal, known)
         attempt = memorise(setup, batch, goal, self.steps, self.seconds)
+        if attempt.reached and not attempt.steps:
+            raise Inapplicable("the loss of the samples is low before training")
         return self._judge(attempt, known, batch)
 
     def _goal(self, known: Levels | None, start: float) -> float:
@@ -107,6 +111,10 @@ class OverfitsOneBatch(Statement):
         duplicates = len(torch.unique(rows, dim=0)) < batch.size
         note = ": equal inputs have different targets" if duplicates else ""
         return self.fails(f"{course}, not to {limit:.3g}{note}", **numbers)
+
+
+def _no_better(best: float, other: float, which: str) -> str:
+    return f"the loss is {best:.3g} for perfect predictions, but only {other:.3g} {which}"
 
 
 def _untrainable(setup: ModelSetup) -> str:
@@ -156,6 +164,7 @@ def memorise(
     setup: ModelSetup, batch: Batch, goal: Callable[[float], float], steps: int, seconds: float
 ) -> Attempt:
     """Train a copy on a batch until the loss reaches its goal, a function of the first loss."""
+    _load_optimizer()
     attempt, end, loss_of = Attempt(), perf_counter() + seconds, _scaled_loss(setup, batch)
     with setup.model_copy(training=True) as model:
         _disable_dropout(model)
@@ -206,10 +215,13 @@ def _is_falling(losses: list[float]) -> bool:
     return before - losses[-1] > CLEAR * (losses[0] - losses[-1])
 
 
-def _disable_dropout(model: nn.Module) -> None:
-    """Disable dropout, both as layers and as settings of layers.
+def _load_optimizer() -> None:
+    """Take a step that takes no time from others: the first one loads torch's compiler."""
+    torch.optim.Adam([nn.Parameter(torch.zeros(1))]).step()
 
-    Layers without parameters, buffers and children have nothing to learn; they go to evaluation.
+
+def _disable_dropout(model: nn.Module) -> None:
+    """Disable dropout and stochastic depth, as layers and as settings of layers.
 
     >>> layer = nn.LSTM(2, 2, num_layers=2, dropout=0.5)
     >>> _disable_dropout(layer)
@@ -217,10 +229,21 @@ def _disable_dropout(model: nn.Module) -> None:
     0.0
     """
     for layer in model.modules():
-        if not [*layer.children(), *layer.parameters(), *layer.buffers()]:
+        if isinstance(layer, _DropoutNd) or _skips_paths(layer):
             layer.eval()
         if isinstance(vars(layer).get("dropout"), float):
             layer.dropout = 0.0  # type: ignore[assignment]
+
+
+def _skips_paths(layer: nn.Module) -> bool:
+    """Return whether a layer has only a probability with which it drops a path."""
+    name = type(layer).__name__.lower()
+    if not ("drop" in name or "stochasticdepth" in name):
+        return False
+    if [*layer.children(), *layer.parameters(), *layer.buffers()]:
+        return False
+    rates = (vars(layer).get(each) for each in ("drop_prob", "p", "prob", "drop_rate"))
+    return any(isinstance(each, float) and 0 < each <= 1 for each in rates)
 
 
 def _scaled_loss(setup: ModelSetup, batch: Batch) -> LossOf:
