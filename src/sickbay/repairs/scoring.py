@@ -134,6 +134,8 @@ class _Tally:
             if self.task in ("binary", "multilabel"):
                 self.answers.append(answers(outputs, targets))
             elif self.task == "regression":
+                if loss_name(self.loss) == "bce_logits":
+                    outputs = outputs.sigmoid()
                 return {"val_score": explained_variance(outputs, targets)}
         right = [(given == known).flatten() for given, known in self.answers]
         share = float(torch.cat(right).double().mean()) if right else nan

@@ -33,6 +33,7 @@ class Answers:
         rows: Rows of outputs for each sample; more than 1 if a model joins all positions.
         width: The number of classes, or of outputs.
         logits: Whether shares are given as logarithms, or as log odds.
+        shares: Whether values are shares from 0 to 1, and outputs may be nothing else.
         dense: Whether every position of a sample has a class of its own.
         last: Whether classes are in the last dimension of the outputs.
     """
@@ -42,6 +43,7 @@ class Answers:
     rows: int
     width: int
     logits: bool
+    shares: bool
     dense: bool
     last: bool
 
@@ -66,7 +68,10 @@ class Answers:
         last = like.ndim > 2 and classes is not None and classes[0].shape[1] == shape[-1]
         width = classes[0].shape[1] if classes is not None and kind == "classes" else 0
         width = width or targets[0].numel()
-        return cls(kind, shape, rows, width, _is_logits(outputs, targets, loss), dense, last)
+        logits, shares = _is_logits(outputs, targets, loss), False
+        if kind == "values":
+            logits, shares = name_of(loss) == "bce_logits", name_of(loss) == "bce"
+        return cls(kind, shape, rows, width, logits, shares, dense, last)
 
     def known(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Return right answers, and which samples or positions have one.
@@ -98,9 +103,11 @@ class Answers:
 
     def outputs(self, rows: Tensor, samples: int) -> Tensor:
         """Return rows of answers, one for each sample or position, as outputs of a model."""
-        if self.logits and self.kind != "values":
+        if self.shares:
+            rows = rows.clamp(0, 1)
+        elif self.logits:
             some = rows.clamp(SMALLEST, 1 - SMALLEST)
-            rows = some.logit() if self.kind == "answers" else some.log()
+            rows = some.log() if self.kind == "classes" else some.logit()
         if not self.dense:
             return rows.reshape(samples * self.rows, *self.shape)
         if self.rows > 1 or self.last:
@@ -129,8 +136,13 @@ def fitted(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
     return loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
 
 
+def name_of(loss: Loss) -> str:
+    """Return the name of torch's loss, "" for any other."""
+    return loss_name(loss.loss if isinstance(loss, Fitted) else loss)
+
+
 def _is_logits(outputs: Tensor, targets: Tensor, loss: Loss) -> bool:
-    name = loss_name(loss.loss if isinstance(loss, Fitted) else loss)
+    name = name_of(loss)
     if name in LOGITS or bool((targets == -1).any()):
         return True
     return name not in SHARES and not bool(((outputs >= 0) & (outputs <= 1)).all())

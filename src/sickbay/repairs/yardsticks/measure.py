@@ -22,7 +22,7 @@ from sickbay.remedies.scaled_loss import is_least_at
 from sickbay.repairs.data import Data
 from sickbay.repairs.metrics import BALANCED, Metric
 from sickbay.repairs.scoring import evaluate, key
-from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted
+from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted, name_of
 from sickbay.repairs.yardsticks.references import reference_for, wrong_labels
 from sickbay.repairs.yardsticks.soundness import unsound
 
@@ -87,6 +87,8 @@ class Yardsticks:
         return self._samples[count]
 
     def _is_distance(self, recipe: Recipe, inputs: Inputs, targets: Tensor) -> bool:
+        if name_of(recipe.loss) in ("bce", "bce_logits"):
+            return True  # shares are all that it can be given
         with evaluating(recipe.model):
             return is_least_at(recipe.loss, recipe.model(*inputs), targets)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,8 @@ from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.repairs.data import Data
 from sickbay.repairs.yardsticks.answers import Answers, Inputs
 from sickbay.repairs.yardsticks.features import Features
+from sickbay.repairs.yardsticks.positions import per_position
+from sickbay.repairs.yardsticks.principal_components import code_width, components
 from sickbay.repairs.yardsticks.simple_models import (
     Kind,
     best,
@@ -20,11 +23,15 @@ from sickbay.repairs.yardsticks.simple_models import (
     network,
     quality,
     ridge,
+    within,
 )
+from sickbay.repairs.yardsticks.soundness import sees_ahead
 
 FEWEST = 20  # samples of which a fifth is kept to choose a reference
 MOST_PAIRS = 10_000_000  # of a word and what follows
 WIDEST = 256  # outputs of a reference
+FEW_COMPONENTS = 4  # of an autoencoder whose code is not seen
+Shares: TypeAlias = Callable[[Sequence[Tensor]], Tensor]  # of classes, a row for each position
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 WORSE, ERRORS = 0.1, 3.0  # accuracy and standard errors that wrong labels cost at least
 
@@ -61,10 +68,18 @@ def reference_for(
     If it is to be `balanced`, rare classes count as much as frequent ones.
     """
     if answers.dense:
-        return bigrams(inputs[0].cpu(), answers, right, good)
-    same = any(each.shape == targets.shape and bool((each == targets).all()) for each in inputs)
-    if same or answers.width > WIDEST or answers.rows > 1 or len(good) != len(targets):
+        return of_positions(model, inputs, answers, right, good)
+    if answers.rows > 1 or len(good) != len(targets):
         return None
+    alike = next((at for at, each in enumerate(inputs) if each.shape == targets.shape), None)
+    if alike is not None and answers.kind != "classes" and inputs[alike].is_floating_point():
+        same = bool((inputs[alike] == targets).all())
+        wide = answers.width > WIDEST and answers.kind == "values"
+        if same or wide or squeezes(model, inputs, answers.width):
+            return autoencoder(model, inputs, alike, answers, right, good)
+    if answers.width > WIDEST:
+        several = answers.kind == "answers" and bool(good.all())
+        return of_pixels(inputs, answers, right) if several else None
     named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
     order = torch.randperm(len(right))  # samples may come sorted by class
     rows = tuple(each.cpu()[good][order] for each in inputs)
@@ -92,6 +107,27 @@ def reference_for(
     return Reference(answer, judged, reached, constant)
 
 
+def squeezes(model: nn.Module, inputs: Inputs, width: int) -> bool:
+    """Return whether a model passes its inputs through half as many numbers or less."""
+    code = code_width(model, inputs)
+    return code is not None and 2 * code <= width
+
+
+def autoencoder(
+    model: nn.Module, inputs: Inputs, alike: int, answers: Answers, right: Tensor, good: Tensor
+) -> Reference:
+    """Answer with the principal components of the input that is like the targets."""
+    width = code_width(model, inputs) or FEW_COMPONENTS
+    rows = inputs[alike].cpu()[good].flatten(1).nan_to_num(0.0, 0.0, 0.0).float()
+    model_answers = components(rows, answers.hot(right).float(), width)
+
+    def answer(*given: Tensor) -> Tensor:
+        numbers = given[alike].cpu().flatten(1).nan_to_num(0.0, 0.0, 0.0).float()
+        return answers.outputs(within(model_answers(numbers), answers.kind), len(numbers))
+
+    return Reference(answer)
+
+
 def evened(shares: Tensor, mean: Tensor, kind: Kind) -> Tensor:
     """Return shares as if all classes, or a yes and a no, were equally frequent.
 
@@ -107,7 +143,58 @@ def evened(shares: Tensor, mean: Tensor, kind: Kind) -> Tensor:
     return yes / (yes + no) if kind == "answers" else yes / yes.sum(1, keepdim=True).clamp(min=1e-9)
 
 
-def bigrams(tokens: Tensor, answers: Answers, right: Tensor, good: Tensor) -> Reference | None:
+def of_positions(
+    model: nn.Module, inputs: Inputs, answers: Answers, right: Tensor, good: Tensor
+) -> Reference | None:
+    """Answer at each position with what usually follows its token, or is there in like places.
+
+    A fifth of the samples is kept to choose, and not used afterwards.
+    """
+    count = len(inputs[0])
+    labels = torch.full((len(good),), -1)
+    labels[good] = right
+    labels = labels.reshape(count, -1)
+    kept = count - max(1, count // 5)
+    if not kept:
+        return None
+    some = tuple(each[:kept].cpu() for each in inputs)
+    here = labels[:kept].flatten()
+    ahead = sees_ahead(model, inputs)
+    shares = [
+        bigrams(some[0], answers, here[here >= 0], here >= 0),
+        per_position(some, labels[:kept], answers.width, ahead),
+    ]
+    others, wanted = [each[kept:].cpu() for each in inputs], labels[kept:].flatten()
+    asked = wanted >= 0
+    chosen = max(
+        (each for each in shares if each is not None),
+        key=lambda each: int((each(others).argmax(1) == wanted)[asked].sum()),
+        default=None,
+    )
+    if chosen is None:
+        return None
+
+    def answer(*given: Tensor) -> Tensor:
+        return answers.outputs(chosen([each.cpu() for each in given]), len(given[0]))
+
+    return Reference(answer)
+
+
+def of_pixels(inputs: Inputs, answers: Answers, right: Tensor) -> Reference | None:
+    """Answer yes or no for each pixel with what is usual where it looks so around it."""
+    rows = tuple(each.cpu() for each in inputs)
+    shares = per_position(rows, (right > 0.5).long(), 2, [True] * len(inputs))
+    if shares is None:
+        return None
+
+    def answer(*given: Tensor) -> Tensor:
+        yes = shares([each.cpu() for each in given])[:, 1]
+        return answers.outputs(yes.reshape(len(given[0]), -1), len(given[0]))
+
+    return Reference(answer)
+
+
+def bigrams(tokens: Tensor, answers: Answers, right: Tensor, good: Tensor) -> Shares | None:
     """Answer with what usually follows each token, None if positions are no tokens."""
     if tokens.is_floating_point() or tokens.ndim != 2 or tokens.numel() != len(good):
         return None
@@ -119,11 +206,7 @@ def bigrams(tokens: Tensor, answers: Answers, right: Tensor, good: Tensor) -> Re
     counts += answers.mean(right)  # as if each word had been seen once
     shares = counts / counts.sum(1, keepdim=True)
 
-    def answer(*given: Tensor) -> Tensor:
-        rows = shares[given[0].cpu().flatten().clamp(0, words - 1)]
-        return answers.outputs(rows, len(given[0]))
-
-    return Reference(answer)
+    return lambda given: shares[given[0].flatten().clamp(0, words - 1)]
 
 
 def wrong_labels(held: Yardstick, reference: Reference) -> float | None:

@@ -61,15 +61,7 @@ def network(x: Tensor, y: Tensor, kind: Kind) -> Answer:
         nn.Linear(WIDTH, y.shape[1]),
     )  # fmt: skip
     losses = {"classes": nn.CrossEntropyLoss(), "answers": nn.BCEWithLogitsLoss()}
-    loss = losses.get(kind, nn.MSELoss())
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
-    with torch.enable_grad():
-        for step in range(STEPS):
-            optimizer.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
-            rows = torch.randint(len(x), (BATCH,)) if len(x) > BATCH else slice(None)
-            optimizer.zero_grad()
-            loss(model(x[rows]), y[rows]).backward()
-            optimizer.step()
+    train(model, x, y, losses.get(kind, nn.MSELoss()))
 
     def answer(rows: Tensor) -> Tensor:
         outputs: Tensor = model(rows)
@@ -78,6 +70,18 @@ def network(x: Tensor, y: Tensor, kind: Kind) -> Answer:
         return outputs.softmax(1) if kind == "classes" else outputs.sigmoid()
 
     return answer
+
+
+def train(model: nn.Module, x: Tensor, y: Tensor, loss: nn.Module, batch: int = BATCH) -> None:
+    """Train a small model for a moment, with usual settings."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
+    with torch.enable_grad():
+        for step in range(STEPS):
+            optimizer.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
+            rows = torch.randint(len(x), (batch,)) if len(x) > batch else slice(None)
+            optimizer.zero_grad()
+            loss(model(x[rows]), y[rows]).backward()
+            optimizer.step()
 
 
 def within(answers: Tensor, kind: Kind) -> Tensor:

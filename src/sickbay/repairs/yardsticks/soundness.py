@@ -54,8 +54,8 @@ def _copied(model: nn.Module, inputs: Inputs, targets: Tensor) -> str:
     for back in range(1, min(FARTHEST, places.shape[1] - 1)):
         if _same(places[:, :-back], wanted[:, back:]):
             return f"the targets are the inputs of {back} place{'s' * (back > 1)} before"
-    ahead = _same(places[:, 1:], wanted[:, :-1])
-    return "each output sees its target, the next input" if ahead and _sees(model, places) else ""
+    ahead = _same(places[:, 1:], wanted[:, :-1]) and sees_ahead(model, inputs)[0]
+    return "each output sees its target, the next input" if ahead else ""
 
 
 def _same(inputs: Tensor, targets: Tensor) -> bool:
@@ -71,20 +71,28 @@ def _share(values: Tensor) -> float:
     return float(values.double().mean())
 
 
-def _sees(model: nn.Module, places: Tensor) -> bool:
-    """Return whether the output of the first place depends on the second input."""
-    few = places[:SAMPLES].clone()
-    other = few.clone()
-    other[:, 1] = few[:, 1].roll(1, 0)
+def sees_ahead(model: nn.Module, inputs: Inputs) -> list[bool]:
+    """Return for each input whether the output of the first place depends on its second place."""
+    return [_sees(model, inputs, each) for each in range(len(inputs))]
+
+
+def _sees(model: nn.Module, inputs: Inputs, which: int) -> bool:
+    few = [each[:SAMPLES].clone() for each in inputs]
+    places = few[which].shape[1] if few[which].ndim > 1 else 0
+    if places < 2:
+        return False
+    other = list(few)
+    other[which] = few[which].clone()
+    other[which][:, 1] = few[which][:, 1].roll(1, 0)
     with evaluating(model):
-        before, after = model(few), model(other)
-    if not isinstance(before, Tensor) or before.numel() % places.shape[1]:
+        before, after = model(*few), model(*other)
+    if not isinstance(before, Tensor) or before.numel() % places:
         return False
     if before.ndim < 3:
-        before, after = (each.reshape(*few.shape[:2], -1) for each in (before, after))
-    if before.shape[1] != places.shape[1] and before.shape[-1] == places.shape[1]:
+        before, after = (each.reshape(len(few[0]), places, -1) for each in (before, after))
+    if before.shape[1] != places and before.shape[-1] == places:
         before, after = before.transpose(1, -1), after.transpose(1, -1)
-    return before.shape[1] == places.shape[1] and _differ(before[:, 0], after[:, 0], before)
+    return before.shape[1] == places and _differ(before[:, 0], after[:, 0], before)
 
 
 def _mixed(model: nn.Module, inputs: Inputs) -> str:
