@@ -60,6 +60,7 @@ class Deaf(Bert):
 
 
 ADDED = {"x": tokens()[0], "mask": torch.zeros(tokens()[0].shape)}
+MARKED = {"x": tokens()[0], "mask": named()["attention_mask"] == 0}
 RAGGED = (series()[0], torch.tensor([8, 8, 7, 6, 4, 3]), series()[1])
 
 
@@ -72,7 +73,7 @@ RAGGED = (series()[0], torch.tensor([8, 8, 7, 6, 4, 3]), series()[1])
         pytest.param(
             Masked(lambda mask: mask.roll(1, 0)), tokens()[0], "key_padding_mask", id="of-another"
         ),
-        pytest.param(Plain(lambda _: None), tokens()[0], "mask", id="plain-ignored"),
+        pytest.param(Plain(lambda _: None), MARKED, "mask", id="plain-ignored"),
         pytest.param(Valid(lambda _: None), tokens()[0], "valid_mask", id="valid-ignored"),
         pytest.param(Plain(lambda _: None), ADDED, "mask", id="added-and-ignored"),
         pytest.param(Kept(), named(), "attention_mask", id="one-means-keep"),
@@ -121,3 +122,101 @@ def test_a_causal_mask_does_not_count_as_padding() -> None:
     mask = torch.ones(LENGTH, LENGTH).triu(1).bool()
     batch = {"x": tokens()[0], "mask": mask}
     assert checkup(Causal(), batch, tests=RespectsMasks()).skipped
+
+
+def test_a_mask_that_is_not_given_leads_to_no_critical_failure() -> None:
+    def severity(batch: Any) -> str:
+        [result] = checkup(Deaf(), batch, tests=RespectsMasks()).failed
+        return result.severity
+
+    assert severity(named()) == "critical"
+    assert severity({"input_ids": tokens()[0], "labels": sentences()[1]}) == "warning"
+
+
+class LastToken(nn.Module):
+    """Classifies by its last token that is no padding, as GPT-2 does; the mask is for attention."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gpt = GPT()
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        del attention_mask  # attention is causal
+        places = torch.arange(input_ids.shape[1])
+        last = (places * (input_ids != 0)).argmax(1)
+        return self.gpt(input_ids)[torch.arange(len(last)), last]
+
+
+class Longer(nn.Module):
+    """A mask of its own kind for each argument, and more outputs than inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.up = Masked(), nn.ConvTranspose1d(WIDTH, 3, 2, 2)
+
+    def forward(self, x: Tensor, key_padding_mask: Tensor) -> Any:
+        return self.up(self.inner(x, key_padding_mask).transpose(1, 2)).transpose(1, 2)
+
+
+class Convolved(nn.Module):
+    """A convolution reads a little across the border of the padding, as in ConvBERT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.layer = Masked(), nn.Conv1d(WIDTH, WIDTH, 3, padding=1)
+
+    def forward(self, x: Tensor, key_padding_mask: Tensor) -> Any:
+        return self.layer(self.inner(x, key_padding_mask).transpose(1, 2)).transpose(1, 2)
+
+
+class Nested(nn.Module):
+    def __init__(self, obeys: bool) -> None:
+        super().__init__()
+        self.inner, self.obeys = Masked(), obeys
+
+    def forward(self, batch: dict[str, Tensor]) -> Any:
+        return self.inner(batch["tokens"], batch["padding_mask"] if self.obeys else None)
+
+
+class Causal(nn.Module):
+    """Sees nothing that comes later, and obeys its mask only if told to."""
+
+    def __init__(self, obeys: bool) -> None:
+        super().__init__()
+        self.tokens, self.obeys = nn.Embedding(TOKENS, WIDTH), obeys
+        self.attention = nn.MultiheadAttention(WIDTH, 4, batch_first=True)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        x, length = self.tokens(input_ids), input_ids.shape[1]
+        later = torch.ones(length, length, dtype=torch.bool).triu(1).expand(len(x), -1, -1)
+        padding = attention_mask.eq(0)[:, None] & ~torch.eye(length, dtype=torch.bool)
+        mask = (later | padding if self.obeys else later).repeat_interleave(4, 0)
+        return self.attention(x, x, x, attn_mask=mask)[0]
+
+
+PADDED = tokens()[0].clamp(min=1)
+PADDED[2, 5:] = 0
+RIGHT = PADDED.ne(0)
+LEFT = RIGHT.flip(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "outcome"),
+    [
+        pytest.param(LastToken(), (PADDED, RIGHT.long(), None), "passed", id="token"),
+        pytest.param(Longer(), (PADDED, ~RIGHT, None), "skipped", id="more-outputs"),
+        pytest.param(Convolved(), (PADDED, ~RIGHT, None), "skipped", id="convolution"),
+        pytest.param(Plain(lambda _: None), PADDED, "skipped", id="another-mask"),
+        pytest.param(Causal(True), (PADDED.flip(1), LEFT, None), "passed", id="left"),
+        pytest.param(Causal(False), (PADDED.flip(1), LEFT, None), "failed", id="left-ignored"),
+    ],
+)
+def test_padding_is_as_in_the_batch(model: nn.Module, batch: Any, outcome: str) -> None:
+    assert checkup(model, batch, tests=RespectsMasks()).results[0].outcome == outcome
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_a_mask_may_be_in_a_dict(obeys: bool) -> None:
+    batch = ({"tokens": PADDED, "padding_mask": ~RIGHT},), None
+    [result] = checkup(Nested(obeys), batch, tests=RespectsMasks()).results
+    assert result.outcome == ("passed" if obeys else "failed")

@@ -1,26 +1,34 @@
-"""Longer than 60 lines: it also builds the masks that models take."""
+"""Longer than 60 lines: what looks like a leak is compared with a call without padding."""
 
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from inspect import signature
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.compare_outputs import difference
+from sickbay.checkups.statements.sequences.padding_masks import (
+    EITHER,
+    LENGTHS,
+    Masked,
+    given_masks,
+    made_up_masks,
+)
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_position,
     by_sample,
     changes,
+    nudged_output,
     unambiguous_samples,
+    with_places,
 )
 
-KEEP = ("attention_mask", "valid_mask")  # 1 means keep
-DROP = ("key_padding_mask", "src_key_padding_mask", "padding_mask", "pad_mask")  # True means drop
-EITHER = ("mask", "src_mask", "input_mask", "token_mask", "seq_mask", "key_mask", "x_mask")
-LENGTHS = ("lengths", "length", "seq_lens", "seq_lengths", "input_lengths", "x_lens", "lens")
+SLACK = 1e-4  # of the outputs: sums over other lengths are rounded otherwise
+LOCAL = 0.5  # share of the kept positions; fewer are those that a convolution reaches
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +39,11 @@ class RespectsMasks(Statement):
         If padding is read as data, the output depends on the other samples in the batch.
 
     How it is tested:
-        The last third of one sample is masked with the model's mask argument, and then changed. The
-        outputs of that sample's other positions must stay the same. In a key_padding_mask, True
-        means drop; in an attention_mask, 0 means drop. A plain mask drops the value that is rarer
-        in the mask you pass; if you pass none, either value may mean drop.
+        A third of one sample is masked with the mask that you pass, on the side where that has its
+        padding, and then changed. The outputs of that sample's other positions must stay the same,
+        or be those of the sample without that third. In a key_padding_mask, True means drop; in an
+        attention_mask, 0 means drop. A plain mask drops the value that is rarer in it. If you pass
+        no mask but the model takes one, a mask is made up, and a failure is only a warning.
     """
 
     order = 5
@@ -47,76 +56,84 @@ class RespectsMasks(Statement):
         table = main.is_floating_point() and main.ndim == 2
         if table or main.ndim not in (2, 3) or batch.sample_dim or main.shape[1] < 3:
             raise Inapplicable("the inputs are not sequences")
-        length = main.shape[1]
-        kept = length - max(1, length // 3)
-        new = main.clone()
-        new[-1, kept:] = altered(main)[-1, kept:]
-        leaks: list[tuple[str, int]] = []
-        for name, masked in masked_batches(setup.model, batch, kept):
+        masks = [*given_masks(setup.model, batch)] or [*made_up_masks(setup.model, batch)]
+        leaks: list[tuple[Masked, int]] = []
+        for masked in masks:
             try:
-                differs = changes(setup, masked, main, new)
+                count = _leaks(setup, masked)
             except Inapplicable:  # it needs a mask of another kind
                 continue
-            positions = by_position(differs, batch, length)
-            rows = by_sample(differs, batch.size, 0)
-            if positions is None and not rows:
-                raise Inapplicable("the outputs have no dimension of samples")
-            kept_outputs = rows[0][-1:] if positions is None else positions[-1, :kept].any(dim=-1)
-            if not kept_outputs.any():
-                return self.holds(f"positions that {name} drops changed no other output")
-            leaks.append((name, int(torch.count_nonzero(kept_outputs))))
-        if not leaks:
+            if not count:
+                return self.holds(f"positions that {masked.name} drops changed no other output")
+            leaks.append((masked, count))
+        known = [each for each in leaks if each[0].given or each[0].name not in EITHER]
+        if not known:
             raise Inapplicable("the model takes no mask that could be constructed")
-        name, count = leaks[0]
-        message = f"positions that {name} drops changed {count} outputs of those it keeps"
-        return self.fails(message, changed=count)
+        masked, count = known[0]
+        message = f"positions that {masked.name} drops changed {count} outputs of those it keeps"
+        result = self.fails(message, changed=count)
+        return result if masked.given else replace(result, severity="warning")
 
 
-def masked_batches(model: nn.Module, batch: Batch, kept: int) -> Iterator[tuple[str, Batch]]:
-    """Yield calls that mask all but `kept` positions of the last sample, with the mask's name."""
-    try:
-        bound = signature(model.forward).bind_partial(*batch.args, **batch.kwargs)
-        names = list(signature(model.forward).parameters)
-    except (TypeError, ValueError):
-        return
-    size, length = batch.size, batch.main.shape[1]
-    keep = torch.ones(size, length, dtype=torch.bool, device=batch.main.device)
-    keep[:, -1] = False
-    keep[-1, kept:] = False
-    for name in names:
-        given = bound.arguments.get(name)
-        for value in _masks(name, keep, given):
-            if isinstance(given, Tensor):
-                yield name, batch.with_input(given, value)
-            else:
-                yield name, replace(batch, kwargs={**batch.kwargs, name: value})
+def _leaks(setup: ModelSetup, masked: Masked) -> int:
+    """Return how many outputs of the positions that are kept depend on those that are dropped."""
+    batch, main = masked.batch, masked.batch.main
+    new = main.clone()
+    new[-1, masked.dropped] = altered(main)[-1, masked.dropped]
+    leaking = _of_kept(changes(setup, batch, main, new), masked).any(dim=1)
+    if not leaking.any() or _same_without_padding(setup, masked):
+        return 0
+    if len(leaking) > 1 and leaking.float().mean() < LOCAL:
+        raise Inapplicable("only positions next to the padding change")
+    return int(torch.count_nonzero(leaking))
 
 
-def _masks(name: str, keep: Tensor, given: object) -> Iterator[Tensor]:
-    """Yield possible masks, of the same kind as the given one if there is one."""
-    if name in LENGTHS:
-        yield keep.sum(1)
-        return
-    if name not in (*KEEP, *DROP, *EITHER):
-        return
-    masks = [keep] if name in KEEP else [~keep] if name in DROP else [keep, ~keep]
-    if isinstance(given, Tensor):
-        yield from _like(given, keep, masks)
-        return
-    for dtype in (torch.long, torch.bool) if name in KEEP else (torch.bool,):
-        yield from (mask.to(dtype) for mask in masks)
+def _of_kept(output: Tensor, masked: Masked) -> Tensor:
+    """Return what an output has for the kept positions of the last sample, or for the sample."""
+    length = masked.batch.main.shape[1]
+    positions = by_position(output, masked.batch, length)
+    if positions is not None:
+        return positions[-1, _kept_places(masked)]
+    rows = by_sample(output, masked.batch.size, 0)
+    named = [value for value in masked.batch.kwargs.values() if isinstance(value, Tensor)]
+    lengths = {each.shape[1] for each in (*masked.batch.inputs, *named) if each.ndim > 1}
+    if not rows or (output.ndim > 2 and output.shape[1] not in lengths):
+        raise Inapplicable("the outputs have other positions than the inputs")
+    return rows[0][-1:]
 
 
-def _like(given: Tensor, keep: Tensor, masks: list[Tensor]) -> Iterator[Tensor]:
-    """Yield masks in the shape, dtype and sense of the given one."""
-    if given.shape[:1] != keep.shape[:1] or given.shape[-1] != keep.shape[1]:
-        return
-    binary = bool(((given == 0) | (given == 1)).all())
-    if len(masks) > 1 and binary and (share := given.float().mean()) != 0.5:
-        masks = masks[:1] if share > 0.5 else masks[1:]  # most positions are kept
-    shape = len(keep), *[1] * (given.ndim - 2), -1
-    if given.is_floating_point() and not given.max() > 0:  # it is added to scores
-        kept = keep.view(shape).expand_as(given)
-        yield torch.zeros_like(given).masked_fill(~kept, torch.finfo(given.dtype).min)
-    elif binary:
-        yield from (mask.view(shape).expand_as(given).to(given.dtype) for mask in masks)
+def _same_without_padding(setup: ModelSetup, masked: Masked) -> bool:
+    """Return whether a sample gives the same outputs with padding and without."""
+    batch, main, kept = masked.batch, masked.batch.main, _kept_places(masked)
+    token = masked.token if masked.token is not None else _padding_token(setup, batch)
+    padded = main.clone()
+    if token is not None:
+        padded[-1, masked.dropped] = token
+    shorter = with_places(batch, 1, kept)
+    if masked.name in LENGTHS:
+        shorter = shorter.map_inputs(
+            lambda each: each.clamp(max=len(kept)) if each.ndim == 1 else each
+        )
+    with suppress(Inapplicable):
+        usual = _of_kept(nudged_output(setup, batch.with_input(main, padded)), masked)
+        other = nudged_output(setup, shorter)
+        rows = by_position(other, shorter, len(kept))
+        other = (other if rows is None else rows)[-1:]
+        alike = other.numel() == usual.numel()
+        return alike and difference(usual, other.reshape(usual.shape)) < SLACK
+    return False
+
+
+def _padding_token(setup: ModelSetup, batch: Batch) -> Any:
+    """Return the token that the model knows as padding, None if it knows none."""
+    for layer, args in setup.layer_calls(batch, nn.Embedding):
+        if args and args[0].shape == batch.main.shape and layer.padding_idx is not None:
+            return layer.padding_idx
+    return getattr(getattr(setup.model, "config", None), "pad_token_id", None)
+
+
+def _kept_places(masked: Masked) -> Tensor:
+    places = torch.arange(masked.batch.main.shape[1], device=masked.batch.main.device)
+    keep = torch.ones_like(places, dtype=torch.bool)
+    keep[masked.dropped] = False
+    return places[keep]

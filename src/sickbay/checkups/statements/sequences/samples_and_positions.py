@@ -135,8 +135,13 @@ def time_dimension(setup: ModelSetup) -> int:
 
 def with_length(batch: Batch, time: int, length: int) -> Batch:
     """Return sequences of another length: cut, or repeated from their start."""
+    old = batch.main.shape[time]
+    return with_places(batch, time, torch.arange(length, device=batch.main.device) % old)
+
+
+def with_places(batch: Batch, time: int, places: Tensor) -> Batch:
+    """Return sequences that consist of these positions."""
     size, main, old = batch.size, batch.main, batch.main.shape[time]
-    places = torch.arange(length, device=main.device) % old
 
     def resize(value: Tensor) -> Tensor:
         if value is main:
