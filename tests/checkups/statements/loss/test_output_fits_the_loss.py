@@ -116,3 +116,30 @@ def test_skips_unclear_cases() -> None:
     assert examined(model, x, None).outcome == "skipped"
     assert examined(model, (x, y), lambda o, _: o.norm()).outcome == "skipped"
     assert examined(nn.Linear(5, 3), (x, y), nn.CrossEntropyLoss()).outcome == "skipped"
+
+
+def by_hand(output: Tensor, targets: Tensor) -> Tensor:
+    return (F.softplus(output) - output * targets).mean()
+
+
+def focal(output: Tensor, targets: Tensor) -> Tensor:
+    right = torch.where(targets > 0, output, -output)
+    return ((-right).sigmoid() ** 2 * F.softplus(-right)).mean()
+
+
+def focal_of_shares(output: Tensor, targets: Tensor) -> Tensor:
+    right = torch.where(targets > 0, output, 1 - output).clamp(min=1e-6)
+    return -((1 - right) ** 2 * right.log()).mean()
+
+
+@pytest.mark.parametrize("loss", [by_hand, focal])
+def test_a_loss_of_your_own_may_take_logits(loss: object) -> None:
+    result = examined(models.perceptron(1, nn.Sigmoid()), (X, YES_OR_NO), loss)
+    assert result.outcome == "failed"
+    assert "sigmoid before a loss that applies" in result.message
+    assert examined(models.perceptron(1), (X, YES_OR_NO), loss).outcome != "failed"
+
+
+def test_a_loss_of_your_own_may_take_probabilities() -> None:
+    model = models.perceptron(1, nn.Sigmoid())
+    assert examined(model, (X, YES_OR_NO), focal_of_shares).outcome != "failed"

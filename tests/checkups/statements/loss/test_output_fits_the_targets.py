@@ -94,3 +94,13 @@ def test_passes(outputs: int, targets: Tensor, loss: object) -> None:
 def test_skips_without_targets_or_if_the_model_does_not_run() -> None:
     assert examined(models.perceptron(), X, None).outcome == "skipped"
     assert examined(nn.Linear(3, 3), (X, LABELS), nn.CrossEntropyLoss()).outcome == "skipped"
+
+
+def test_a_head_of_zeros_does_not_hide_that_shapes_are_broadcast() -> None:
+    model = models.perceptron(1)
+    for each in model[-1].parameters():
+        nn.init.zeros_(each)
+    result = examined(model, (X, NUMBERS[:, 0]), nn.MSELoss())
+    assert result.outcome == "failed"
+    assert "broadcasts" in result.message
+    assert examined(model, (X, NUMBERS), nn.MSELoss()).outcome == "passed"

@@ -3,11 +3,13 @@ from math import log
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sickbay.checkups import checkup
 from sickbay.checkups.statements.loss.starts_at_chance import StartsAtChance
 from tests.checkups import trainable_models as models
+
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 @pytest.mark.parametrize("kind", models.KINDS)
@@ -77,3 +79,46 @@ def test_skips_without_targets_or_with_an_unknown_loss() -> None:
     assert (result.outcome, result.message) == ("skipped", "no targets were given")
     [result] = checkup(model, (x, y), lambda o, _: o.norm(), tests=StartsAtChance()).results
     assert result.outcome == "skipped"
+
+
+def trained(model: nn.Module, batch: tuple[Tensor, Tensor], loss: Loss) -> nn.Module:
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss(model(batch[0]), batch[1]).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return model
+
+
+def test_a_model_may_be_trained_already() -> None:
+    torch.manual_seed(0)
+    model, batch, loss = models.gpt()
+    [result] = checkup(trained(model, batch, loss), batch, loss, tests=StartsAtChance()).results
+    assert result.outcome == "passed"
+    assert "already trained" in result.message
+
+
+def test_a_bias_may_fit_rare_targets() -> None:
+    torch.manual_seed(0)
+    model = models.perceptron(20)
+    head = model[-1]
+    assert isinstance(head, nn.Linear)
+    nn.init.constant_(head.bias, -4.6)  # as for a focal loss
+    batch = torch.randn(32, 8), (torch.arange(640) % 100 == 0).float().view(32, 20)
+    loss = nn.BCEWithLogitsLoss()
+    [result] = checkup(model, batch, loss, tests=StartsAtChance()).results
+    assert result.outcome == "passed"
+    assert "a bias fits the targets" in result.message
+
+
+def test_a_decoder_that_gets_its_targets_is_found() -> None:
+    torch.manual_seed(0)
+    tokens = torch.randint(20, (models.N, 8))
+    model = models.Gpt(tied=True, width=32)
+    with torch.no_grad():
+        model.tokens.weight.mul_(0.65)
+    [result] = checkup(model, (tokens, tokens), models.each_token, tests=StartsAtChance()).results
+    share = result.evidence["loss"] / result.evidence["chance"]
+    assert 0.05 < share < 0.5
+    assert result.outcome == "failed"
+    assert "see the targets" in result.message
