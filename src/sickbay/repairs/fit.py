@@ -90,7 +90,7 @@ def fit(
         metric: The score: "accuracy", "precision", "recall", "f1" (means over all classes),
             "balanced_accuracy", "r2", "loss" (minus the loss), or a function of all held-out
             outputs and targets whose result is better the higher it is. Defaults to accuracy for
-            classes, balanced if torch's loss weighs them; the share of explained variance for
+            classes, balanced if the loss weighs them; the share of explained variance for
             numbers; else minus the loss.
         device: Where to train. Defaults to the model's device.
         remedies: Remedies to choose from, as names or objects. Defaults to all of the strategy.

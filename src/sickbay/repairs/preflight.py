@@ -17,11 +17,13 @@ from sickbay.printable import raising
 from sickbay.probe.loss_modules import loss_name
 from sickbay.recipe import Loss
 from sickbay.repairs.batch_sources import Rows
+from sickbay.repairs.class_weighting import weighs_classes
 from sickbay.repairs.data import Data
-from sickbay.repairs.metrics import Metric, default_metric
+from sickbay.repairs.metrics import BALANCED, Metric, default_metric
 from sickbay.repairs.scoring import evaluate
 
 FEW = 7  # samples to try
+SOME = 256  # samples among which rare classes are looked for
 
 
 def check_loss(loss: object) -> None:
@@ -101,12 +103,22 @@ def usual_metric(model: nn.Module, loss: Loss, data: Data) -> Metric | None:
     """Return the metric that the loss asks for, None if that is none or the task lacks it."""
     metric = default_metric(loss)
     try:
+        copied, tried = _copied("model", model, data), _copied("loss", loss, data)
+        if metric is None and loss_name(loss) == "" and _weighs(copied, tried, data):
+            metric = BALANCED
         if metric is not None:
-            copied, tried = _copied("model", model, data), _copied("loss", loss, data)
             evaluate(copied, tried, data, metric)
     except Exception:  # whatever it is, `check_fit` tells
         return None
     return metric
+
+
+def _weighs(model: nn.Module, loss: Loss, data: Data) -> bool:
+    """Return whether a loss that is not torch's own weighs classes."""
+    inputs, targets = data.some(SOME)
+    with evaluating(model):
+        outputs = model(*inputs)
+    return isinstance(outputs, Tensor) and weighs_classes(loss, outputs, targets)
 
 
 def _copied(what: str, given: Any, data: Data) -> Any:
