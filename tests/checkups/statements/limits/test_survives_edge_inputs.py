@@ -107,3 +107,18 @@ def test_passes(model: nn.Module, batch: Any) -> None:
 def test_skips_if_the_output_is_not_finite_anyway() -> None:
     model = Fed(lambda x: x * torch.inf)
     assert checkup(model, rows(), tests=SurvivesEdgeInputs()).results[0].outcome == "skipped"
+
+
+class WholeBatch(nn.Module):
+    """Divides by a size that only a batch without any signal makes zero."""
+
+    def forward(self, x: Tensor) -> Any:
+        return x / x.abs().mean()
+
+
+def test_one_sample_is_changed_and_not_the_whole_batch() -> None:
+    assert checkup(WholeBatch(), rows()[0], tests=SurvivesEdgeInputs()).passed
+
+
+def test_a_single_sample_is_changed_as_a_whole() -> None:
+    assert checkup(WholeBatch(), rows()[0][:1], tests=SurvivesEdgeInputs()).failed

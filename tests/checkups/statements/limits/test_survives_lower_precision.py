@@ -97,3 +97,42 @@ def test_passes(model: nn.Module, batch: Any) -> None:
 def test_a_model_of_another_kind_is_skipped() -> None:
     batch = (rows()[0].double(), rows()[1])
     assert checkup(mlp().double(), batch, tests=SurvivesLowerPrecision()).skipped
+
+
+class Growing(nn.Module):
+    """Residual blocks whose outputs grow until the statistics of their norms have settled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12)) for _ in range(14)
+        )
+        for weight in self.parameters():
+            if weight.ndim > 1:
+                nn.init.normal_(weight)
+
+    def forward(self, x: Tensor) -> Any:
+        for block in self.blocks:
+            x = x + block(x)
+        return x
+
+
+def test_batch_norm_settles_first() -> None:
+    assert checkup(Growing(), rows()[0], tests=SurvivesLowerPrecision()).passed
+
+
+class Casting(nn.Module):
+    """Sets autocast itself, with a cache of weights in lower precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(12, 3)
+
+    def forward(self, x: Tensor) -> Any:
+        torch.set_autocast_cache_enabled(True)
+        return self.layer(x)
+
+
+def test_no_weights_are_kept_from_one_precision_to_the_next() -> None:
+    report = checkup(Casting(), rows()[0], tests=SurvivesLowerPrecision())
+    assert "bfloat16 and float16" in report.passed[0].message

@@ -1,6 +1,7 @@
 """Longer than 60 lines: outputs, gradients and padding are checked in different ways."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +21,10 @@ class SurvivesEdgeInputs(Statement):
         One empty image among a million turns all weights into NaN.
 
     How it is tested:
-        In evaluation: all zeros, all ones, and the batch scaled down and up; for tokens, all zero,
-        all the same, and all the last known token. In training: the gradients for zeros and for
-        ones. A sample of only padding tokens may fail if it works with a single other token.
+        One sample is changed. In evaluation: to zeros, to ones, and scaled down and up; for tokens,
+        to zeros, to a single token, and to the last known token. In training: the gradients for
+        zeros and for ones. A sample of only padding tokens may fail if it works with a single other
+        token.
     """
 
     order = 1
@@ -34,12 +36,16 @@ class SurvivesEdgeInputs(Statement):
             raise Inapplicable("the output for the batch as given is not finite")
         batch = setup.batch.first_if_separate(SAMPLES)
         main = batch.main
-        for name, edge in self._edges(setup, main):
-            if problem := _problem(setup, batch.with_input(main, edge)):
-                one_token = edge.clone()
-                one_token[..., 0] = main.max()
-                padding = not edge.is_floating_point() and edge.ndim > 1 and not edge.any()
-                if not padding or _problem(setup, batch.with_input(main, one_token)):
+        one = _one_sample(batch)
+        for name, edge in self._edges(setup, main[one]):
+            changed = main.clone()
+            changed[one] = edge
+            constant = bool((edge == edge.flatten()[0]).all())
+            if problem := _problem(setup, batch.with_input(main, changed), constant):
+                one_token = changed.clone()
+                one_token[(*one, ..., 0)] = main.max()
+                padding = not main.is_floating_point() and main.ndim > 1 and not edge.any()
+                if not padding or _problem(setup, batch.with_input(main, one_token), False):
                     return self.fails(f"inputs that are {name} {problem}")
         return self.holds("zero, constant and extreme inputs gave finite outputs and gradients")
 
@@ -50,8 +56,15 @@ class SurvivesEdgeInputs(Statement):
             yield "tiny", main * 1e-6
             yield f"{self.large:g} times as large", main * self.large
         elif main.dtype != torch.bool and (tokens := _vocabulary(setup)) is not None:
-            yield "one token repeated", main.max().expand_as(main).contiguous()
+            yield "one token repeated", torch.full_like(main, int(main.max()))
             yield f"the last token, {tokens - 1},", torch.full_like(main, tokens - 1)
+
+
+def _one_sample(batch: Batch) -> tuple[Any, ...]:
+    """Return the place of the first sample in the main input, or of all if there is only one."""
+    if batch.main.ndim < 2 or batch.main.shape[batch.sample_dim] < 2:
+        return (slice(None),)
+    return (*[slice(None)] * batch.sample_dim, 0)
 
 
 def _vocabulary(setup: ModelSetup) -> int | None:
@@ -63,7 +76,7 @@ def _vocabulary(setup: ModelSetup) -> int | None:
     return None
 
 
-def _problem(setup: ModelSetup, batch: Batch) -> str:
+def _problem(setup: ModelSetup, batch: Batch, constant: bool) -> str:
     """Return what is not finite, "" if all is or the model does not run for another reason."""
     with setup.model_copy() as model:
         if not batch.main.is_floating_point():  # on a GPU an unknown token ends the process
@@ -76,8 +89,7 @@ def _problem(setup: ModelSetup, batch: Batch) -> str:
             return ""
         if not output.isfinite().all():
             return "give outputs that are NaN or Inf"
-    constant = batch.main.min() == batch.main.max()
-    if not constant or not (batch.main.is_floating_point() or not batch.main.any()):
+    if not constant:
         return ""
     with setup.model_copy(training=True) as model:
         try:
