@@ -14,6 +14,7 @@ from sickbay import tasks
 from sickbay.probe import before_backward, graph_facts, loss_graph, loss_modules
 from sickbay.probe.answers import Answers
 from sickbay.probe.cost_clock import Clock
+from sickbay.probe.critics import Critics
 from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
@@ -67,7 +68,7 @@ class Batch:
         self._pairs: list[Pair] = []
         self._earlier = 0  # pairs of passes whose backward is over
         self._found: list[Pair] = []  # in the graph of the loss
-        self._pulls = TermPulls(guard, meter)
+        self._pulls, self._critics = TermPulls(guard, meter), Critics(guard, meter)
         self._punishes: bool | None = None  # the loss grows as outputs become like a constant
         self._loss: Tensor | None = None
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
@@ -114,6 +115,7 @@ class Batch:
             return
         with self._clock.timing("batch"):
             self.guard.run("terms of the loss", self._pulls.listen, loss.grad_fn, self._model)
+            self.guard.run("critic", self._critics.listen, loss.grad_fn, source, self._model)
         if output is None or source is None or loss.grad_fn is None:
             return
         self._heard = loss.grad_fn
@@ -153,7 +155,8 @@ class Batch:
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
             alone=len(inputs) < 2,
-            pulls=self.guard.run("terms of the loss", self._pulls.ratios) or {},
+            pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
+            | (self.guard.run("critic", self._critics.agreement) or {}),
             **self._searched_facts(rows),
         )
         self._forget()
@@ -179,11 +182,15 @@ class Batch:
 
     def _on_forward(self, model: nn.Module, _args: Any, output: Any) -> None:
         wanted = self.due and model.training and not self._meter.blocked
-        if not wanted or not torch.is_grad_enabled() or is_transformed():
+        if not wanted or is_transformed():
             return
-        tensor, self._own_loss = without_loss(output)
+        tensor, own_loss = without_loss(output)
         if tensor is None:
             return
+        self._critics.made(tensor)
+        if not torch.is_grad_enabled():
+            return
+        self._own_loss = own_loss
         self._keep(tensor)
         if self._gradient is not None:
             self._earlier, self._gradient = len(self._pairs), None

@@ -8,6 +8,8 @@ from sickbay.problems.shared.runaway_loss import runs_away
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.tasks import DISTANCES
 
+AGREEING, APART = 6, 100  # readings in which a critic agrees with its generator, and their steps
+WINDOW = 64  # of these readings
 READINGS, FIRST = 3, 5  # readings that must show it, and steps whose loss must be 0
 ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs of a sample
 DIFFER = 1e-3  # spread of outputs that belong apart
@@ -30,6 +32,10 @@ def observed_fault(history: History) -> str:
     away = len(pulls) == READINGS and all(pull < AWAY for pull in pulls)
     if away and setup.loss and not setup.stretched:
         return "the loss pulls the outputs away from the targets, as with the wrong sign"
+    if _has_accomplice(history):
+        return (
+            "the loss pulls the critic's answers to made samples the same way as the critic's own"
+        )
     differ = min(history.recent("output_spread", ALIKE), default=0.0) > DIFFER
     if differ and not setup.passed_on and _pulls_alike(history, "pull_spread"):
         return "the loss compares averages over the batch, not each output with its own target"
@@ -65,6 +71,16 @@ def observed_fault(history: History) -> str:
         what = f"{setup.loss} of {setup.output} outputs"
         return f"{what} has hardly any gradient where the model is wrong"
     return ""
+
+
+def _has_accomplice(history: History) -> bool:
+    """Return whether a generator and its critic always wanted the same.
+
+    Squared errors may do so in the first steps, while all answers are on the same side of 0.
+    """
+    agree = history.timed("critic_agrees", WINDOW)
+    wanted = len(agree) >= AGREEING and all(value for _, value in agree)
+    return wanted and agree[-1][0] - agree[0][0] >= APART
 
 
 def _pulls_nothing(history: History) -> bool:
