@@ -1,0 +1,58 @@
+from collections.abc import Iterator
+
+from torch import Tensor, nn
+
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
+from sickbay.checkups.statements.loss.loss_slopes import loss_slopes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossLeavesOutPadding(Statement):
+    """The loss leaves out positions that hold only padding.
+
+    Why it matters:
+        Padding is easy to predict: it lowers the loss, and teaches the model to end early.
+
+    How it is tested:
+        An embedding with a `padding_idx` says which token is padding. Where both the input and the
+        target are that token, the loss must have no gradient. At least `fewest` positions must be
+        padding.
+    """
+
+    order = 6
+    severity = "warning"
+    remedy = "pass ignore_index to the loss, or set the labels of padding to -100"
+
+    fewest: int = threshold(3, "Positions of padding that are needed to judge.", least=1)
+
+    def examine(self, setup: ModelSetup) -> Result:
+        _ = setup.first_pass.output
+        batch, targets = setup.batch.require_samples(), setup.targets
+        if targets.is_floating_point():
+            raise Inapplicable("the targets are not tokens")
+        padded = next(_padding(setup, targets), None)
+        if padded is None:
+            raise Inapplicable("no embedding has a padding_idx that occurs in inputs and targets")
+        padded = padded.movedim(batch.sample_dim, 0)
+        total = int(padded.sum())
+        if total < self.fewest:
+            raise Inapplicable(f"{total} positions of padding are too few to judge")
+        slopes = loss_slopes(setup, batch, padded.shape[1])
+        if slopes is None or slopes.shape[:2] != padded.shape:
+            raise Inapplicable("the loss has no gradient at each position")
+        counted = int(slopes.any(-1)[padded].sum())
+        message = f"the loss counts {counted} of {total} positions that hold only padding"
+        share = counted / total
+        return self.fails(message, share=share) if counted else self.holds(message, share=share)
+
+
+def _padding(setup: ModelSetup, targets: Tensor) -> Iterator[Tensor]:
+    """Yield where the input of an embedding and the target are both padding."""
+    for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
+        tokens = args[0] if args else None
+        if layer.padding_idx is None or not isinstance(tokens, Tensor) or tokens.ndim != 2:
+            continue
+        if tokens.numel() == targets.numel():
+            padded = (tokens == layer.padding_idx) & (targets.view_as(tokens) == layer.padding_idx)
+            if padded.any():
+                yield padded
