@@ -75,8 +75,8 @@ def arrows_on_the_road(watch: Watch, fixed: bool, seed: int) -> float:
 
 
 @programs.script(
-    [faults.SCHEDULER, faults.CLIPPING],
-    "issue: CIFAR, animal or vehicle; sched.step() in the inner loop, clip_grad_value_(1e-4)",
+    [faults.SCHEDULER, faults.CLIPPING, faults.SIGMOID_TWICE],
+    "issue: animal or vehicle; sched.step() per batch, clip_grad_value_(1e-4), a sigmoid too many",
     data="cifar10",
 )
 def animal_or_vehicle(watch: Watch, fixed: bool, seed: int) -> float:
@@ -89,6 +89,7 @@ def animal_or_vehicle(watch: Watch, fixed: bool, seed: int) -> float:
         *(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.BatchNorm2d(16), nn.ReLU()),
         *(nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.BatchNorm2d(32), nn.ReLU()),
         *(nn.Flatten(), nn.Linear(512, 1)),
+        nn.Identity() if fixed else nn.Sigmoid(),
     )
     optimizer = torch.optim.SGD(net.parameters(), lr=0.03, momentum=0.9)
     sched = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.8)
