@@ -288,7 +288,7 @@ def bats(count: int) -> tuple[Tensor, Tensor]:
 
 
 @programs.supervised(
-    faults.HIGH_RATE,
+    faults.HIGH_RATE.mildly(),
     "issue: one transformer layer with Adam(0.1), 'the same rate as for my convolutions'",
     kind="signals",
 )
