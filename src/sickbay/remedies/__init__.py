@@ -16,6 +16,7 @@ from .fit_loss_to_task import Fitted as Fitted
 from .fit_output_to_task import FitOutputToTask as FitOutputToTask
 from .halve_learning_rate import HalveLearningRate as HalveLearningRate
 from .hold_all_parameters import HoldAllParameters as HoldAllParameters
+from .ignore_padding import IgnorePadding as IgnorePadding
 from .initialise_again import InitialiseAgain as InitialiseAgain
 from .insert_activations import InsertActivations as InsertActivations
 from .insert_normalisation import InsertNormalisation as InsertNormalisation
@@ -52,3 +53,4 @@ from .usual_learning_rate import UsualLearningRate as UsualLearningRate
 from .warm_up import WarmUp as WarmUp
 from .widen_bottleneck import WidenBottleneck as WidenBottleneck
 from .widen_layers import WidenLayers as WidenLayers
+from .without_padding import WithoutPadding as WithoutPadding

@@ -44,13 +44,14 @@ UNDROPPED, LESS_DROPPED = r.LowerDropout(to=0.0), r.LowerDropout(to=0.1)
 UNDECAYED, UNLIKE = r.RemoveWeightDecay(), r.DrawConstantWeights()
 SILENT = (UNLIKE, LEAKY, ELU, NORM, HE, LECUN, GLOROT, *DRAWN, SLOWER)
 REGISTERED, UNSCALED = r.RegisterModules(), r.UndoOutputScale()
+UNPADDED = r.IgnorePadding()
 STUCK = (
-    UNSCALED, UNLIKE, SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED, SOUND, USUAL,
-    ADAM, FASTER, SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
+    UNPADDED, UNSCALED, UNLIKE, SCALED, UNFROZEN, MEAN, INSERTED, LOOSER, UNDROPPED, UNDECAYED,
+    SOUND, USUAL, ADAM, FASTER, SLOWER, r.ProcessData(), HE, NORM, WIDER, LONGER,
 )  # fmt: skip
 UNDERFIT = (
-    UNSCALED, UNLIKE, SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED, WIDER, ADAM,
-    USUAL, FASTER, r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
+    UNPADDED, UNSCALED, UNLIKE, SCALED, INSERTED, UNFROZEN, SOUND, LONGER, UNDROPPED, UNDECAYED,
+    WIDER, ADAM, USUAL, FASTER, r.ProcessData(), LESS_DROPPED, MUCH_WIDER, RELU, NORM, SLOWER, MUCH_LONGER,
 )  # fmt: skip
 LARGER_BATCH = r.Together(first=r.SetBatchSize(to=32), second=USUAL)
 
@@ -75,7 +76,9 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "learning_rate_too_low": (*SLOW, SCALED, SOUND),
     "improper_output": (UNSCALED, r.ChangeOutput(), r.ChangeLoss()),
     "double_activation": (r.ChangeOutput(),),
-    "improper_loss": (r.TurnClassWeights(), r.ChangeLoss(), r.ChangeOutput(), MEAN, r.NegateLoss()),
+    "improper_loss": (
+        r.TurnClassWeights(), UNPADDED, r.ChangeLoss(), r.ChangeOutput(), MEAN, r.NegateLoss(),
+    ),
     "shape_broadcast": (r.ChangeLoss(),),
     "abnormal_data": (r.ProcessData(), NORM, r.SkipBadBatches(), SLOWER),
     "unnormalised_input": (r.ProcessData(), NORM, SLOWER, SOUND),
@@ -102,7 +105,7 @@ _LISTED: Mapping[str, Sequence[Remedy]] = {
     "constant_prediction": STUCK,
     "not_learning": STUCK,
     "underfitting": UNDERFIT,
-    "still_falling": (LONGER, ADAM, USUAL, FASTER, MUCH_LONGER, MUCH_FASTER, SOUND),
+    "still_falling": (UNPADDED, LONGER, ADAM, USUAL, FASTER, MUCH_LONGER, MUCH_FASTER, SOUND),
     "unscaled_targets": (SCALED, SOUND, ADAM, SLOWER),
     "excessive_dropout": (UNDROPPED, LESS_DROPPED, SOUND),
     "excessive_weight_decay": (UNDECAYED, SOUND),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch.utils.data import DataLoader, SequentialSampler
 
 from sickbay.arguments import check_int, check_seed
 from sickbay.model_arguments import check_device
+from sickbay.remedies.padding import padding
 from sickbay.repairs import sample_tensors
 from sickbay.repairs.batch_sources import Batch, Inputs, Loaded, Rows, Source, source_of
 
@@ -19,6 +21,7 @@ SCORING_BATCH = 512  # samples
 SMALLEST_SPLIT = 50  # samples needed to hold some out
 HELD_OUT = 2000  # samples to hold out at most
 STATISTICS_VALUES = 16_000_000  # to compute mean and standard deviation from
+PADDED = 256  # samples that show what is padding
 TRIED = 256  # samples of a dataset whose labels are checked before training
 
 
@@ -154,6 +157,11 @@ class Data:
         if isinstance(self.training, Rows):  # do not copy the inputs, which may be large
             return replace(self, training=replace(self.training, inputs=())).some(count)[1]
         return self.some(count)[1]
+
+    @cached_property
+    def padding(self) -> int | None:
+        """The label that stands for padding, if the training samples show one. It is not scored."""
+        return padding(*self.some(PADDED))
 
     def statistics(self, count: int = 4096) -> tuple[Tensor, Tensor] | None:
         """Return the mean and standard deviation of every feature, or channel of an image.

@@ -70,7 +70,7 @@ def evaluate(
             if isinstance(outputs, Tensor):
                 if tally is None:
                     known = data.targets() if isinstance(data.training, Rows) else targets
-                    tally = _Tally(task_of(inputs, outputs, known, loss), loss)
+                    tally = _Tally(task_of(inputs, outputs, known, loss), loss, data.padding)
                 fitted = loss.fit(outputs, targets) if isinstance(loss, Fitted) else targets
                 tally.add(outputs, fitted)
         scores = {"val_loss": total / count, **(tally.scores() if tally else {})}
@@ -101,6 +101,7 @@ class _Tally:
 
     task: str
     loss: Loss
+    padding: int | None = None  # a label that is not scored
     answers: list[tuple[Tensor, Tensor]] = field(default_factory=list)  # given and right ones
     pairs: list[tuple[Tensor, Tensor]] = field(default_factory=list)
     unknown: bool = False  # whether some labels have no output, as the numbers of samples
@@ -116,6 +117,7 @@ class _Tally:
             labels = labels > 0 if self.task == "binary" else labels
             top = classes.max(1)
             kept = labels != getattr(self.loss, "ignore_index", IGNORED)
+            kept &= labels != (IGNORED if self.padding is None else self.padding)
             self.unknown |= bool((kept & (labels >= classes.shape[1])).any())
             given = top.indices.where(top.values.isfinite(), NO_CLASS)
             if self.task == "binary":

@@ -344,3 +344,21 @@ def test_a_loss_that_counts_sees_no_made_up_answers(loss: Any, y: Tensor, bound:
     given = counting.__call__ if bound else counting
     assert measured(nn.Linear(6, 3 if loss is CE else 1), (X, y), given).known
     assert counting.calls == 0
+
+
+def test_padding_is_not_scored() -> None:
+    inside = torch.arange(12) < (3 + torch.arange(COUNT) % 9)[:, None]
+    words = ((drawn(COUNT, 12) * 20).long().abs() % 4 + 1) * inside
+    model = nn.Embedding(5, 5)
+    found = measured(model, (words, words), joined_of(5))
+    assert inside.double().mean() < 0.6
+    assert found.constant is not None
+    assert found.constant < 0.4
+    assert found.reference == 1.0
+
+
+def joined_of(classes: int) -> Any:
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs.reshape(-1, classes), targets.flatten())
+
+    return loss

@@ -21,7 +21,7 @@ from sickbay.recipe import Loss, Recipe
 from sickbay.remedies.scaled_loss import is_least_at
 from sickbay.repairs.data import Data
 from sickbay.repairs.metrics import BALANCED, Metric
-from sickbay.repairs.scoring import evaluate, key
+from sickbay.repairs.scoring import IGNORED, evaluate, key
 from sickbay.repairs.yardsticks.answers import Answering, Answers, Inputs, fitted, name_of
 from sickbay.repairs.yardsticks.references import reference_for, wrong_labels
 from sickbay.repairs.yardsticks.soundness import unsound
@@ -96,7 +96,10 @@ class Yardsticks:
         self, recipe: Recipe, data: Data, inputs: Inputs, targets: Tensor, answers: Answers
     ) -> Yardstick:
         like = torch.empty(len(targets) * answers.rows, *answers.shape, device="meta")
-        right, good = answers.known(like, fitted(recipe.loss, like, targets.cpu()))
+        known = fitted(recipe.loss, like, targets.cpu())
+        if data.padding is not None and answers.kind == "classes":
+            known = known.masked_fill(targets.cpu() == data.padding, IGNORED)
+        right, good = answers.known(like, known)
         if not goes_by_class(recipe.loss, answers, right, good, targets):
             return self._without("no constant answer: the loss does not tell the classes apart")
         constant = partial(always, answers, answers.mean(right))

@@ -1,0 +1,44 @@
+from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
+from sickbay.remedies.fit_loss_to_task import Fitted
+from sickbay.remedies.padding import padding
+from sickbay.remedies.without_padding import without_padding
+
+
+@dataclass(frozen=True, kw_only=True)
+class IgnorePadding(Remedy):
+    """Leave the padding at the end of sequences out of the loss.
+
+    Why it helps:
+        Where most positions are padding, a model that says nothing else already has a low loss, and
+        gradients are mostly about the padding.
+
+    Example:
+        >>> IgnorePadding().code
+        'loss = nn.CrossEntropyLoss(ignore_index=padding)'
+    """
+
+    specific = True
+    keeps_weights = True
+    code = "loss = nn.CrossEntropyLoss(ignore_index=padding)"
+
+    def applies(self, recipe: Recipe) -> bool:
+        return _label(recipe) is not None
+
+    def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
+        label = _label(recipe)
+        if label is None:
+            return None
+        loss, line = without_padding(recipe.loss, label)
+        return recipe.but(line, loss=loss)
+
+
+def _label(recipe: Recipe) -> int | None:
+    """Return the label of the padding, None if there is none or if the loss ignores it already."""
+    if recipe.targets is None:
+        return None
+    label = padding(recipe.example, recipe.targets)
+    loss, first = recipe.loss, 0
+    if isinstance(loss, Fitted):
+        loss, first = loss.loss, loss.first
+    ignored = getattr(loss, "ignore_index", None)
+    return None if label is None or ignored == label - first else label
