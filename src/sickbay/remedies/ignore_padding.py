@@ -37,8 +37,7 @@ def _label(recipe: Recipe) -> int | None:
     if recipe.targets is None:
         return None
     label = padding(recipe.example, recipe.targets)
-    loss, first = recipe.loss, 0
-    if isinstance(loss, Fitted):
-        loss, first = loss.loss, loss.first
-    ignored = getattr(loss, "ignore_index", None)
-    return None if label is None or ignored == label - first else label
+    loss = recipe.loss
+    if label is None or not isinstance(loss, Fitted):
+        return None if getattr(loss, "ignore_index", None) == label else label
+    return None if getattr(loss.loss, "ignore_index", None) == label - loss.first else label
