@@ -193,3 +193,22 @@ def test_nan_fails() -> None:
 
 def test_no_parameter() -> None:
     assert examined(nn.Flatten(), inputs()).outcome == "skipped"
+
+
+def with_a_pooler() -> nn.Module:
+    """As BERT with a head for tokens: it returns its pooled output, but no loss uses it."""
+
+    def forward(self: Any, x: Tensor) -> Any:
+        hidden = self.trunk(x).relu()
+        return {"logits": self.head(hidden), "pooled": self.pooler(hidden).tanh().detach()}
+
+    return Made(forward, trunk=nn.Linear(8, 16), head=nn.Linear(16, 3), pooler=nn.Linear(16, 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "severity"), [(with_a_pooler, "warning"), (detached, "critical"), (dead, "critical")]
+)
+def test_a_small_part_that_the_loss_does_without_is_a_warning(make: Any, severity: str) -> None:
+    torch.manual_seed(0)
+    result = examined(make())
+    assert (result.outcome, result.severity) == ("failed", severity)

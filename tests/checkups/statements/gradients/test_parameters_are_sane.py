@@ -91,6 +91,29 @@ def codebook(scale: float) -> nn.Module:
     return Made(forward, inner=nn.Linear(8, 64), book=book)
 
 
+def averages() -> nn.Module:
+    """As DLinear: every position of the forecast starts as the mean of the past."""
+    layers = [changed(nn.Linear(8, 3), lambda each: each.fill_(1 / 8), least=2) for _ in range(2)]
+
+    def forward(self: Any, x: Tensor) -> Any:
+        trend = x.mean(1, keepdim=True).expand_as(x)
+        return self.trend(trend) + self.rest(x - trend)
+
+    return Made(forward, trend=layers[0], rest=layers[1])
+
+
+def spectral(beside: bool) -> nn.Module:
+    """As FEDformer's and FNO's mixing of frequencies, which starts at 1 / (inputs * outputs)."""
+
+    def forward(self: Any, x: Tensor) -> Any:
+        mixed = torch.einsum("nw,wv->nv", torch.fft.fft(self.lift(x)), self.weight)
+        return self.head((self.lift(x) if beside else 0) + torch.fft.ifft(mixed).real)
+
+    made = Made(forward, lift=nn.Linear(8, 256), head=nn.Linear(256, 3))
+    made.weight = nn.Parameter(256**-2 * torch.rand(256, 256, dtype=torch.cfloat))
+    return made
+
+
 def in_kaimings_other_mode(weight: Tensor) -> None:
     nn.init.kaiming_normal_(weight, mode="fan_out")
 
@@ -117,6 +140,8 @@ def in_kaimings_other_mode(weight: Tensor) -> None:
             id="tiny-head",
         ),
         pytest.param(lambda: scaled_by(1e-6), None, id="layer-scale"),
+        pytest.param(averages, (inputs(), inputs()[:, :3]), id="averages"),
+        pytest.param(lambda: spectral(beside=True), None, id="tiny-in-a-branch"),
         pytest.param(lambda: scaled_by(0.0), None, id="zero-layer-scale"),
         pytest.param(lora, None, id="lora"),
         pytest.param(equalised, None, id="scaled-when-used"),
@@ -252,6 +277,9 @@ ONE = "holds a single value"
             "(limit 0.001,",
             "2.weight",
             id="small",
+        ),
+        pytest.param(
+            lambda: spectral(beside=False), None, "(limit 0.001,", "weight", id="small-and-complex"
         ),
         pytest.param(
             lambda: changed(mlp(), lambda each: each.fill_(nan), "2.bias"),

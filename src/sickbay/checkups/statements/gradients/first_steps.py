@@ -1,16 +1,23 @@
 """Which parameters get a gradient in the first steps, even if not in the very first."""
 
 from collections.abc import Mapping
+from itertools import islice
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import ModelSetup
-from sickbay.checkups.training_passes import main_output
+from sickbay.checkups.batch import Batch
+from sickbay.checkups.model_losses import main_output
+from sickbay.checkups.training_passes import training_losses
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import tensors_in
 
 STEPS = 4
 RELATIVE_STEP, STEP_FROM_ZERO = 1e-2, 1e-3  # of a weight's size, or absolute if it is all zero
+RATE, ADAM_STEPS = 1e-3, 10
+FALL = 0.01  # share of the loss
 MORE_SAMPLES = 4  # times as many, so that rarely used parameters get their turn
 
 
@@ -33,6 +40,21 @@ def reached_parameters(setup: ModelSetup) -> frozenset[str]:
             if more <= found or wanted <= (found := found | more):
                 break
     return frozenset(found)
+
+
+def loss_falls(setup: ModelSetup) -> bool:
+    """Return whether a few steps of Adam lower the loss on the batch."""
+
+    def run(model: nn.Module, batch: Batch) -> Any:
+        with IsolatedRandom(0):  # the same in every step
+            return setup.run(model, batch)
+
+    with setup.model_copy(training=True) as model:
+        trained = [each for each in model.parameters() if each.requires_grad]
+        optimizer = torch.optim.Adam(trained, lr=RATE)
+        losses = training_losses(model, setup.batch, optimizer, run, setup.loss_of)
+        first, *later = islice(losses, ADAM_STEPS + 1)
+    return bool(later) and min(later) < first - FALL * abs(first)
 
 
 def _step(model: nn.Module, gradients: Mapping[str, Tensor | None]) -> None:

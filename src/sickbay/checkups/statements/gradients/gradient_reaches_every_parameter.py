@@ -1,8 +1,13 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
 from torch import nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
-from sickbay.checkups.statements.gradients.first_steps import reached_parameters
+from sickbay.checkups.statements.gradients.first_steps import loss_falls, reached_parameters
 from sickbay.checkups.wording import counted, several
+
+MOST = 0.5  # share of all weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +21,8 @@ class GradientReachesEveryParameter(Statement):
         After a forward and backward pass in training, the gradient of every used parameter must be
         finite and not all zero. If it is zero, a few small steps may change that, as with layers
         that start at zero. A bias may have no gradient if the weight of its layer has one.
-        Recurrent weights may have none if only one step of their direction is used.
+        Recurrent weights may have none if only one step of their direction is used. It is only a
+        warning if most of the model is reached and its loss falls all the same.
     """
 
     order = 3
@@ -36,9 +42,19 @@ class GradientReachesEveryParameter(Statement):
         for names, what in ((broken, "NaN or Inf"), (cut, "no gradient"), (missed, "only zeros")):
             if names:
                 message = f"{several(names, len(gradients))} got {what}"
-                return self.fails(message, layers=names, reached=len(gradients) - len(names))
+                result = self.fails(message, layers=names, reached=len(gradients) - len(names))
+                harmless = names is not broken and _trains_without(setup, [*cut, *missed])
+                return replace(result, severity="warning") if harmless else result
         count = len(gradients)
         return self.holds(f"gradients reach {counted(count, 'parameter')}", reached=count)
+
+
+def _trains_without(setup: ModelSetup, names: Sequence[str]) -> bool:
+    """Return whether the loss falls although some parameters, not most of them, are not reached."""
+    sizes = {name: each.numel() for name, each in setup.model.named_parameters()}
+    used = sum(sizes[name] for name in setup.first_pass.gradients)
+    without = sum(sizes[name] for name in set(names))
+    return setup.first_pass.has_loss and without < MOST * used and setup.once(loss_falls)
 
 
 def _needs_none(name: str, setup: ModelSetup) -> bool:

@@ -1,13 +1,18 @@
 """Longer than 60 lines: it also finds the weights that multiply, and measures them."""
 
+from collections.abc import Sequence
 from math import sqrt
 
+import torch
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
+from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
+from sickbay.checkups.statements.sequences.samples_and_positions import altered, changed
 from sickbay.checkups.wording import several
 
+BRANCH = 1e-3  # change of the output with the input, relative to its size
 LARGEST_OUTWARD = 3.0  # twice the usual size relative to the number of units
 # Operations, by the dimension of a weight that counts units: the first, the second, or unknown.
 FIRST = {"linear", "conv1d", "conv2d", "conv3d", "bilinear", "multi_head_attention_forward"}
@@ -27,7 +32,9 @@ class ParametersAreSane(Statement):
     How it is tested:
         Only weights that multiply their input are judged. Their root mean square times the square
         root of the number of inputs is usually between 0.1 and 2. A layer may start at zero if it
-        gets a gradient within the first steps. The weights of the last layer may be small.
+        gets a gradient within the first steps. The weights of the last layer may be small, and so
+        may those of a branch: without them the output still depends on the input. Units may start
+        equal if each makes outputs of its own, which have targets of their own.
     """
 
     order = 1
@@ -54,15 +61,17 @@ class ParametersAreSane(Statement):
             (constant, "holds a single value", "hold a single value"),
             (symmetric, "is the same in every unit", "are the same in every unit"),
         ):
+            names = [name for name in names if name in zero or not _own_outputs(setup, name)]
             if names:
                 message = several(names, len(weights), singular, plural)
                 return self.fails(message, layers=names)
-        return self._check_sizes(weights)
+        return self._check_sizes(setup, weights)
 
-    def _check_sizes(self, weights: list["_Weight"]) -> Result:
+    def _check_sizes(self, setup: ModelSetup, weights: list["_Weight"]) -> Result:
         sizes = {each.name: each.size for each in weights if each.size}
         judged = [each for each in weights if not each.embedding][:-1]
         small = [each.name for each in judged if 0 < each.size < self.smallest]
+        small = [] if small and _is_branch(setup, small) else small
         large = [
             each.name
             for each in weights
@@ -101,7 +110,8 @@ def _weights(setup: ModelSetup) -> list[_Weight]:
         operations = setup.first_pass.operations.get(name, set())
         if not parameter.requires_grad or parameter.ndim < 2:
             continue
-        weight = parameter.detach().float()
+        weight = parameter.detach()
+        weight = weight.abs() if weight.is_complex() else weight.float()
         if "embedding" in operations:
             size = weight.square().mean().sqrt().item()
             found.append(_Weight(name, size, size * sqrt(weight.shape[1]), embedding=True))
@@ -131,6 +141,31 @@ def _of_product(name: str, weight: Tensor) -> _Weight:
     size = sizes[0] if sizes[0] > 1 else min(sizes[1], 1.0)
     constant = bool(scale) and min(weight.shape[-2:]) > 1 and _is_constant(weight)
     return _Weight(name, size, sizes[0], constant)
+
+
+def _own_outputs(setup: ModelSetup, name: str) -> bool:
+    """Return whether two units of a weight change outputs that have nothing in common."""
+    with setup.model_copy() as model:
+        weight = model.get_parameter(name)
+        before, places = setup.evaluate(setup.batch, model), []
+        for unit in (0, 1):
+            with torch.no_grad():
+                kept = weight[unit].clone()
+                weight[unit] += torch.rand_like(kept) + kept.abs()
+                places.append(changed(before, setup.evaluate(setup.batch, model)))
+                weight[unit] = kept
+    one, other = places
+    return bool(one.any() and other.any()) and not bool((one & other).any())
+
+
+def _is_branch(setup: ModelSetup, names: Sequence[str]) -> bool:
+    """Return whether the output depends on the input even if these weights are zero."""
+    batch = setup.batch
+    other = batch.with_input(batch.main, altered(batch.main))
+    with setup.model_copy() as model, torch.no_grad():
+        for name in names:
+            model.get_parameter(name).zero_()
+        return difference(*(setup.evaluate(each, model) for each in (batch, other))) > BRANCH
 
 
 def _is_constant(weight: Tensor) -> bool:
