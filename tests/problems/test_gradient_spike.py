@@ -70,3 +70,11 @@ def test_a_jump_near_the_minimum(level: float, expected: bool) -> None:
     for step, loss in enumerate([1.0, *[level] * (len(norms) - 1)]):
         made.append(Vitals(step=step, scalars={"loss": loss}))
     assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(("loss", "severity"), [(1.1, "info"), (1.3, "warning")])
+def test_it_is_an_info_while_the_loss_stays_where_it_was(loss: float, severity: str) -> None:
+    losses = [*(len(STEADY) // 2) * [1.0, 1.2], loss]
+    finding = problem.check(History(grad_norm=[*STEADY, 40.0], loss=losses))
+    assert finding is not None
+    assert finding.severity == severity

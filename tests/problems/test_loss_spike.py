@@ -70,3 +70,10 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
 def test_a_jump_near_the_minimum(now: float, expected: bool, scale: float) -> None:
     losses = [2.0, *20 * [0.01], now]
     assert bool(problem.check(History(loss=[scale * loss for loss in losses]))) is expected
+
+
+@pytest.mark.parametrize(("loss", "severity"), [(2.2, "info"), (2.4, "warning")])
+def test_it_is_an_info_below_the_first_loss(loss: float, severity: str) -> None:
+    finding = LossSpike().check(History(loss=[2.3, *20 * [1.0, 1.1], loss]))
+    assert finding is not None
+    assert finding.severity == severity

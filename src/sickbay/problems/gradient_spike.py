@@ -1,7 +1,12 @@
+from dataclasses import replace
+from math import inf
+
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.recent_norms import newest_and_earlier_norms
 from sickbay.problems.shared.small_batches import SampledProblem
+
+LOSSES = 30  # of the newest steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +19,8 @@ class GradientSpike(SampledProblem):
     How it is judged:
         The newest norm is above `factor` times the highest of the `window` steps before it. Where
         batches are small, the newest norm is the median over `samples` samples. It does not count
-        while hardly any loss is left: gradients are tiny there, and any batch stands out.
+        while hardly any loss is left: gradients are tiny there, and any batch stands out. The
+        severity is `info` if the loss is no higher than at the start or in the steps before.
 
     Example:
         >>> history = History(grad_norm=30 * [1.0, 1.1] + [30.0])
@@ -43,4 +49,10 @@ class GradientSpike(SampledProblem):
             f"(limit {self.factor:g} times that)"
         )
         # `high` is the old name of `usual_norm`.
-        return self.found(history, message, now=now, high=high, usual_norm=high)
+        found = self.found(history, message, now=now, high=high, usual_norm=high)
+        return replace(found, severity="info") if self._is_calm(history) else found
+
+    def _is_calm(self, history: History) -> bool:
+        """Return whether the newest loss is no higher than those before it, or the first ones."""
+        *before, newest = history.recent("loss", LOSSES) or [inf]
+        return len(before) == LOSSES - 1 and newest <= max(*before, self.first_loss(history))

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, isfinite
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
@@ -21,7 +22,9 @@ class LossSpike(SampledProblem):
         The newest loss exceeds the highest of the `window` steps before it by more than `factor`
         times their range, and by more than `least` of the first loss. Where batches are small, the
         median over `samples` samples, in three steps or more, is compared with means over as many.
-        If hardly any loss was left, only a jump to half of the first loss counts.
+        If hardly any loss was left, only a jump to half of the first loss counts. Below the first
+        loss, the severity is `info`: less is lost than was gained, and a new target network does
+        the same.
 
     Example:
         >>> history = History(loss=[2.3] + 20 * [1.0, 1.1] + [4.0])
@@ -64,7 +67,8 @@ class LossSpike(SampledProblem):
             return None
         span = steps * self.window
         message = f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {span} steps before"
-        return self.found(history, message, loss=now, low=low, high=high)
+        found = self.found(history, message, loss=now, low=low, high=high)
+        return replace(found, severity="info") if now < self.first_loss(history) else found
 
 
 def means(values: Sequence[float], size: int) -> list[float]:
