@@ -95,6 +95,15 @@ def test_a_run_that_falls_short_is_repaired_until_it_does_not(measuring: Any) ->
     assert done.results == {"": "underfitting", "a": "underfitting", "b": "healthy"}
 
 
+@pytest.mark.parametrize(("score", "attempts"), [(0.84, 2), (0.86, 1)])
+def test_a_run_as_given_that_is_no_success_is_repaired(
+    measuring: Any, score: float, attempts: int
+) -> None:
+    scripts = {AS_GIVEN: learns(score), "a": [learns(0.9), learns(0.95)]}
+    done = measuring(scripts, {"a": 0.95})
+    assert len(done.outcome.attempts) == attempts
+
+
 def test_a_repair_that_is_no_better_is_not_built_upon(measuring: Any) -> None:
     scripts = {
         AS_GIVEN: falls_short(0.6),

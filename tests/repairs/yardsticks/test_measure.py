@@ -153,6 +153,15 @@ def test_an_autoencoder_has_components_as_its_code_is_wide(
     assert found.constant == pytest.approx(0, abs=0.1)
 
 
+def test_an_autoencoder_may_find_a_curved_code() -> None:
+    turn = 1.5 * drawn(COUNT, 1).tanh()
+    curve = torch.cat([turn.cos(), turn.sin(), (2 * turn).cos(), (2 * turn).sin()], 1)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1), nn.Linear(1, 4))
+    found = measured(model, (curve, curve), MSE)
+    assert found.reference is not None
+    assert found.reference > 0.9  # components get 0.6
+
+
 def test_an_autoencoder_that_removes_noise() -> None:
     model = nn.Sequential(nn.Linear(6, 2), nn.Linear(2, 6))
     found = measured(model, (FACTORS + 0.1 * X, FACTORS), MSE)

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.repairs.data import Data
 from sickbay.repairs.yardsticks.answers import Answers, Inputs
+from sickbay.repairs.yardsticks.codes import code_width, coder, components
 from sickbay.repairs.yardsticks.features import Features
 from sickbay.repairs.yardsticks.positions import per_position
-from sickbay.repairs.yardsticks.principal_components import code_width, components
 from sickbay.repairs.yardsticks.simple_models import (
     Kind,
     best,
@@ -116,16 +116,25 @@ def squeezes(model: nn.Module, inputs: Inputs, width: int) -> bool:
 def autoencoder(
     model: nn.Module, inputs: Inputs, alike: int, answers: Answers, right: Tensor, good: Tensor
 ) -> Reference:
-    """Answer with the principal components of the input that is like the targets."""
+    """Answer with a code of the input that is like the targets: the better one on samples kept."""
     width = code_width(model, inputs) or FEW_COMPONENTS
-    rows = inputs[alike].cpu()[good].flatten(1).nan_to_num(0.0, 0.0, 0.0).float()
-    model_answers = components(rows, answers.hot(right).float(), width)
+    rows, right = _numbers(inputs[alike].cpu()[good]), answers.hot(right).float()
+    kept = len(rows) - len(rows) // 5
+    found = [
+        fit(rows[:kept], right[:kept], width) for fit in (components, coder) if kept >= FEWEST
+    ] or [components(rows, right, width)]
+    losses = [float((each(rows[kept:]) - right[kept:]).square().mean()) for each in found]
+    chosen = found[losses.index(min(losses))]
 
     def answer(*given: Tensor) -> Tensor:
-        numbers = given[alike].cpu().flatten(1).nan_to_num(0.0, 0.0, 0.0).float()
-        return answers.outputs(within(model_answers(numbers), answers.kind), len(numbers))
+        shares = within(chosen(_numbers(given[alike].cpu())), answers.kind)
+        return answers.outputs(shares, len(given[alike]))
 
     return Reference(answer)
+
+
+def _numbers(values: Tensor) -> Tensor:
+    return values.flatten(1).nan_to_num(0.0, 0.0, 0.0).float()
 
 
 def evened(shares: Tensor, mean: Tensor, kind: Kind) -> Tensor:

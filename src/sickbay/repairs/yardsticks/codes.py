@@ -1,4 +1,4 @@
-"""A quick reference for autoencoders: as many principal components as their code is wide."""
+"""Quick references for autoencoders, with a code as wide as theirs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from sickbay.errors import Declined
 from sickbay.model_copies import copy_of
 from sickbay.repairs.yardsticks.answers import Inputs
+from sickbay.repairs.yardsticks.simple_models import WIDTH, train
 from sickbay.surgery.record_forward import record_forward
 
 MOST = 64  # components
@@ -56,6 +57,24 @@ def components(x: Tensor, y: Tensor, count: int) -> Callable[[Tensor], Tensor]:
 
     def answer(rows: Tensor) -> Tensor:
         found: Tensor = (rows - centre) @ axes @ back + mean
+        return found
+
+    return answer
+
+
+def coder(x: Tensor, y: Tensor, count: int) -> Callable[[Tensor], Tensor]:
+    """Train a small autoencoder with such a code, and return what it answers with."""
+    centre, mean = x.mean(0), y.mean(0)
+    scale, spread = (each.std(correction=0).clamp(min=1e-6) for each in (x - centre, y - mean))
+    code = max(1, min(count, MOST))
+    model = nn.Sequential(
+        nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, code),
+        nn.Linear(code, WIDTH), nn.ReLU(), nn.Linear(WIDTH, y.shape[1]),
+    )  # fmt: skip
+    train(model, (x - centre) / scale, (y - mean) / spread, nn.MSELoss())
+
+    def answer(rows: Tensor) -> Tensor:
+        found: Tensor = model((rows - centre) / scale) * spread + mean
         return found
 
     return answer
