@@ -179,14 +179,14 @@ class Sparse(nn.Module):
 
 @programs.script(
     [faults.WRONG_TERM, faults.HIGH_RATE.mildly()],
-    "Q&A: all codes of a sparse autoencoder are zero; l1 = code.abs().sum() * 0.01, SGD(lr=1)",
+    "Q&A: all codes of a sparse autoencoder are zero; l1 = code.abs().sum() * 0.01, Adam(lr=0.03)",
 )
 def sparse_strokes(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)
     pictures = sketches(seed + 50).flatten(1)
     x, held = pictures[:1000], pictures[1000:]
     net = Sparse(144)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.3 if fixed else 1.0, momentum=0.9)
+    optimizer = torch.optim.Adam(net.parameters(), lr=3e-3 if fixed else 0.03)
     doctor = watch(net, optimizer)
     for _epoch in range(25):
         for rows in torch.randperm(len(x)).split(40):

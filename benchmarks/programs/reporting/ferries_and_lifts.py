@@ -112,8 +112,8 @@ def brought(values: nn.Module) -> float:
 
 
 @programs.script(
-    [BEST_FOR_TAKEN, faults.LOW_RATE.mildly()],
-    "issue: a DQN for a lift; the loss compares q.max(1) with the target, 'as in the equation'",
+    [BEST_FOR_TAKEN, faults.LOW_RATE],
+    "issue: a DQN for a lift; Adam(5e-5), and the loss compares q.max(1) with the target",
 )
 def lift_that_opens(watch: Watch, fixed: bool, seed: int) -> float:
     torch.manual_seed(seed)

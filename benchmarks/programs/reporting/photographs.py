@@ -228,7 +228,7 @@ def rust_on_bridges(fixed: bool, seed: int) -> Parts:
         model=model,
         data=(data.x, data.y),
         loss=nn.BCEWithLogitsLoss(),
-        optimizer=torch.optim.Adam(model.parameters(), lr=3e-3),
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
         score=overlap,
         constant=float(truth.double().mean()),
         epochs=10,

@@ -75,7 +75,7 @@ def arrows_on_the_road(watch: Watch, fixed: bool, seed: int) -> float:
 
 
 @programs.script(
-    [faults.SCHEDULER, faults.CLIPPING, faults.SIGMOID_TWICE],
+    [faults.SCHEDULER.mildly(), faults.CLIPPING, faults.SIGMOID_TWICE.mildly()],
     "issue: animal or vehicle; sched.step() per batch, clip_grad_value_(1e-4), a sigmoid too many",
     data="cifar10",
 )

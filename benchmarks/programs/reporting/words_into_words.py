@@ -35,11 +35,11 @@ OVER_BATCH = Fault(
 class Mirror(nn.Module):
     """A transformer that sees a whole word and writes one letter for each place."""
 
-    def __init__(self, batch_first: bool, dropout: float, letters: int = 12) -> None:
+    def __init__(self, batch_first: bool, letters: int = 12) -> None:
         super().__init__()
         self.letters = nn.Embedding(letters, 32)
         self.places = nn.Parameter(torch.randn(7, 32))
-        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout, batch_first=batch_first)
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=batch_first)
         self.layers = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
         self.out = nn.Linear(32, letters)
 
@@ -56,18 +56,18 @@ def mirrored(seed: int, count: int = 1600, length: int = 7) -> Split:
 
 
 @programs.supervised(
-    [OVER_BATCH, faults.DROPOUT],
-    "issue: a transformer cannot even mirror a word; no batch_first=True, dropout=0.8",
+    [OVER_BATCH, faults.HIGH_RATE],
+    "issue: a transformer cannot even mirror a word; no batch_first=True, Adam(lr=0.1)",
 )
 def mirrored_words(fixed: bool, seed: int) -> Parts:
     torch.manual_seed(seed)
     data = mirrored(seed)
-    model = Mirror(batch_first=fixed, dropout=0.0 if fixed else 0.8)
+    model = Mirror(batch_first=fixed)
     return Parts(
         model=model,
         data=(data.x, data.y),
         loss=nn.CrossEntropyLoss(),
-        optimizer=torch.optim.Adam(model.parameters(), lr=3e-3),
+        optimizer=torch.optim.Adam(model.parameters(), lr=3e-3 if fixed else 0.1),
         score=steps_right(data.x_test, data.y_test, torch.ones_like(data.y_test, dtype=torch.bool)),
         constant=1 / 12,
         epochs=9,
