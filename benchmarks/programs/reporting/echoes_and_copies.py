@@ -178,7 +178,7 @@ class Sparse(nn.Module):
 
 
 @programs.script(
-    [faults.WRONG_TERM, faults.HIGH_RATE.mildly()],
+    [faults.WRONG_TERM, faults.HIGH_RATE],
     "Q&A: all codes of a sparse autoencoder are zero; l1 = code.abs().sum() * 0.01, Adam(lr=0.03)",
 )
 def sparse_strokes(watch: Watch, fixed: bool, seed: int) -> float:
