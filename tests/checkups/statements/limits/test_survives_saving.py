@@ -174,3 +174,41 @@ def test_a_model_that_cannot_be_copied_is_restored() -> None:
     values = [each.detach().clone() for each in (model.a.weight, model.b[0].weight)]
     assert examined(model).outcome == "failed"
     assert all(map(torch.equal, values, (model.a.weight, model.b[0].weight)))
+
+
+class Projected(nn.Module):
+    """Multiplies by a matrix that it keeps in a plain attribute, or as a buffer."""
+
+    def __init__(self, matrix: Tensor, *, registered: bool) -> None:
+        super().__init__()
+        if registered:
+            self.register_buffer("matrix", matrix)
+        else:
+            self.matrix = matrix
+        self.head = nn.Linear(matrix.shape[1], 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head((x @ self.matrix).cos())
+        return out
+
+
+def test_a_random_matrix_in_a_plain_attribute_is_not_saved() -> None:
+    torch.manual_seed(0)
+    matrix, x = torch.randn(8, 64), torch.randn(8, 8)
+    model = Projected(matrix, registered=False)
+    before = matrix.clone()
+    [result] = checkup(model, x, tests=SurvivesSaving()).results
+    assert result.outcome == "failed"
+    assert "matrix is not in the state dict" in result.message
+    assert matrix.equal(before)
+
+
+def test_registered_and_computed_matrices_are_right() -> None:
+    torch.manual_seed(0)
+    x, places = torch.randn(8, 8), torch.arange(8.0)[:, None] / torch.arange(1.0, 65.0)
+    for model in (
+        Projected(torch.randn(8, 64), registered=True),
+        Projected(places.sin(), registered=False),
+    ):
+        [result] = checkup(model, x, tests=SurvivesSaving()).results
+        assert result.outcome == "passed", result.message

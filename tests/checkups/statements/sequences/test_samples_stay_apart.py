@@ -134,3 +134,24 @@ def test_skips(model: nn.Module, batch: Any, message: str) -> None:
     result = checkup(model, batch, tests=SamplesStayApart()).results[0]
     assert result.outcome == "skipped"
     assert message in result.message
+
+
+class Standardised(nn.Module):
+    """Divides by the deviation over the batch, in evaluation too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head((x - x.mean(0)) / (x.std(0) + 1e-5))
+        return out
+
+
+def test_statistics_of_a_batch_are_found_if_three_is_a_dimension_too() -> None:
+    torch.manual_seed(0)
+    batch = torch.randn(8, 3), torch.randn(8, 3)
+    [result] = checkup(Standardised(), batch, tests=SamplesStayApart()).results
+    assert result.outcome == "failed"
+    [result] = checkup(nn.Linear(3, 3), batch, tests=SamplesStayApart()).results
+    assert result.outcome == "passed"

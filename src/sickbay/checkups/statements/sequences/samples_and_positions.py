@@ -9,6 +9,7 @@ from sickbay.checkups.compare_outputs import nudge
 from sickbay.checkups.shifted_targets import relation_to_targets
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 
+COUNTS = (3, 4, 5, 7)  # of samples
 ROUNDING = 1e-5  # of the largest output: what the order of a sum may change
 LARGER = 3  # times: a division by the largest value of a batch shows only with that one
 
@@ -38,9 +39,12 @@ def changes(setup: ModelSetup, batch: Batch, old: Tensor, new: Tensor) -> Tensor
 
 
 def unambiguous_samples(batch: Batch) -> Batch:
-    """Return two to five samples, a number that no other dimension of the inputs has."""
+    """Return a few samples, a number that no other dimension of the inputs has.
+
+    Two are too few: divided by their deviation, any two numbers are -1 and 1.
+    """
     taken = {size for each in batch.require_samples().inputs for size in each.shape}
-    return batch.cycle(next((each for each in (3, 2, 4, 5) if each not in taken), 3))
+    return batch.cycle(next((each for each in COUNTS if each not in taken), 3))
 
 
 def altered(values: Tensor) -> Tensor:

@@ -1,0 +1,65 @@
+import copy
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sickbay.checkups import Result, checkup
+
+TOKENS = torch.randint(40, (8, 6), generator=torch.Generator().manual_seed(0))
+
+
+class Words(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.tokens, self.mixed, self.head = (
+            nn.Embedding(40, 16),
+            nn.Linear(16, 16),
+            nn.Linear(16, 3),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head(self.mixed(self.tokens(x)).relu().mean(1))
+        return out
+
+
+def examined(model: nn.Module) -> Result:
+    return checkup(model, TOKENS, tests="frozen_layers_were_trained").results[0]
+
+
+@pytest.mark.parametrize("name", ["tokens", "mixed"])
+def test_a_layer_frozen_at_random_is_found(name: str) -> None:
+    model = Words()
+    model.get_submodule(name).requires_grad_(False)
+    result = examined(model)
+    assert result.outcome == "failed"
+    assert result.message == f"{name} is frozen with random weights"
+
+
+def test_trained_layers_may_be_frozen() -> None:
+    model = Words()
+    nn.init.normal_(model.tokens.weight.requires_grad_(False), std=0.3)
+    assert examined(model).outcome == "passed"
+
+
+class Taught(Words):
+    """Follows a teacher that starts as its copy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.teacher = copy.deepcopy(self.mixed).requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            wanted: Tensor = self.teacher(self.tokens(x)).mean()
+        return super().forward(x) + 0 * wanted
+
+
+def test_a_teacher_may_be_a_copy() -> None:
+    assert examined(Taught()).outcome == "passed"
+
+
+def test_skips_a_model_that_is_trained_or_frozen_as_a_whole() -> None:
+    assert examined(Words()).message == "no layer is frozen"
+    assert examined(Words().requires_grad_(False)).message == "every layer is frozen"
