@@ -76,3 +76,23 @@ def test_in_a_loop(share: float, layers: list[tuple[str, ...]]) -> None:
         optimizer.step()
         doctor.step(loss)
     assert [each.layers for each in doctor.findings] == layers
+
+
+@pytest.mark.parametrize(
+    ("share", "score", "ended", "severity"),
+    [
+        pytest.param(0.6, 0.5, True, "info", id="more-than-usual"),
+        pytest.param(0.5, 0.5, True, "", id="usual"),
+        pytest.param(0.6, 0.5, False, "", id="not-over"),
+        pytest.param(0.6, 0.95, True, "", id="learns-well"),
+        pytest.param(0.8, 0.5, True, "warning", id="far-more"),
+    ],
+)
+def test_a_high_share_is_told_at_the_end(
+    share: float, score: float, ended: bool, severity: str
+) -> None:
+    setup, scores = Setup(dropout={"3": share}), 99 * [score]
+    made = History(setup, loss=99 * [1.0], score=scores, constant_score=99 * [0.0])
+    made.ended = ended
+    finding = ExcessiveDropout().check(made)
+    assert (finding.severity if finding else "") == severity

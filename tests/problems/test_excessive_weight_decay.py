@@ -195,3 +195,26 @@ def test_weights_that_have_grown_are_left_alone_at_the_end_too() -> None:
     made.add_table("weight", {"a.weight": {"norm": 4.1}}, 2)
     made.ended = True
     assert mild.check(made) is None
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "decay", "score", "ended", "expected"),
+    [
+        pytest.param("Adam", 0.003, 0.8, True, True, id="unusual"),
+        pytest.param("Adam", 0.0029, 0.8, True, False, id="weaker"),
+        pytest.param("AdamW", 0.1, 0.8, True, False, id="apart-from-the-gradient"),
+        pytest.param("AdamW", 0.3, 0.8, True, True, id="unusual-even-there"),
+        pytest.param("Adam", 0.003, 0.95, True, False, id="learns-well"),
+        pytest.param("Adam", 0.003, nan, True, False, id="score-nan"),
+        pytest.param("Adam", 0.003, 0.8, False, False, id="not-over"),
+    ],
+)
+def test_an_unusual_decay_is_told_at_the_end(
+    optimizer: str, decay: float, score: float, ended: bool, expected: bool
+) -> None:
+    setup = Setup(optimizer=optimizer, settings={"weight_decay": decay})
+    made = History(setup, loss=99 * [1.0], score=99 * [score], constant_score=99 * [0.0])
+    made.ended = ended
+    finding = ExcessiveWeightDecay(unusual=29.999).check(made)
+    assert bool(finding) is expected
+    assert finding is None or (finding.severity == "info" and problem.stands_alone(finding))

@@ -286,7 +286,29 @@ def test_a_rate_below_the_usual_one_is_told_at_the_end(
     scores, constant = 40 * [score], 40 * [0.5]
     made = History(Setup(optimizer="Adam"), lr=40 * [rate], score=scores, constant_score=constant)
     made.ended = ended
-    rule = LearningRateTooLow(patience=32, gain=0.25, slow=0.15)
+    rule = LearningRateTooLow(patience=32, reached=0.25, slow=0.15)
     finding = rule.check(made)
     assert bool(finding) is expected
     assert finding is None or (finding.severity == "info" and rule.stands_alone(finding))
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "layer", "rate", "severity"),
+    [
+        pytest.param("AdamW", "LayerNorm", 1e-5, "info", id="fine-tuning"),
+        pytest.param("AdamW", "LayerNorm", 1e-6, "warning", id="lower-than-that"),
+        pytest.param("Adam", "LayerNorm", 1e-5, "warning", id="another-optimizer"),
+        pytest.param("AdamW", "Linear", 1e-5, "warning", id="no-transformer"),
+    ],
+)
+def test_transformers_are_fine_tuned_at_low_rates(
+    optimizer: str, layer: str, rate: float, severity: str
+) -> None:
+    setup, scores = Setup(optimizer=optimizer, layers={"norm": layer}), 40 * [0.55]
+    made = History(setup, lr=40 * [rate], score=scores, constant_score=40 * [0.5])
+    rule = LearningRateTooLow(patience=32)
+    assert severity == "info" or rule.check(made)
+    made.ended = True
+    finding = rule.check(made)
+    assert finding is not None
+    assert finding.severity == severity

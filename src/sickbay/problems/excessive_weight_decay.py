@@ -25,7 +25,9 @@ class ExcessiveWeightDecay(Problem):
         alone: near an optimum both forces are alike, and decay does harm only where weights shrink.
         The severity is `info`, and it is told at the end of the run, if the model gets `learnt` of
         what a constant answer gets wrong, if only two readings show it, or if the decay is weaker,
-        but at least `mild` and part of the gradient.
+        but at least `mild` and part of the gradient. So is a decay of `unusual` times 1e-4 (0.01
+        where it is apart from the gradient), whatever its force, if the model gains less than
+        `well`.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -52,7 +54,31 @@ class ExcessiveWeightDecay(Problem):
         0.7, "Gain over a constant answer of a model that learns in spite of it.", above=0, most=1
     )
 
+    unusual: float = threshold(30.0, "Multiple of the usual decay that is unusual.", above=1)
+    well: float = threshold(0.9, "Gain of a model that suffers from nothing.", above=0, most=1)
+    after: int = threshold(70, "Steps needed to judge that gain.", least=0)
+
+    def stands_alone(self, finding: Finding) -> bool:
+        return "relative" in finding.evidence
+
     def check(self, history: History) -> Finding | None:
+        return self._is_strong(history) or self._is_unusual(history)
+
+    def _is_unusual(self, history: History) -> Finding | None:
+        setup = history.setup
+        decay = setup.settings.get("weight_decay", 0.0)
+        usual = 0.01 if setup.optimizer in DECOUPLED else 1e-4
+        score = training_score(history, self.after)
+        if not history.ended or decay < self.unusual * usual or score is None:
+            return None
+        if not score.gain < self.well:
+            return None
+        message = f"weight decay {decay:g}, {decay / usual:.3g} times as strong as usual for"
+        message += f" {setup.optimizer}; the model {score}"
+        found = self.found(history, message, relative=decay / usual, score=score.score)
+        return replace(found, severity="info")
+
+    def _is_strong(self, history: History) -> Finding | None:
         decay = history.setup.settings.get("weight_decay", 0.0)
         if decay < (self.decay if history.setup.optimizer in DECOUPLED else self.mild):
             return None

@@ -1,7 +1,7 @@
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import loss_fall
 from sickbay.problems.shared.problem_groups import NO_PROGRESS
-from sickbay.problems.shared.unusually_low_rate import UnusuallyLowRate
+from sickbay.problems.shared.unusually_low_rate import UnusuallyLowRate, may_be_fine_tuning
 from sickbay.problems.shared.usual_rates import is_usual, relative_rate
 from sickbay.problems.shared.weight_updates import usual_update
 
@@ -27,7 +27,8 @@ class LearningRateTooLow(UnusuallyLowRate):
         run and within `early` epochs, and the model gains less than `learnt`. The severity is
         `info`, and it is told at the end of the run, if a schedule did so before `most` of the run,
         or if the rate was never above `slow` of the usual one and the model gains less than
-        `gain`.
+        `reached`. At 5e-6 or more, it is an `info` for a model with layer norms under AdamW, as
+        such rates are usual for the fine-tuning of transformers.
 
     Example:
         >>> rows = {"a.weight": {"update_ratio": 3e-8}, "b.weight": {"update_ratio": 1e-8}}
@@ -50,9 +51,8 @@ class LearningRateTooLow(UnusuallyLowRate):
     checks: int = threshold(3, "Readings in a row that must show it.", least=1)
 
     def check(self, history: History) -> Finding | None:
-        return (
-            self._hardly_moves(history) or self.unusual_rate(history) or self.lowered_early(history)
-        )
+        still = None if may_be_fine_tuning(history) else self._hardly_moves(history)
+        return still or self.unusual_rate(history) or self.lowered_early(history)
 
     def _hardly_moves(self, history: History) -> Finding | None:
         newest = history.table("weight")

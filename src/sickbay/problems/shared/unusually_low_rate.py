@@ -10,6 +10,7 @@ from sickbay.problems.shared.training_score import training_score
 from sickbay.problems.shared.usual_rates import relative_rate
 
 WINDOW = 512  # learning rates to look back at
+FINE_TUNING = 5e-6  # the lowest rate at which transformers are usually adapted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,8 @@ class UnusuallyLowRate(LearningProblem):
     )
     early: int = threshold(8, "Epochs that are early for it.", least=1)
     learnt: float = threshold(0.7, "Gain of a model that copes with that.", above=0)
-    slow: float = threshold(0.15, "Share of the usual rate that is told at the end.", least=0)
+    slow: float = threshold(0.4, "Share of the usual rate that is told at the end.", least=0)
+    reached: float = threshold(0.6, "Gain below which it is.", above=0)
     most: float = threshold(2 / 3, "Share of a run after which a rate may be lowered.", above=0)
 
     def stands_alone(self, finding: Finding) -> bool:
@@ -40,7 +42,7 @@ class UnusuallyLowRate(LearningProblem):
         Above `unusual` it is an `info`, told at the end of the run.
         """
         rate, relative = history.latest("lr"), relative_rate(history)
-        mild = relative > self.unusual
+        mild = relative > self.unusual or may_be_fine_tuning(history)
         if not 0 < relative <= self.slow or history.best("lr") > rate:
             return None
         if mild and not history.ended:
@@ -48,7 +50,7 @@ class UnusuallyLowRate(LearningProblem):
         if history.recent("lr", WINDOW)[0] < rate:  # a warm-up
             return None
         score = training_score(history, self.patience)
-        if score is None or not score.gain < self.gain:
+        if score is None or not score.gain < (self.reached if mild else self.gain):
             return None
         message = f"learning rate {rate:.3g}, {relative:.3g} of what is usual for"
         message += f" {history.setup.optimizer}; the model {score}"
@@ -75,6 +77,19 @@ class UnusuallyLowRate(LearningProblem):
         relative = min(relative_rate(history), self.unusual)
         found = self.found(history, f"{message}; the model {score}", relative=relative)
         return found if early else replace(found, severity="info")
+
+
+def may_be_fine_tuning(history: History) -> bool:
+    """Return whether a transformer is trained at a rate at which trained ones are adapted.
+
+    >>> from sickbay.vitals import Setup
+    >>> setup = Setup(optimizer="AdamW", layers={"norm": "LayerNorm"})
+    >>> [may_be_fine_tuning(History(setup, lr=[rate])) for rate in (2e-5, 1e-7)]
+    [True, False]
+    """
+    setup = history.setup
+    fits = setup.optimizer == "AdamW" and "LayerNorm" in setup.layers.values()
+    return fits and history.latest("lr") >= FINE_TUNING
 
 
 def epochs_to_fall(rates: Sequence[float], limit: float) -> int | None:
