@@ -35,3 +35,31 @@ def test_outputs_become_positive(loss: Loss, model: nn.Module, helps: bool) -> N
     if made is not None:
         assert bool((made.model(X) > 0).all())
         assert torch.equal(pasted(given, made)[0](X), made.model(X))
+
+
+def gauss(outputs: Tensor, targets: Tensor) -> Tensor:
+    mean, variance = outputs.chunk(2, 1)
+    return (variance.log() + (targets - mean).square() / variance).mean()
+
+
+class MeanAndVariance(nn.Module):
+    def __init__(self, last: nn.Module) -> None:
+        super().__init__()
+        self.layer, self.last = mlp(2), last
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean, variance = self.layer(x).chunk(2, 1)
+        return torch.cat([mean, self.last(variance)], 1)
+
+
+@pytest.mark.parametrize("last", [nn.Identity(), nn.ReLU()])
+def test_a_variance_becomes_positive_and_the_mean_stays(last: nn.Module) -> None:
+    model = MeanAndVariance(last)
+    given = recipe(model, gauss, X[:, :1])
+    assert not bool((model(X)[:, 1] > 0).all())
+    made = KeepOutputsPositive().prescribe(FOUND, given)
+    assert made is not None
+    outputs = made.model(X)
+    assert bool((outputs[:, 1] > 0).all())
+    assert torch.equal(outputs[:, 0], model(X)[:, 0])
+    assert torch.equal(pasted(given, made)[0](X), outputs)

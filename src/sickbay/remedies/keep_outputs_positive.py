@@ -5,7 +5,9 @@ from sickbay.loss_probe import harmless
 from sickbay.model_copies import run
 from sickbay.recipe import Loss
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
-from sickbay.surgery import output_activation, replace_output
+from sickbay.surgery import keep_positive, output_activation, replace_output
+
+MOST_COLUMNS = 16  # that are tried one by one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +16,8 @@ class KeepOutputsPositive(Remedy):
 
     Why it helps:
         The likelihood of a count or the logarithm of a quantity needs a positive prediction, and a
-        linear layer also gives negative ones.
+        linear layer also gives negative ones. Of several outputs, those that must be positive are
+        kept so, such as a variance beside a mean.
 
     Example:
         >>> KeepOutputsPositive().code
@@ -28,14 +31,48 @@ class KeepOutputsPositive(Remedy):
         if recipe.targets is None or recipe.setup.task not in ("regression", ""):
             return None
         outputs = run(recipe.model, recipe.example, training=False)
-        if not isinstance(outputs, Tensor) or not needs_positive(
-            recipe.loss, outputs, recipe.targets
-        ):
+        if not isinstance(outputs, Tensor):
+            return None
+        columns = columns_above_zero(recipe.loss, outputs, recipe.targets)
+        if columns:
+            model = keep_positive(recipe.model, recipe.example, columns)
+            return recipe.with_model(
+                model, f"model = sickbay.surgery.keep_positive(model, (x,), {columns})"
+            )
+        if not needs_positive(recipe.loss, outputs, recipe.targets):
             return None
         if output_activation(recipe.model, recipe.example) != "linear":
             return None
         changed = replace_output(recipe.model, recipe.example, "softplus")
         return recipe.with_model(changed, self.code)
+
+
+def columns_above_zero(loss: Loss, outputs: Tensor, targets: Tensor) -> list[int]:
+    """Return the columns that must be above 0 for a loss to be finite, if others need not.
+
+    >>> def gauss(o, y): return (o[:, 1].log() + (o[:, 0] - y) ** 2 / o[:, 1]).mean()
+    >>> columns_above_zero(gauss, torch.rand(4, 2), torch.rand(4))
+    [1]
+    """
+    if outputs.ndim != 2 or not 1 < outputs.shape[1] <= MOST_COLUMNS:
+        return []
+    known = targets[: len(outputs)].to(outputs.device)
+    sizes = outputs[: len(known)].detach().nan_to_num().abs() + 1.0
+    width = outputs.shape[1]
+    if not is_finite(loss, sizes, known):
+        return []
+    signs = [torch.ones(width).to(sizes).index_fill(0, torch.tensor(at), -1) for at in range(width)]
+    found = [at for at in range(width) if not is_finite(loss, sizes * signs[at], known)]
+    return found if len(found) < width else []
+
+
+def is_finite(loss: Loss, outputs: Tensor, targets: Tensor) -> bool:
+    """Return whether a loss takes these outputs and is finite."""
+    try:
+        with torch.no_grad():
+            return bool(torch.isfinite(harmless(loss)(outputs, targets)))
+    except Exception:  # it takes something else than numbers
+        return False
 
 
 def needs_positive(loss: Loss, outputs: Tensor, targets: Tensor) -> bool:

@@ -26,6 +26,7 @@ from sickbay.surgery.inserting_activations import insert_activations as insert_a
 from sickbay.surgery.lowering_dropout import lower_dropout as lower_dropout
 from sickbay.surgery.norms_and_dropout import add_dropout as add_dropout
 from sickbay.surgery.norms_and_dropout import insert_normalisation as insert_normalisation
+from sickbay.surgery.positive_outputs import keep_positive as keep_positive
 from sickbay.surgery.registering_modules import register_modules as register_modules
 from sickbay.surgery.replacing_activations import replace_activations as replace_activations
 from sickbay.surgery.scaling_outputs import scale_outputs as scale_outputs
