@@ -1,5 +1,6 @@
 """Small sound models that take their batch, or return their loss, in an unusual form."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -63,15 +64,36 @@ def graphs(count: int = 6, nodes: int = 5) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class Data:
-    """Like the data of torch_geometric."""
+    """Like the data of torch_geometric, which keeps what it holds in a store."""
+
+    store: dict[str, Any]
 
     def __init__(self, **held: Any) -> None:
-        self.held = list(held)
-        for name, value in held.items():
-            setattr(self, name, value)
+        object.__setattr__(self, "store", held)
+
+    def __copy__(self) -> "Data":
+        return Data(**self.store)
+
+    def __deepcopy__(self, known: dict[int, Any]) -> "Data":
+        return Data(**copy.deepcopy(self.store, known))
+
+    @property
+    def x(self) -> Any:
+        return self.store.get("x")
+
+    @property
+    def edge_index(self) -> Any:
+        return self.store.get("edge_index")
+
+    @property
+    def batch(self) -> Any:
+        return self.store.get("batch")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.store[name] = value
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.held}
+        return dict(self.store)
 
 
 class OfData(nn.Module):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups import checkup
+from sickbay.checkups.batch import Batch
 from tests.checkups import batch_models as models
 
 TESTED = ("runs_on_the_batch", "gradient_reaches_every_parameter", "overfits_one_batch")
@@ -107,3 +108,50 @@ def test_a_size_in_the_code_is_one_failure_with_a_small_batch_too() -> None:
     only = "the model only runs with 4 samples"
     assert report["shapes_follow_the_batch"].message == only
     assert report["evaluation_is_deterministic"].message == only
+
+
+class FixedInTraining(Fixed):
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.net(x.view(32, 4) if self.training else x)
+        return out
+
+
+def test_a_size_in_the_code_for_training_is_a_failure_too() -> None:
+    batch = models.numbers(32, 4), torch.arange(32) % 3
+    report = checkup(FixedInTraining(), batch, nn.CrossEntropyLoss(), progress=False)
+    assert [each.test for each in report.failed] == ["shapes_follow_the_batch"]
+
+
+def test_a_loss_may_need_the_whole_batch() -> None:
+    weights = torch.rand(32, generator=torch.Generator().manual_seed(0))
+
+    def weighted(output: Tensor, targets: Tensor) -> Tensor:
+        return (nn.functional.cross_entropy(output, targets, reduction="none") * weights).mean()
+
+    batch = models.numbers(32, 4), torch.arange(32) % 3
+    report = checkup(models.perceptron(), batch, weighted, progress=False)
+    assert not report.failed
+    assert report["overfits_one_batch"].outcome == "passed"
+
+
+class Masked(nn.Module):
+    """Gets a causal mask that has as many rows as the batch has samples."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
+        self.head = nn.Linear(8, 8)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        out: Tensor = self.head(self.layer(x, mask))
+        return out.mean(0, keepdim=True).expand_as(out)
+
+
+def test_a_causal_mask_is_no_graph() -> None:
+    mask = nn.Transformer.generate_square_subsequent_mask(8)
+    report = checkup(Masked(), ((models.numbers(8, 8, 8), mask), None), tests="samples_stay_apart")
+    assert report.results[0].outcome == "failed"  # as it averages over the samples
+    table, links = models.numbers(8, 8), torch.rand(8, 8).round()
+    assert Batch.of(((table, links), None)).joined
+    assert not Batch.of(((table, mask), None)).joined

@@ -1,14 +1,41 @@
 """Other ways to pass a batch to a model, for one that does not run as the batch was read."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from inspect import Parameter, signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sickbay.checkups.batch import LABELS, Batch
 from sickbay.model_copies import parts_of
 
+if TYPE_CHECKING:
+    from sickbay.checkups.model_setup import ModelSetup
+
+UNCUT = "the batch only runs as a whole"
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def other_readings(setup: ModelSetup) -> Iterator[tuple[Batch, bool]]:
+    """Yield readings of a batch that may run in training, each with whether its size is fixed.
+
+    The first is the whole batch. The others are for a model that does not run, or that computes its
+    loss if it gets the labels.
+    """
+    given = setup.full_batch
+    loss_fails = setup.runs(setup.batch, training=True)
+    yield (replace(given, joined=UNCUT), False) if loss_fails else uncut(given)
+    runs = setup.runs(given, training=True)
+    for form in other_forms(given, setup.model.forward):
+        adds_labels = form.kwargs.keys() > given.kwargs.keys()
+        if not runs or (adds_labels and not setup.has_loss):
+            yield form, False
+
+
+def uncut(batch: Batch) -> tuple[Batch, bool]:
+    """Return a batch that only runs as a whole, and whether the model is the reason for that."""
+    return (batch, True) if batch.is_plain else (replace(batch, joined=UNCUT), False)
 
 
 def other_forms(batch: Batch, forward: Callable[..., Any]) -> Iterator[Batch]:

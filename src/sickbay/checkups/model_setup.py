@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.checkups.batch import Batch, Inapplicable
-from sickbay.checkups.batch_forms import other_forms, without_unknown_labels
+from sickbay.checkups.batch_forms import other_readings, uncut, without_unknown_labels
 from sickbay.checkups.class_outputs import classes_second
 from sickbay.checkups.model_losses import (
     Loss,
@@ -35,7 +34,6 @@ from sickbay.tasks import Task
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
 SHARED = "A copy would share layers with it, which a function holds."
 QUICK = 0.15  # seconds that a pass with the most samples may take
-UNCUT = "the batch only runs as a whole"
 Value = TypeVar("Value")
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -134,7 +132,7 @@ class ModelSetup:
         """The batch as given, or a synthetic one."""
         batch = self._given
         if batch is None:
-            batch = synthetic_batch(self.model, self._runs)
+            batch = synthetic_batch(self.model, self.runs)
             if batch is None:
                 raise Inapplicable("no batch was given, and no synthetic one runs")
         batch = without_unknown_labels(batch, self.model.forward)
@@ -149,8 +147,11 @@ class ModelSetup:
         if not 0 < few.size < whole.size:
             return whole
         start = perf_counter()
-        if not self._runs(few):  # other tests report it if nothing runs
-            return self._uncut() if self._runs(whole) else whole.first(FEWEST_SAMPLES)
+        if not self.runs(few):  # other tests report it if nothing runs
+            if not self.runs(whole):
+                return whole.first(FEWEST_SAMPLES)
+            self.full_batch, self.fixed_size = uncut(whole)
+            return self.full_batch
         passes = QUICK / max(perf_counter() - start, 1e-6)
         quick = FEWEST_SAMPLES * passes >= MOST_SAMPLES
         return whole.first(MOST_SAMPLES if quick else FEWEST_SAMPLES)
@@ -200,8 +201,8 @@ class ModelSetup:
         if not isinstance(found, Exception) or isinstance(found, Inapplicable):
             return found
         given, cut = self.full_batch, self.batch
-        for form in (replace(given, joined=UNCUT), *self._other_forms()):
-            self._read_as(form)
+        for reading, fixed_size in other_readings(self):
+            self._read_as(reading, fixed_size=fixed_size)
             again = self._try_first_pass()
             if not isinstance(again, Exception):
                 return again
@@ -295,31 +296,16 @@ class ModelSetup:
         except Exception as error:
             return error
 
-    def _other_forms(self) -> Iterator[Batch]:
-        """Yield other readings of the batch, for a model that does not run or lacks its labels."""
-        given = self.full_batch
-        runs = self._runs(given, training=True)
-        for form in other_forms(given, self.model.forward):
-            adds_labels = form.kwargs.keys() > given.kwargs.keys()
-            if not runs or (adds_labels and self._loss is None):
-                yield form
-
-    def _read_as(self, batch: Batch) -> None:
+    def _read_as(self, batch: Batch, *, fixed_size: bool = False) -> None:
         """Go on with another reading of the batch."""
-        self.__dict__["full_batch"] = batch
-        self.fixed_size = False
+        self.full_batch, self.fixed_size = batch, fixed_size
         for name in ("batch", "task", "_shares_state"):
-            self.__dict__.pop(name, None)
+            vars(self).pop(name, None)
+        if fixed_size:
+            self.batch = batch
 
-    def _uncut(self) -> Batch:
-        """Return the whole batch, and note whether the model or the batch does not allow a cut."""
-        whole = self.full_batch
-        self.fixed_size = whole.is_plain
-        if not self.fixed_size:
-            whole = self.__dict__["full_batch"] = replace(whole, joined=UNCUT)
-        return whole
-
-    def _runs(self, batch: Batch, *, training: bool = False) -> bool:
+    def runs(self, batch: Batch, *, training: bool = False) -> bool:
+        """Return whether the model, without the loss, can be called with a batch."""
         try:
             with self.model_copy(training=training) as model, torch.no_grad():
                 self.run(model, batch)

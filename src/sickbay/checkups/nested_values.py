@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,13 @@ def _with_parts(value: Any, function: Callable[[Any], Any]) -> Any:
     if not held or isinstance(value, type):
         return value
     new: Any = copy.copy(value)
+    assign = object.__setattr__ if is_dataclass(value) else setattr  # it may be frozen
     for name, part in held.items():
         changed = function(part)
         if isinstance(value, Mapping):
             new[name] = changed
         elif changed is not part:
-            object.__setattr__(new, name, changed)
+            assign(new, name, changed)
     return new
 
 
