@@ -311,3 +311,12 @@ def test_the_loss_before_training_is_no_score_either(measuring: Any) -> None:
     given = at(9.0, finding=FOUND, findings=[found], **loss)
     done = measuring({AS_GIVEN: given, TO_THE_END: at(0.1)}, {}, yardstick=Yardstick(sought=True))
     assert done.outcome.score == 0.1
+
+
+@pytest.mark.parametrize(("score", "runs"), [(0.82, 1), (0.7, 2)])
+def test_a_sound_run_may_be_well_below_an_exact_reference(
+    measuring: Any, score: float, runs: int
+) -> None:
+    held = replace(WANTED, exact=True)
+    done = measuring({AS_GIVEN: learns(score), "a": learns(0.88)}, {"a": 0.5}, yardstick=held)
+    assert len(done.outcome.attempts) == runs

@@ -15,8 +15,8 @@ def shortfall(search: Search, run: Run) -> Finding | None:
     """Return what to treat in a run that ended by itself, None if it may stay as it is.
 
     A run as given is left alone, unless it is below the reference, and was warned about or is no
-    success. One that was repaired must suffice, if that can be judged. Where there is no reference,
-    a loss that was still falling says that more is possible.
+    success, not even by chance. One that was repaired must suffice, if that can be judged. Where
+    there is no reference, a loss that was still falling says that more is possible.
     """
     progress, yardstick = run.progress, run.yardstick
     if not progress.healthy or progress.stopped or not search.is_complete(run):
@@ -29,7 +29,7 @@ def shortfall(search: Search, run: Run) -> Finding | None:
     warned = [each for each in standing(run) if each.problem in run.treatable]
     if warned and yardstick.missing(progress.score) > 0:
         return warned[0]
-    if yardstick.missing(progress.score) > 0 and not search.suffices(run):
+    if yardstick.falls_short(progress.score):
         return _short(run)
     return _short(run) if yardstick.known and is_cut_short(run) else None
 

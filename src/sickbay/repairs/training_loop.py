@@ -237,7 +237,7 @@ def doctor_for(
     watched.history.setup = replace(
         watched.history.setup,
         constant=held.constant,
-        reference=held.reference,
+        reference=None if held.exact else held.reference,
         held_out=held.samples,
     )
     guard = watched.log.guard

@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, TensorDataset
 
 from sickbay.problems.shared.yardsticks import Yardstick
-from sickbay.repairs.yardsticks.references import Reference, wrong_labels
+from sickbay.repairs.yardsticks.references import Reference, is_alike, wrong_labels
 from tests.repairs.yardsticks.test_measure import CE, drawn, measured
 
 HELD = Yardstick(constant=0.1, reference=0.85, metric="val_accuracy", samples=500)
@@ -75,3 +75,9 @@ def test_labels_that_come_sorted_are_no_wrong_labels() -> None:
     assert held.trained is None
     assert held.reference is not None
     assert held.reference > 0.9
+
+
+def test_targets_in_another_shape_are_still_the_inputs() -> None:
+    images = torch.rand(40, 1, 6, 6)
+    for targets, expected in ((images.flatten(1), True), (torch.rand(40, 36), False)):
+        assert is_alike(images, targets) is expected

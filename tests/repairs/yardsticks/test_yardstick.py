@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sickbay.problems.shared.yardsticks import Yardstick
@@ -53,3 +55,19 @@ def test_a_rare_class_can_be_found() -> None:
     held = Yardstick(constant=0.995, reference=0.999, metric="val_accuracy", samples=20_000)
     assert held.is_surely_met(0.9999)
     assert not held.is_surely_met(0.9955)
+
+
+@pytest.mark.parametrize(
+    ("score", "solved", "short"),
+    [
+        pytest.param(0.86, True, False, id="near-it"),
+        pytest.param(0.8, False, True, id="too-far"),
+    ],
+)
+def test_training_comes_near_an_exact_optimum_slowly(
+    score: float, solved: bool, short: bool
+) -> None:
+    held = Yardstick(0.0, 0.98, "val_score", samples=4000, exact=True)
+    assert held.is_surely_met(score) is solved
+    assert held.is_below_reference(score) is short
+    assert replace(held, exact=False).is_surely_met(score) is False

@@ -36,6 +36,8 @@ class Yardstick:
         sought: Whether it was looked for. If nothing was found then, no score is a success.
         trained: The score of the reference on training samples that it has not seen, if it is so
             much lower that labels must be wrong. Then no score is a success.
+        exact: Whether the reference is an exact optimum, as principal components are. Training
+            comes near it slowly, so a sound run may be further below it.
         unsound: Why no score is a success whatever it is, as with inputs that are constant.
 
     >>> yardstick = Yardstick(constant=0.3, reference=0.95, metric="val_accuracy", samples=200)
@@ -50,6 +52,7 @@ class Yardstick:
     sought: bool = False
     trained: float | None = None
     unsound: str = ""
+    exact: bool = False
 
     @property
     def known(self) -> bool:
@@ -120,7 +123,18 @@ class Yardstick:
 
     def is_below_reference(self, score: float) -> bool:
         """Return whether a score is below the reference by more than 5 points and chance."""
-        return self.missing(score) > max(POINTS, ERRORS * self._error(score))
+        least = max(POINTS, self._points())
+        return self.missing(score) > max(least, ERRORS * self._error(score))
+
+    def falls_short(self, score: float) -> bool:
+        """Return whether a score is below the reference by more than a success may be, and chance.
+
+        >>> from dataclasses import replace
+        >>> held = Yardstick(0.0, 0.9, "val_score", samples=900)
+        >>> held.falls_short(0.8), replace(held, exact=True).falls_short(0.8)
+        (True, False)
+        """
+        return self.missing(score) > max(self._points(), ERRORS * self._error(score))
 
     def missing(self, score: float) -> float:
         """Return how far a score is below the reference, as a share of what is possible.
@@ -134,8 +148,14 @@ class Yardstick:
         """Return how far below the reference a success may be."""
         if self.constant is None or self.reference is None:
             return POINTS
-        span = self._share(self.reference) - self._share(self.constant)
-        return min(POINTS, PART * max(0.0, span))
+        part = PART * self._span
+        return part if self.exact else min(POINTS, part)
+
+    @property
+    def _span(self) -> float:
+        """The way from the constant answer to the reference."""
+        least, top = (self._share(each or 0.0) for each in (self.constant, self.reference))
+        return max(0.0, top - least)
 
     def room(self, score: float) -> float:
         """Return how far a score is below a perfect one.

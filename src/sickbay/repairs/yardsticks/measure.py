@@ -114,7 +114,7 @@ class Yardsticks:
                 self._without("no quick reference for outputs of this kind")
                 return found
             reached = evaluate(Answering(reference.answer), recipe.loss, data, self._metric)
-            found = replace(found, reference=key(reached))
+            found = replace(found, reference=key(reached), exact=reference.exact)
             return replace(found, trained=wrong_labels(found, reference))
         except Exception as error:
             self._without(f"no quick reference: {error_message(error)}")

@@ -45,12 +45,14 @@ class Reference:
         judged: Training samples that were kept from it.
         quality: Its accuracy on them, None if answers are no classes.
         constant: The accuracy of a constant answer to them.
+        exact: Whether it is an exact optimum.
     """
 
     answer: Callable[..., Tensor]
     judged: int = 0
     quality: float | None = None
     constant: float = 0.0
+    exact: bool = False
 
 
 def reference_for(
@@ -71,9 +73,9 @@ def reference_for(
         return of_positions(model, inputs, answers, right, good)
     if answers.rows > 1 or len(good) != len(targets):
         return None
-    alike = next((at for at, each in enumerate(inputs) if each.shape == targets.shape), None)
+    alike = next((at for at, each in enumerate(inputs) if is_alike(each, targets)), None)
     if alike is not None and answers.kind != "classes" and inputs[alike].is_floating_point():
-        same = bool((inputs[alike] == targets).all())
+        same = are_same(inputs[alike], targets)
         wide = answers.width > WIDEST and answers.kind == "values"
         if same or wide or squeezes(model, inputs, answers.width):
             return autoencoder(model, inputs, alike, answers, right, good)
@@ -107,6 +109,23 @@ def reference_for(
     return Reference(answer, judged, reached, constant)
 
 
+def is_alike(inputs: Tensor, targets: Tensor) -> bool:
+    """Return whether targets look like inputs, or are the same in another shape.
+
+    >>> images = torch.rand(9, 1, 2, 2)
+    >>> is_alike(images, images.flatten(1)), is_alike(images, torch.rand(9, 4))
+    (True, False)
+    """
+    return inputs.shape == targets.shape or are_same(inputs, targets)
+
+
+def are_same(inputs: Tensor, targets: Tensor) -> bool:
+    """Return whether targets are the inputs, in whatever shape."""
+    if inputs.numel() != targets.numel() or len(inputs) != len(targets):
+        return False
+    return bool((inputs.reshape(targets.shape) == targets).all())
+
+
 def squeezes(model: nn.Module, inputs: Inputs, width: int) -> bool:
     """Return whether a model passes its inputs through half as many numbers or less."""
     code = code_width(model, inputs)
@@ -130,7 +149,7 @@ def autoencoder(
         shares = within(chosen(_numbers(given[alike].cpu())), answers.kind)
         return answers.outputs(shares, len(given[alike]))
 
-    return Reference(answer)
+    return Reference(answer, exact=chosen is found[0])
 
 
 def _numbers(values: Tensor) -> Tensor:
