@@ -137,6 +137,16 @@ def test_the_output_that_the_loss_asks_for() -> None:
     assert r.ChangeOutput().prescribe(FOUND, probabilities) is None
 
 
+def test_a_log_softmax_stays_before_a_likelihood_that_looks_like_a_cross_entropy() -> None:
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(-1))
+    seen = replace(recipe().setup, task="multiclass", loss="cross_entropy")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    before = replace(recipe(), model=model, optimizer=optimizer, loss=nn.NLLLoss(), setup=seen)
+    assert r.ChangeOutput().prescribe(FOUND, before) is None
+    made = given(r.ChangeOutput(), replace(before, loss=nn.CrossEntropyLoss()))
+    assert kinds(made.model) == ["Linear", "Identity"]
+
+
 def test_a_loss_for_classes_makes_as_many_outputs() -> None:
     setup = Setup(
         task="regression", labels=3, loss="mse", output="sigmoid",

@@ -41,6 +41,13 @@ def test_lower_dropout(to: float) -> None:
     assert shares == [to, min(to, 0.05)]
 
 
+def test_the_decay_that_adamw_comes_with_stays() -> None:
+    model = mlp()
+    usual, strong = (torch.optim.AdamW(model.parameters(), weight_decay=d) for d in (0.01, 0.1))
+    assert not r.RemoveWeightDecay().applies(recipe(model, nn.MSELoss(), Y, optimizer=usual))
+    assert r.RemoveWeightDecay().applies(recipe(model, nn.MSELoss(), Y, optimizer=strong))
+
+
 def test_no_dropout_to_lower() -> None:
     with pytest.raises(Declined, match="dropout is 0 or less already"):
         r.LowerDropout().prescribe(FOUND, given())

@@ -1,5 +1,6 @@
+from sickbay.probe.loss_modules import loss_name
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
-from sickbay.remedies.fit_loss_to_task import right_output
+from sickbay.remedies.fit_loss_to_task import FEEDS, Fitted, right_output
 from sickbay.surgery import output_activation, replace_output
 from sickbay.tasks import APPLIES
 
@@ -20,10 +21,19 @@ class ChangeOutput(Remedy):
     keeps_weights = True
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
-        to = right_output(recipe.setup)
+        to = wanted(recipe)
         if recipe.setup.mixes_samples and recipe.setup.loss not in APPLIES:
             return None  # the loss takes probabilities, so it must change too
         if output_activation(recipe.model, recipe.example) == to:
             return None
         line = f"model = sickbay.surgery.replace_output(model, (x,), {to!r})"
         return recipe.with_model(replace_output(recipe.model, recipe.example, to), line)
+
+
+def wanted(recipe: Recipe) -> str:
+    """Return the output activation that fits the loss.
+
+    A log-softmax and a log-likelihood are seen as one cross-entropy.
+    """
+    given = loss_name(recipe.loss.loss if isinstance(recipe.loss, Fitted) else recipe.loss)
+    return FEEDS.get(given) or right_output(recipe.setup)

@@ -1,9 +1,8 @@
 from collections.abc import Iterator
 
-from torch.optim import Adam, AdamW, NAdam, Optimizer
+from torch.optim import Adam, AdamW, NAdam
 
 from sickbay.errors import Declined
-from sickbay.problems.excessive_weight_decay import DECOUPLED
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.change_loss import ChangeLoss
 from sickbay.remedies.change_optimizer import ChangeOptimizer
@@ -14,7 +13,7 @@ from sickbay.remedies.hold_all_parameters import HoldAllParameters
 from sickbay.remedies.loosen_clipping import LoosenClipping
 from sickbay.remedies.lower_dropout import LowerDropout
 from sickbay.remedies.process_data import ProcessData
-from sickbay.remedies.remove_weight_decay import RemoveWeightDecay
+from sickbay.remedies.remove_weight_decay import RemoveWeightDecay, most_decay
 from sickbay.remedies.scale_targets import ScaleTargets
 from sickbay.remedies.set_batch_size import SetBatchSize
 from sickbay.remedies.turn_class_weights import TurnClassWeights
@@ -22,7 +21,6 @@ from sickbay.remedies.undo_output_scale import UndoOutputScale
 from sickbay.remedies.unfreeze_parameters import UnfreezeParameters
 
 FEW, MOST_DROPOUT, LEAST_CLIP = 8, 0.5, 0.1
-MOST_DECAY, MOST_PENALTY = 0.01, 1e-3  # apart from the gradient, as in AdamW, and within it
 ADAPTIVE, RATES = (Adam, AdamW, NAdam), (3e-4, 3e-3)
 SPREAD, OFFSET = (0.2, 5.0), 5.0  # deviations and means of inputs that are about standard
 
@@ -70,13 +68,3 @@ def _parts(recipe: Recipe) -> Iterator[Remedy]:
         yield SetBatchSize(to=32)
     if type(recipe.optimizer) not in ADAPTIVE or not RATES[0] <= recipe.lr <= RATES[1]:
         yield ChangeOptimizer(to="adam")
-
-
-def most_decay(optimizer: Optimizer) -> float:
-    """Return the strongest weight decay that is usual for an optimizer.
-
-    >>> from torch import optim, zeros
-    >>> [most_decay(kind([zeros(1)])) for kind in (optim.Adam, optim.AdamW)]
-    [0.001, 0.01]
-    """
-    return MOST_DECAY if type(optimizer).__name__ in DECOUPLED else MOST_PENALTY
