@@ -25,6 +25,7 @@ from sickbay.probe.missing_codes import MissingCodes
 from sickbay.probe.mixed_samples import regroups
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
+from sickbay.probe.policy_signs import policy_sign
 from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.similarity import punishes_likeness
@@ -70,6 +71,7 @@ class Batch:
         self._found: list[Pair] = []  # in the graph of the loss
         self._pulls, self._critics = TermPulls(guard, meter), Critics(guard, meter)
         self._punishes: bool | None = None  # the loss grows as outputs become like a constant
+        self._policy_sign = 0.0
         self._loss: Tensor | None = None
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
@@ -116,6 +118,8 @@ class Batch:
         with self._clock.timing("batch"):
             self.guard.run("terms of the loss", self._pulls.listen, loss.grad_fn, self._model)
             self.guard.run("critic", self._critics.listen, loss.grad_fn, source, self._model)
+            if not self._searched and loss.grad_fn is not None:
+                self._policy_sign = self._policy_sign or policy_sign(loss.grad_fn)
         if output is None or source is None or loss.grad_fn is None:
             return
         self._heard = loss.grad_fn
@@ -273,6 +277,8 @@ class Batch:
         spreads = {"output_spread": outputs, "input_spread": inputs if seen.alone else None}
         found = {name: spread(each) for name, each in spreads.items() if each is not None}
         found |= seen.pulls
+        if self._policy_sign:
+            found["policy_sign"] = self._policy_sign
         gradient = seen.gradient
         if gradient is not None and gradient.ndim and len(gradient) == seen.shape[0] >= FEW:
             found["pull_spread"] = spread(gradient)
