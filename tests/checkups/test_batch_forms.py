@@ -155,3 +155,26 @@ def test_a_causal_mask_is_no_graph() -> None:
     table, links = models.numbers(8, 8), torch.rand(8, 8).round()
     assert Batch.of(((table, links), None)).joined
     assert not Batch.of(((table, mask), None)).joined
+
+
+class Sounds(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.head = nn.Linear(8, 20)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head(x).log_softmax(-1).transpose(0, 1)
+        return out
+
+
+def test_a_loss_with_fixed_lengths_gets_the_whole_batch() -> None:
+    lengths = torch.full((8,), 15), torch.full((8,), 4)
+    batch = models.numbers(8, 15, 8), torch.arange(32).view(8, 4) % 19 + 1
+    report = checkup(Sounds(), batch, lambda o, y: nn.functional.ctc_loss(o, y, *lengths))
+    assert not report.failed
+    assert report["overfits_one_batch"].outcome == "passed"
+
+
+def test_a_second_input_of_the_same_shape_is_no_graph() -> None:
+    assert not Batch.of(((models.numbers(8, 8), models.numbers(9, 8)[1:]), None)).joined

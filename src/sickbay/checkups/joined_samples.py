@@ -44,7 +44,10 @@ def is_square_graph(value: Tensor, main: Tensor) -> bool:
     rows = main.shape[:1].numel()
     if tuple(value.shape) != (rows, rows) or main.ndim > 2 or value.layout != torch.strided:
         return False
-    return (main.is_floating_point() or main.ndim < 2) and not _is_causal(value)
+    if main.ndim == 2 and not main.is_floating_point():
+        return False
+    links = bool((value >= 0).all()) or torch.equal(value, value.T)
+    return links and not _is_causal(value)
 
 
 def _is_causal(square: Tensor) -> bool:

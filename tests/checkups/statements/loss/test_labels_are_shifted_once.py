@@ -68,3 +68,40 @@ def test_smoothed_and_summed_losses_show_their_labels_too() -> None:
         return F.cross_entropy(*flat, label_smoothing=0.1, reduction="sum")
 
     assert examined(models.Gpt(), SHIFTED, smooth).outcome == "passed"
+
+
+class Translator(nn.Module):
+    """Writes each token from those before it, and may put them one place later itself."""
+
+    def __init__(self, *, shifts: bool) -> None:
+        super().__init__()
+        self.tokens, self.rnn = nn.Embedding(20, 16), nn.GRU(16, 16, batch_first=True)
+        self.head, self.shifts = nn.Linear(16, 20), shifts
+
+    def forward(self, source: Tensor, written: Tensor) -> Tensor:
+        if self.shifts:
+            written = F.pad(written[:, :-1], (1, 0))
+        state = self.rnn(self.tokens(source))[1]
+        out: Tensor = self.head(self.rnn(self.tokens(written), state)[0])
+        return out
+
+
+@pytest.mark.parametrize(
+    ("shifts", "given", "outcome"),
+    [
+        pytest.param(False, SHIFTED[1], "failed", id="own-label"),
+        pytest.param(False, SHIFTED[0], "passed", id="shifted-in-the-data"),
+        pytest.param(True, SHIFTED[1], "passed", id="shifted-in-the-model"),
+    ],
+)
+def test_a_decoder_must_not_get_its_label(shifts: bool, given: Tensor, outcome: str) -> None:
+    source = torch.randint(20, (8, 5), generator=torch.Generator().manual_seed(1))
+    batch = (source, given), SHIFTED[1]
+    result = examined(Translator(shifts=shifts), batch, models.each_token)
+    assert result.outcome == outcome, result.message
+
+
+def test_labels_of_a_decoder_may_be_shifted_twice_too() -> None:
+    source = torch.randint(20, (8, 5), generator=torch.Generator().manual_seed(1))
+    batch = (source, SHIFTED[0]), SHIFTED[1]
+    assert examined(Translator(shifts=False), batch, shifts).outcome == "failed"

@@ -1,25 +1,33 @@
-import torch
+from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.shifted_targets import relation_to_targets
 from sickbay.checkups.statements.loss.loss_slopes import loss_slopes
+from sickbay.checkups.statements.sequences.samples_and_positions import (
+    altered,
+    by_position,
+    changes,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelsAreShiftedOnce(Statement):
-    """Labels that are the next tokens already are not shifted again by the loss.
+    """Labels are the next tokens: neither those that a decoder gets, nor the ones after the next.
 
     Why it matters:
-        A model that is trained to skip a token never learns to write the next one.
+        A model that gets its label only copies it; one that skips a token never writes the next.
 
     How it is tested:
-        This applies if the labels are the inputs shifted by one. The gradient of the loss shows
-        which label each output is compared with: it must be the one at the same position, not the
-        one after it.
+        If the labels are the inputs shifted by one, the gradient of the loss shows which label each
+        output is compared with. It must be the one at the same position, not the one after it. If
+        the labels are a second input, such as that of a decoder, no output may depend on the token
+        at its own position.
     """
 
     order = 5
-    remedy = "pass the tokens themselves as labels, or leave out the shift in the loss"
+    remedy = (
+        "shift labels by one, either in the data or in the loss: tokens[:-1] predict tokens[1:]"
+    )
 
     share: float = threshold(0.9, "Share of positions that shows the label compared.", above=0.5)
 
@@ -27,16 +35,21 @@ class LabelsAreShiftedOnce(Statement):
         _ = setup.first_pass.output
         batch, targets = setup.batch.require_samples(), setup.targets
         time = 1 - batch.sample_dim
-        main = batch.main
-        if targets.is_floating_point() or main.is_floating_point() or main.ndim != 2:
+        tokens = [each for each in batch.inputs if each.ndim == 2 and not each.is_floating_point()]
+        if targets.is_floating_point() or not tokens:
             raise Inapplicable("the targets are not tokens")
-        if relation_to_targets(main, targets, time) != "next":
+        relations = [relation_to_targets(each, targets, time) for each in tokens]
+        if "same" in relations and tokens[relations.index("same")] is not batch.main:
+            if _sees_own_position(setup, tokens[relations.index("same")], time):
+                return self.fails("the target of each position is its own input in the decoder")
+            return self.holds("no output depends on the label at its own position")
+        if "next" not in relations:
             raise Inapplicable("the targets are not the next inputs")
-        length = main.shape[time]
-        slopes = loss_slopes(setup, batch, length)
+        before = tokens[relations.index("next")]
+        slopes = loss_slopes(setup, batch, before.shape[time])
         if slopes is None:
             raise Inapplicable("the loss has no gradient at each position")
-        labels = targets.view_as(main).movedim(batch.sample_dim, 0)
+        labels = targets.view_as(before).movedim(batch.sample_dim, 0)
         wanted, counts = slopes.argmin(-1), slopes.any(-1)
         same = self._agree(wanted, labels, counts)
         after = self._agree(wanted[:, :-1], labels[:, 1:], counts[:, :-1])
@@ -47,8 +60,17 @@ class LabelsAreShiftedOnce(Statement):
             raise Inapplicable("the loss does not show which label an output is compared with")
         return self.holds(f"{same:.0%} of the outputs are compared with their own label")
 
-    def _agree(self, wanted: torch.Tensor, labels: torch.Tensor, counts: torch.Tensor) -> float:
+    def _agree(self, wanted: Tensor, labels: Tensor, counts: Tensor) -> float:
         judged = counts & (labels >= 0)
         if not judged.any():
             return 0.0
         return (wanted == labels)[judged].float().mean().item()
+
+
+def _sees_own_position(setup: ModelSetup, shown: Tensor, time: int) -> bool:
+    """Return whether an output changes with the input at its position, in the middle."""
+    place, length = shown.shape[time] // 2, shown.shape[time]
+    new = shown.clone()
+    new.select(time, place).copy_(altered(shown).select(time, place))
+    places = by_position(changes(setup, setup.batch, shown, new), setup.batch, length)
+    return places is not None and bool(places[:, place].any())

@@ -62,7 +62,7 @@ class OverfitsOneBatch(Statement):
     def examine(self, setup: ModelSetup) -> Result:
         if reason := _untrainable(setup):
             return self.fails(reason)
-        batch = varied_samples(setup.batch, self.samples)
+        batch = _samples_to_memorise(setup, self.samples)
         output = known = None
         with suppress(Inapplicable):
             output = setup.evaluate(batch)
@@ -203,6 +203,17 @@ def varied_samples(batch: Batch, count: int) -> Batch:
     new = [place for place, value in enumerate(values) if value not in values[:place]]
     rest = [place for place in range(batch.size) if place not in new]
     return batch.select(torch.tensor(sorted([*new, *rest][:count])))
+
+
+def _samples_to_memorise(setup: ModelSetup, count: int) -> Batch:
+    """Return a few samples, or all if the loss needs all, as one with fixed lengths does."""
+    few = varied_samples(setup.batch, count)
+    try:
+        with setup.model_copy(training=True) as model, torch.no_grad():
+            setup.loss_of(setup.run(model, few), few)
+    except Exception:
+        return setup.batch
+    return few
 
 
 def _is_falling(losses: list[float]) -> bool:
