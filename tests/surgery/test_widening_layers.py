@@ -150,3 +150,14 @@ def test_a_width_that_is_written_in_the_code() -> None:
 
     with pytest.raises(Declined):
         surgery.widen_layers(Fixed(), (IMAGES,), 32, seed=0)
+
+
+@pytest.mark.parametrize(
+    "words", [nn.EmbeddingBag(10, 3, mode="sum", padding_idx=2), nn.Embedding(10, 3, padding_idx=2)]
+)
+def test_embeddings_become_wider(words: nn.Module) -> None:
+    model = nn.Sequential(words, nn.Linear(3, 20), nn.ReLU(), nn.Linear(20, 2))
+    made = surgery.widen_layers(model, (torch.ones(4, 7, dtype=torch.long),), 16, seed=0)
+    assert shapes(made) == [(10, 16), (20, 16), (2, 20)]
+    assert not made.get_parameter("0.weight")[2].any()
+    assert getattr(made.get_submodule("0"), "mode", "sum") == "sum"

@@ -21,6 +21,7 @@ BY_UNIT = LINEAR | ops.HIDDEN | POOLING
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 RECURRENT = (nn.RNN, nn.LSTM, nn.GRU)
+EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 
 Scale = dict[str, Fraction]  # by the name of a module
 
@@ -30,8 +31,8 @@ def widen_layers(
 ) -> nn.Module:
     """Return a copy of the model whose hidden layers have at least `width` units or channels.
 
-    Layers that change get new weights, drawn as torch does. Layers with frozen weights stay, and
-    so do those whose outputs are added, joined or compared with others.
+    Embeddings count as layers. Layers that change get new weights, drawn as torch does. Layers with
+    frozen weights stay, and so do those whose outputs are added, joined or compared with others.
 
     Args:
         model: The model, which is not touched.
@@ -106,6 +107,8 @@ def _units(layer: nn.Module) -> int:
         return int(layer.out_channels)  # type: ignore[arg-type]
     if type(layer) in RECURRENT and not getattr(layer, "proj_size", 0):
         return int(layer.hidden_size)  # type: ignore[arg-type]
+    if type(layer) in EMBEDDINGS:
+        return int(layer.embedding_dim)  # type: ignore[arg-type]
     return 0
 
 
@@ -147,6 +150,15 @@ def _resized(module: nn.Module, inputs: Fraction, outputs: Fraction) -> nn.Modul
     elif isinstance(module, BATCH_NORMS):
         size = _times(m.num_features, inputs)
         new = make(size, m.eps, m.momentum, m.affine, m.track_running_stats, **options)
+    elif isinstance(module, EMBEDDINGS):
+        size = _times(m.embedding_dim, outputs)
+        bag = isinstance(module, nn.EmbeddingBag)
+        more = {"mode": m.mode, "include_last_offset": m.include_last_offset} if bag else {}
+        new = make(
+            m.num_embeddings, size, max_norm=m.max_norm, norm_type=m.norm_type,
+            scale_grad_by_freq=m.scale_grad_by_freq, sparse=m.sparse, padding_idx=m.padding_idx,
+            **more, **options,
+        )  # fmt: skip
     elif isinstance(module, nn.LayerNorm):
         shape = (*m.normalized_shape[:-1], _times(m.normalized_shape[-1], inputs))
         affine = {"elementwise_affine": m.elementwise_affine, "bias": m.bias is not None}
