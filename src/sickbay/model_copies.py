@@ -18,8 +18,12 @@ from sickbay.printable import raising
 from sickbay.probe.hooks import HOOKS
 
 
-def copy_of(model: nn.Module) -> nn.Module:
-    """Return a deep copy to change. Raise `Declined` if the model cannot be copied or changed."""
+def copy_of(model: nn.Module, memo: dict[int, Any] | None = None) -> nn.Module:
+    """Return a deep copy to change. Raise `Declined` if the model cannot be copied or changed.
+
+    `memo` holds parts that are copied already, by the identity of the original; the others are
+    added to it.
+    """
     check_module(model)
     for name, module in model.named_modules():
         where = f"{name!r}" if name else "The model"
@@ -32,7 +36,7 @@ def copy_of(model: nn.Module) -> nn.Module:
         if isinstance(module, nn.TransformerDecoderLayer) and "activation" in module._modules:
             raise Declined(f"{where} has a module as activation, which torch does not copy.")
     with raising(Declined, "The model cannot be copied"):
-        copied = copy.deepcopy(model)
+        copied = copy.deepcopy(model, memo)
     _remove_hooks(copied, _is_ours)
     return copied
 

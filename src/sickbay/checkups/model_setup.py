@@ -15,6 +15,7 @@ from sickbay import tasks
 from sickbay.checkups.batch import Batch, Inapplicable
 from sickbay.checkups.batch_forms import other_readings, uncut, without_unknown_labels
 from sickbay.checkups.class_outputs import classes_second
+from sickbay.checkups.model_copies import ModelCopies
 from sickbay.checkups.model_losses import (
     Loss,
     loss_by_function,
@@ -28,7 +29,7 @@ from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_arguments import unwrap_compiled
-from sickbay.model_copies import copy_of, inputs_of
+from sickbay.model_copies import inputs_of
 from sickbay.tasks import Task
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
@@ -58,7 +59,7 @@ class ModelSetup:
         if isinstance(self.model, nn.DataParallel | nn.parallel.DistributedDataParallel):
             self.model = self.model.module
         self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
-        self._validation = validation
+        self._validation, self._copies = validation, ModelCopies(self.model)
         self._computed: dict[Callable[[ModelSetup], Any], Any] = {}
         self.fixed_size = False  # whether the model runs only with the full batch
         self.restoring = ExitStack()  # closed at the end: what is the user's is restored
@@ -67,18 +68,19 @@ class ModelSetup:
     @contextmanager
     def model_copy(self, *, training: bool = False) -> Iterator[nn.Module]:
         """Yield a copy to change at will; if it cannot be copied, the model, restored later."""
-        guard = ExitStack()
-        if "full_batch" not in vars(self):  # so it is unknown what a copy shares with the model
-            guard.enter_context(restored(self.model))
-        elif self._shares_state:
-            self.copy_failure = SHARED
-        try:
-            model = self.model if self.copy_failure else copy_of(self.model)
-        except Declined as error:
-            self.copy_failure, model = str(error), self.model
-        if model is self.model:
-            guard.enter_context(restored(model))
-        with guard:
+        with ExitStack() as guard:
+            if "full_batch" not in vars(self):  # so it is unknown what a copy would share
+                guard.enter_context(restored(self.model))
+            elif self._shares_state:
+                self.copy_failure = SHARED
+            model = self.model
+            if not self.copy_failure:
+                try:
+                    model = guard.enter_context(self._copies.take())
+                except Declined as error:
+                    self.copy_failure = str(error)
+            if model is self.model:
+                guard.enter_context(restored(model))
             if training:  # by its own methods, as users do: they may be overridden
                 model.train()
             else:
@@ -267,9 +269,9 @@ class ModelSetup:
 
         Modules that belong to neither are restored when `restoring` closes.
         """
-        with restored(self.model), IsolatedRandom(0), torch.no_grad():
+        with restored(self.model), IsolatedRandom(0), torch.no_grad(), ExitStack() as guard:
             try:
-                model = copy_of(self.model)
+                model = guard.enter_context(self._copies.take())
             except Declined:
                 model = self.model
             model.train()
@@ -291,8 +293,9 @@ class ModelSetup:
 
     def _try_first_pass(self) -> FirstPass | Exception:
         try:
+            batch = self.batch
             with self.model_copy(training=True) as model:
-                return first_pass(model, self.batch, self.run, self.loss_of)
+                return first_pass(model, batch, self.run, self.loss_of)
         except Exception as error:
             return error
 

@@ -31,7 +31,7 @@ class FirstPass:
         loss: The loss, or the mean square of the output if there is none.
         has_loss: Whether the loss is a real one.
         origin: What the loss is made of, read from its graph.
-        gradients: The gradient of each trainable parameter, None if it got none.
+        gradients: The largest gradient of each trainable parameter, None if it got none.
         operations: For each parameter, the operations that used it or a view of it.
         saved: Bytes saved for backward, without the parameters themselves.
     """
@@ -40,7 +40,7 @@ class FirstPass:
     loss: Tensor
     has_loss: bool
     origin: Origin = field(repr=False)
-    gradients: Mapping[str, Tensor | None] = field(repr=False)
+    gradients: Mapping[str, float | None] = field(repr=False)
     operations: Mapping[str, set[str]] = field(repr=False)
     saved: int
 
@@ -55,7 +55,7 @@ class FirstPass:
     def reached(self) -> frozenset[str]:
         """The parameters that got a gradient other than zero."""
         known = self.gradients.items()
-        return frozenset(name for name, each in known if each is not None and each.any())
+        return frozenset(name for name, each in known if each)
 
     @cached_property
     def used(self) -> frozenset[str]:
@@ -86,7 +86,9 @@ def first_pass(model: nn.Module, batch: Batch, run: Run, loss_of: LossOf) -> Fir
         loss=loss.detach(),
         has_loss=given is not None,
         origin=known,
-        gradients={n: each if each is None else each.to_dense() for n, each in trained.items()},
+        gradients={
+            name: None if each is None else _largest(each) for name, each in trained.items()
+        },
         operations=usage.operations,
         saved=saved.bytes,
     )
@@ -126,6 +128,12 @@ def scalar(loss: Any) -> Tensor:
     if loss.numel() != 1:
         raise TypeError(f"the loss must be one number, got a tensor of shape {tuple(loss.shape)}")
     return loss.squeeze() if loss.ndim else loss
+
+
+def _largest(gradient: Tensor) -> float:
+    """Return the largest absolute value, NaN or Inf if there is one."""
+    dense = gradient.to_dense().abs()
+    return float(dense.max()) if dense.numel() else 0.0
 
 
 class ParameterUsage(TorchFunctionMode):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sickbay.checkups.base import ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.model_losses import main_output
-from sickbay.checkups.training_passes import training_losses
+from sickbay.checkups.training_passes import first_pass, training_losses
 from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import tensors_in
 
@@ -28,11 +28,12 @@ def reached_parameters(setup: ModelSetup) -> frozenset[str]:
     if gradients are zero, more steps follow for as long as they reach further parameters.
     """
     first = setup.first_pass
-    found, gradients = set(first.reached), dict(first.gradients)
-    wanted = first.used & gradients.keys()
+    found, wanted = set(first.reached), first.used & first.gradients.keys()
     if wanted <= found:
         return frozenset(found)
     with setup.model_copy(training=True) as model:
+        first_pass(model, setup.batch, setup.run, setup.loss_of)
+        gradients = {name: _dense(each.grad) for name, each in model.named_parameters()}
         for _ in range(STEPS):
             _step(model, gradients)
             gradients = {**gradients, **_gradients(setup, model)}
@@ -66,6 +67,10 @@ def _step(model: nn.Module, gradients: Mapping[str, Tensor | None]) -> None:
                 size = each.detach().float().square().mean().sqrt().item()
                 step = RELATIVE_STEP * size or STEP_FROM_ZERO
                 each.sub_(gradient.nan_to_num().sign().to(each.dtype), alpha=step)
+
+
+def _dense(gradient: Tensor | None) -> Tensor | None:
+    return None if gradient is None else gradient.to_dense()
 
 
 def _gradients(setup: ModelSetup, model: nn.Module) -> dict[str, Tensor]:

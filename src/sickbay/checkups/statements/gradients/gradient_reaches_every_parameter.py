@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 
 from torch import nn
 
@@ -34,7 +35,7 @@ class GradientReachesEveryParameter(Statement):
         if not gradients:
             raise Inapplicable("no trainable parameter is used")
         known = {name: each for name, each in gradients.items() if each is not None}
-        broken = [name for name, each in known.items() if not each.isfinite().all()]
+        broken = [name for name, each in known.items() if not isfinite(each)]
         unclear = {} if broken or first.reached >= gradients.keys() else gradients
         missed = [name for name in unclear if name not in setup.once(reached_parameters)]
         cut = [name for name in missed if name not in known]

@@ -50,7 +50,9 @@ class SurvivesSaving(Statement):
         if difference(before, setup.seeded_output(model, batch)) > self.slack:
             raise Inapplicable("the output differs from pass to pass")
         torch.save(model.state_dict(), file)
-        state = torch.load(BytesIO(file.getvalue()), weights_only=False)
+        file.seek(0)
+        state = torch.load(file, weights_only=False)
+        file.close()  # it is as large as the model
         _scramble(model, state, extra)
         try:
             model.load_state_dict(state)

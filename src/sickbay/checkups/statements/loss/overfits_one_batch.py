@@ -17,7 +17,6 @@ from torch.nn.modules.dropout import _DropoutNd
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.loss_probes import ignores_targets
-from sickbay.checkups.restore_model import restored
 from sickbay.checkups.statements.loss.loss_levels import Levels, levels
 from sickbay.checkups.training_passes import LossOf, main_output, training_losses
 from sickbay.tasks import DISTANCES
@@ -166,26 +165,25 @@ def memorise(
     """Train a copy on a batch until the loss reaches its goal, a function of the first loss."""
     _load_optimizer()
     attempt, end, loss_of = Attempt(), perf_counter() + seconds, _scaled_loss(setup, batch)
-    with setup.model_copy(training=True) as model:
-        _disable_dropout(model)
-        trainable = [each for each in model.parameters() if each.requires_grad]
-        for rate in RATES:
-            with restored(model):
-                optimizer, history = torch.optim.Adam(trainable, lr=rate), list[float]()
-                losses = training_losses(model, batch, optimizer, setup.run, loss_of)
-                for loss in islice(losses, steps + 1):
-                    if attempt.start == inf:
-                        attempt.start = loss
-                    history.append(loss)
-                    if loss < attempt.lowest:
-                        attempt.lowest, attempt.falling = loss, _is_falling(history)
-                    attempt.reached = attempt.lowest <= goal(attempt.start)
-                    attempt.timed_out = perf_counter() > end
-                    if attempt.reached or attempt.timed_out or not isfinite(loss):
-                        break
-                    attempt.steps += 1
-            if attempt.reached or attempt.timed_out:
-                break
+    for rate in RATES:
+        with setup.model_copy(training=True) as model:
+            _disable_dropout(model)
+            trainable = [each for each in model.parameters() if each.requires_grad]
+            optimizer, history = torch.optim.Adam(trainable, lr=rate), list[float]()
+            losses = training_losses(model, batch, optimizer, setup.run, loss_of)
+            for loss in islice(losses, steps + 1):
+                if attempt.start == inf:
+                    attempt.start = loss
+                history.append(loss)
+                if loss < attempt.lowest:
+                    attempt.lowest, attempt.falling = loss, _is_falling(history)
+                attempt.reached = attempt.lowest <= goal(attempt.start)
+                attempt.timed_out = perf_counter() > end
+                if attempt.reached or attempt.timed_out or not isfinite(loss):
+                    break
+                attempt.steps += 1
+        if attempt.reached or attempt.timed_out:
+            break
     return attempt
 
 
