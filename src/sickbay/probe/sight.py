@@ -8,10 +8,10 @@ PLACES = 4  # of a sequence, at least
 SEEN = 1e-4  # of the largest answer: what rounding does not reach
 
 
-def sees_ahead(trial: Trial, dim: int = 1) -> bool:
-    """Return whether earlier answers depend on later places of the last input that has places.
+def sees_ahead(trial: Trial, dim: int = 1, shown: Tensor | None = None) -> bool:
+    """Return whether earlier answers depend on later places of an input, in dimension `dim`.
 
-    The places are in dimension `dim`.
+    It is the one to be `shown`, of `trial.inputs`, or else the last one that has places.
 
     >>> import torch
     >>> rnn = [torch.nn.GRU(3, 4, batch_first=True, bidirectional=each) for each in (False, True)]
@@ -19,7 +19,8 @@ def sees_ahead(trial: Trial, dim: int = 1) -> bool:
     >>> [sees_ahead(Trial.of(each, (inputs,), {})) for each in rnn]
     [False, True]
     """
-    rows = [each for each in trial.inputs if each.ndim > dim and each.shape[dim] >= PLACES]
+    asked = trial.inputs if shown is None else [shown]
+    rows = [each for each in asked if each.ndim > dim and each.shape[dim] >= PLACES]
     if not rows or trial.first is None:
         return False
     shown = rows[-1]

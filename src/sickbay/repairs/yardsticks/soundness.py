@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.isolated_random import evaluating
+from sickbay.probe import sight
+from sickbay.probe.trial import Trial
 from sickbay.repairs.yardsticks.answers import Inputs
 
 SAMPLES = 6  # to see whether one changes the output of another
@@ -72,27 +74,11 @@ def _share(values: Tensor) -> float:
 
 
 def sees_ahead(model: nn.Module, inputs: Inputs) -> list[bool]:
-    """Return for each input whether the output of the first place depends on its second place."""
-    return [_sees(model, inputs, each) for each in range(len(inputs))]
-
-
-def _sees(model: nn.Module, inputs: Inputs, which: int) -> bool:
-    few = [each[:SAMPLES].clone() for each in inputs]
-    places = few[which].shape[1] if few[which].ndim > 1 else 0
-    if places < 2:
-        return False
-    other = list(few)
-    other[which] = few[which].clone()
-    other[which][:, 1] = few[which][:, 1].roll(1, 0)
-    with evaluating(model):
-        before, after = model(*few), model(*other)
-    if not isinstance(before, Tensor) or before.numel() % places:
-        return False
-    if before.ndim < 3:
-        before, after = (each.reshape(len(few[0]), places, -1) for each in (before, after))
-    if before.shape[1] != places and before.shape[-1] == places:
-        before, after = before.transpose(1, -1), after.transpose(1, -1)
-    return before.shape[1] == places and _differ(before[:, 0], after[:, 0], before)
+    """Return for each input whether earlier answers depend on its later places."""
+    trial = Trial.of(model, inputs, {})
+    if trial is None:
+        return [False for _ in inputs]
+    return [sight.sees_ahead(trial, shown=each) for each in trial.inputs]
 
 
 def _mixed(model: nn.Module, inputs: Inputs) -> str:
