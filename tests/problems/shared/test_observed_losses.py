@@ -171,3 +171,9 @@ def test_it_gives_nothing_any_gradient(
 def test_a_gradient_that_is_always_the_same(sizes: list[float], expected: bool) -> None:
     made = History(pull_size=sizes, pull_spread=[0.0] * 4, output_spread=[0.5] * 4)
     assert ("averages over the batch" in observed_fault(made)) is expected
+
+
+@pytest.mark.parametrize(("loss", "expected"), [("mse", True), ("poisson_nll", False), ("", False)])
+def test_logarithms_of_rates_are_not_compared_with_counts(loss: str, expected: bool) -> None:
+    made = History(Setup(loss=loss), pull=[-1.0] * 3)
+    assert ("away from the targets" in observed_fault(made)) is expected

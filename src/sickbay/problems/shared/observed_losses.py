@@ -13,6 +13,7 @@ WINDOW = 64  # of these readings
 READINGS, FIRST = 3, 5  # readings that must show it, and steps whose loss must be 0
 ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs of a sample
 DIFFER = 1e-3  # spread of outputs that belong apart
+LOGARITHMS = "poisson_nll"  # a loss of logarithms, which may be above and yet below the targets
 AWAY = -0.2  # cosine between where the loss pulls the outputs and where the targets are
 STEEP = 0.5  # power of its frequency by which a class may be weighted
 CERTAIN = 16.0  # a logit whose sigmoid rounds to 1
@@ -30,7 +31,7 @@ def observed_fault(history: History) -> str:
     setup = history.setup
     pulls = history.recent("pull", READINGS)
     away = len(pulls) == READINGS and all(pull < AWAY for pull in pulls)
-    if away and setup.loss and not setup.stretched:
+    if away and setup.loss not in ("", LOGARITHMS) and not setup.stretched:
         return "the loss pulls the outputs away from the targets, as with the wrong sign"
     if _has_accomplice(history):
         return (
