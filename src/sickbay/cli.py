@@ -152,6 +152,9 @@ def _add_checkup(checkup: argparse.ArgumentParser) -> None:
     checkup.add_argument(
         "--tests", metavar="NAMES", help="names of the tests to run, separated by commas; or all"
     )
+    checkup.add_argument(
+        "--seconds", type=float, metavar="S", help="start no further test after this time"
+    )
     checkup.add_argument("--list", action="store_true", help="list the tests and exit")
     form = checkup.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")

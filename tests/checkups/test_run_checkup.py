@@ -212,3 +212,51 @@ def test_each_reason_for_skipping_is_printed_once() -> None:
     printed = str(checkup(network(), data(), nn.CrossEntropyLoss()))
     told = "- skipped 'attention rows sum to one', 'uses positions': the model has no attention"
     assert told in printed.splitlines()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warns(Statement):
+    """It is of little worth."""
+
+    severity = "warning"
+
+    def examine(self, setup: ModelSetup) -> Result:  # noqa: ARG002
+        return self.holds("it ran")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakesLong(Statement):
+    """It is done at once."""
+
+    def examine(self, setup: ModelSetup) -> Result:  # noqa: ARG002
+        clock.now += 100.0
+        return self.holds("it ran")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+clock = Clock()
+
+
+def test_when_time_is_up_warnings_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sickbay.checkups.run_checkup.perf_counter", clock)
+    tests = [Warns(), TakesLong()]
+    report = checkup(network(), data(), tests=tests, seconds=30)
+    assert [each.test for each in report.results] == ["warns", "takes_long"]
+    assert [each.outcome for each in report.results] == ["skipped", "passed"]
+    assert report.untested[0] == "1 test did not run: the time was up"
+    assert report.as_json()["results"][0]["message"] == "the time was up"
+    assert 'skipped message="the time was up"' in report.as_junit()
+    assert checkup(network(), data(), tests=tests).ok
+    assert len(checkup(network(), data(), tests=tests).passed) == 2
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "9"])
+def test_seconds_are_checked(seconds: Any) -> None:
+    with pytest.raises(UsageError, match="seconds must be a"):
+        checkup(network(), data(), seconds=seconds)

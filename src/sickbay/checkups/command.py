@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr):  # output of the user's code would spoil JSON
         parts = _parts(options)
         tests = None if options.tests is None else options.tests.split(",")
-        report = checkup(**parts, tests=tests, progress=not options.quiet)
+        report = checkup(**parts, tests=tests, seconds=options.seconds, progress=not options.quiet)
     if not report.file:
         file, line = defined_at(load(options.factory))
         report = replace(report, file=file, line=line)

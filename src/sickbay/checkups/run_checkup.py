@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from inspect import isabstract
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +20,7 @@ from sickbay.checkups.model_losses import Loss
 from sickbay.checkups.model_setup import ModelSetup
 from sickbay.checkups.restore_model import copy_loss, default_modes
 from sickbay.checkups.statements import known_statements
+from sickbay.checkups.wording import counted
 from sickbay.console import Progress, Screen
 from sickbay.errors import UsageError
 from sickbay.isolated_random import IsolatedRandom, loader_generators
@@ -29,6 +31,7 @@ from sickbay.tasks import TASKS, Task
 from sickbay.user_code import defined_at
 
 Test = str | Statement | type[Statement]
+LATE = "the time was up"
 Tests = Test | Iterable[Test] | None
 
 
@@ -41,6 +44,7 @@ def checkup(
     task: Task | None = None,
     tests: Tests = None,
     validation: Any = None,
+    seconds: float | None = None,
     progress: bool = True,
     seed: int = 0,
 ) -> Report:
@@ -61,6 +65,8 @@ def checkup(
         tests: Names of tests, or your own subclasses or instances of `Statement`. "default" stands
             for all but the optional tests, "all" for all of them.
         validation: A validation batch, which should share no sample with `batch`.
+        seconds: The time after which no further test starts. Critical tests then come first. By
+            default all tests run.
         progress: Whether to show a progress bar on a terminal.
         seed: The seed of random inputs.
 
@@ -83,6 +89,8 @@ def checkup(
     if task is not None:
         arguments.check_choice("task", task, filter(None, TASKS))
     arguments.check_bool("progress", progress)
+    end = inf if seconds is None else arguments.check_float("seconds", seconds, above=0)
+    end += perf_counter()
     seed, statements = arguments.check_seed(seed), choose(tests)
     dtypes = (each.dtype for each in model.parameters() if each.is_floating_point())
     dtype = next(dtypes, torch.float32)
@@ -98,9 +106,9 @@ def checkup(
             None if validation is None else Batch.of(validation, dtype),
         )
         with setup.restoring:
-            results = list(_examine_all(setup, statements, progress))
+            results = _examine_all(setup, statements, progress, end)
     file, line = defined_at(type(setup.model))
-    return Report(results, type(setup.model).__name__, _untested(setup), file, line)
+    return Report(results, type(setup.model).__name__, _untested(setup, results), file, line)
 
 
 def choose(tests: Tests) -> list[Statement]:
@@ -130,17 +138,26 @@ def _statements(test: object) -> list[Statement]:
 
 
 def _examine_all(
-    setup: ModelSetup, statements: Sequence[Statement], progress: bool
-) -> Iterator[Result]:
-    """Yield the result of each test, with a progress bar on a terminal."""
+    setup: ModelSetup, statements: Sequence[Statement], progress: bool, end: float
+) -> list[Result]:
+    """Return the result of each test, with a progress bar on a terminal.
+
+    If there is an end, the critical tests run first, since others may have to be left out.
+    """
+    results: dict[str, Result] = {}
     console = Screen(stderr=True)
     hidden = not (progress and console.is_terminal)
     with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("checkup", total=len(statements))
-        for statement in statements:
-            bar.update(task, description=statement.name().replace("_", " "))
-            yield _examine(statement, setup)
+        for statement in sorted(
+            statements, key=lambda each: end < inf and each.severity != "critical"
+        ):
+            name = statement.name()
+            bar.update(task, description=name.replace("_", " "))
+            late = perf_counter() > end
+            results[name] = statement.skipped(LATE) if late else _examine(statement, setup)
             bar.advance(task)
+    return [results[statement.name()] for statement in statements]
 
 
 def _examine(statement: Statement, setup: ModelSetup) -> Result:
@@ -169,9 +186,11 @@ def _check_loss(loss: object) -> None:
         raise bad_argument("loss", rule, loss)
 
 
-def _untested(setup: ModelSetup) -> tuple[str, ...]:
-    """Return what could not be tested because something was not given."""
+def _untested(setup: ModelSetup, results: Iterable[Result]) -> tuple[str, ...]:
+    """Return what could not be tested because something was not given, or there was no time."""
     notes = []
+    if late := sum(result.message == LATE for result in results):
+        notes.append(f"{counted(late, 'test')} did not run: {LATE}")
     if setup.copy_failure:
         notes.append(f"the model itself was run, and restored afterwards. {setup.copy_failure}")
     if setup.synthetic_from:
