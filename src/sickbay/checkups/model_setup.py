@@ -15,9 +15,9 @@ from sickbay import tasks
 from sickbay.checkups.batch import Batch, Inapplicable
 from sickbay.checkups.batch_forms import other_readings, uncut, without_unknown_labels
 from sickbay.checkups.class_outputs import classes_second
+from sickbay.checkups.given_setup import GivenSetup, Value, required
 from sickbay.checkups.model_copies import ModelCopies
 from sickbay.checkups.model_losses import (
-    Loss,
     loss_by_function,
     loss_without_function,
     main_output,
@@ -28,42 +28,37 @@ from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
-from sickbay.model_arguments import unwrap_compiled
 from sickbay.model_copies import inputs_of
 from sickbay.tasks import Task
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
 SHARED = "A copy would share layers with it, which a function holds."
 QUICK = 0.15  # seconds that a pass with the most samples may take
-Value = TypeVar("Value")
 Layer = TypeVar("Layer", bound=nn.Module)
 
 
-class ModelSetup:
+class ModelSetup(GivenSetup):
     """A model to examine, with all that trains it. Nothing done with it lasts.
 
     `model` is the user's own and must only be read; tests run a `model_copy()`. Asking for
     something that was not given raises `Inapplicable`, so tests need not check first.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        batch: Batch | None = None,
-        loss: Loss | None = None,
-        optimizer: torch.optim.Optimizer | None = None,
-        task: Task = "",
-        validation: Batch | None = None,
-    ) -> None:
-        self.model = unwrap_compiled(model)
-        if isinstance(self.model, nn.DataParallel | nn.parallel.DistributedDataParallel):
-            self.model = self.model.module
-        self._given, self._loss, self._optimizer, self._task = batch, loss, optimizer, task
-        self._validation, self._copies = validation, ModelCopies(self.model)
-        self._computed: dict[Callable[[ModelSetup], Any], Any] = {}
-        self.fixed_size = False  # whether the model runs only with the full batch
-        self.restoring = ExitStack()  # closed at the end: what is the user's is restored
-        self.copy_failure = ""  # why the model itself had to be run, "" if it could be copied
+    fixed_size = False  # whether the model runs only with the full batch
+    copy_failure = ""  # why the model itself had to be run, "" if it could be copied
+
+    @cached_property
+    def restoring(self) -> ExitStack:
+        """Closed at the end, which restores what is the user's."""
+        return ExitStack()
+
+    @cached_property
+    def _copies(self) -> ModelCopies:
+        return ModelCopies(self.model)
+
+    @cached_property
+    def _computed(self) -> dict[Callable[[ModelSetup], Any], Any]:
+        return {}
 
     @contextmanager
     def model_copy(self, *, training: bool = False) -> Iterator[nn.Module]:
@@ -170,22 +165,14 @@ class ModelSetup:
         return self.full_batch
 
     @property
-    def validation(self) -> Batch:
-        return _required(self._validation, "no validation batch was given")
-
-    @property
     def targets(self) -> Tensor:
         """The targets of the samples that are run."""
-        return _required(self.batch.targets, "no targets were given")
+        return required(self.batch.targets, "no targets were given")
 
     @property
     def given_targets(self) -> Tensor:
         """All targets that were given."""
-        return _required(self.given_batch.targets, "no targets were given")
-
-    @property
-    def optimizer(self) -> torch.optim.Optimizer:
-        return _required(self._optimizer, "no optimizer was given")
+        return required(self.given_batch.targets, "no targets were given")
 
     @property
     def first_pass(self) -> FirstPass:
@@ -244,24 +231,10 @@ class ModelSetup:
         return known is not None and known.all_targets is not None
 
     @property
-    def has_optimizer(self) -> bool:
-        return self._optimizer is not None
-
-    @property
-    def has_loss(self) -> bool:
-        """Whether the user gave a loss."""
-        return self._loss is not None
-
-    @property
     def knows_its_loss(self) -> bool:
         """Whether a loss could be computed, or could be if the model ran."""
         first = vars(self).get("first_pass_or_error")
         return self.has_targets or (isinstance(first, FirstPass) and first.has_loss)
-
-    @property
-    def is_next_token(self) -> bool:
-        """Whether the user said that the task is next-token prediction."""
-        return self._task == "next_token"
 
     @cached_property
     def _shares_state(self) -> bool:
@@ -315,9 +288,3 @@ class ModelSetup:
         except Exception:
             return False
         return True
-
-
-def _required(value: Value | None, otherwise: str) -> Value:
-    if value is None:
-        raise Inapplicable(otherwise)
-    return value
