@@ -130,3 +130,11 @@ def test_weights_of_classes_are_turned_around() -> None:
     assert isinstance(made.loss, nn.CrossEntropyLoss)
     assert made.loss.weight is not None
     assert made.loss.weight[1] > made.loss.weight[0]
+
+
+def test_weights_that_start_too_large_are_drawn_anew() -> None:
+    before = usual()
+    with torch.no_grad():
+        before.model.get_parameter("0.weight").mul_(20)
+    made = prescribed(SoundDefaults(), before)
+    assert made.model.get_parameter("0.weight").abs().max() < 2

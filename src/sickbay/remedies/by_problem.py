@@ -57,7 +57,7 @@ UNDERFIT = (
 LARGER_BATCH = r.Together(first=r.SetBatchSize(to=32), second=USUAL)
 
 _LISTED: Mapping[str, Sequence[Remedy]] = {
-    "improper_initialisation": (UNLIKE, HE, LECUN, GLOROT, *DRAWN, NORM, LEAKY),
+    "improper_initialisation": (UNLIKE, HE, LECUN, GLOROT, SOUND, *DRAWN, NORM, LEAKY),
     "vanishing_gradient": (SELU, RELU, NORM, HE, LECUN, GLOROT, ADAM),
     "reduced_gradient": (SELU, RELU, NORM),
     "low_activation": (SELU, RELU, NORM),

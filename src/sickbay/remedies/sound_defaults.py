@@ -1,8 +1,11 @@
 from collections.abc import Iterator
 
+from torch import nn
+from torch.nn.modules.conv import _ConvNd
 from torch.optim import Adam, AdamW, NAdam
 
 from sickbay.errors import Declined
+from sickbay.problems import ImproperInitialisation
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.change_loss import ChangeLoss
 from sickbay.remedies.change_optimizer import ChangeOptimizer
@@ -10,6 +13,7 @@ from sickbay.remedies.change_output import ChangeOutput
 from sickbay.remedies.draw_constant_weights import DrawConstantWeights
 from sickbay.remedies.fit_loss_to_task import loss_fits
 from sickbay.remedies.hold_all_parameters import HoldAllParameters
+from sickbay.remedies.initialise_again import InitialiseAgain
 from sickbay.remedies.loosen_clipping import LoosenClipping
 from sickbay.remedies.lower_dropout import LowerDropout
 from sickbay.remedies.process_data import ProcessData
@@ -54,6 +58,8 @@ def _parts(recipe: Recipe) -> Iterator[Remedy]:
         usual = (std >= SPREAD[0]) & (std <= SPREAD[1]) | (std == 0)
         if recipe.bad_samples or not bool((usual & (mean.abs() <= OFFSET)).all()):
             yield ProcessData()
+    if starts_large(recipe.model):
+        yield InitialiseAgain()
     yield UndoOutputScale()
     yield ChangeOutput() if loss_fits(recipe.setup) else ChangeLoss()
     yield TurnClassWeights()
@@ -68,3 +74,20 @@ def _parts(recipe: Recipe) -> Iterator[Remedy]:
         yield SetBatchSize(to=32)
     if type(recipe.optimizer) not in ADAPTIVE or not RATES[0] <= recipe.lr <= RATES[1]:
         yield ChangeOptimizer(to="adam")
+
+
+def starts_large(model: nn.Module) -> bool:
+    """Return whether a trainable layer has weights far too large for the number of its inputs.
+
+    >>> layer = nn.Linear(100, 8)
+    >>> _ = nn.init.normal_(layer.weight, std=0.1)
+    >>> starts_large(layer), starts_large(nn.Linear(100, 8).apply(lambda m: m.weight.data.mul_(10)))
+    (False, True)
+    """
+    limit = ImproperInitialisation().gain
+    kernels = [each.weight for each in model.modules() if isinstance(each, (nn.Linear, _ConvNd))]
+    return any(
+        float(each.detach().square().mean() * each[0].numel()) > limit**2
+        for each in kernels
+        if each.requires_grad and each.numel()
+    )
