@@ -23,7 +23,7 @@ from sickbay.checkups.model_losses import (
     main_output,
 )
 from sickbay.checkups.restore_model import restored
-from sickbay.checkups.shared_state import Outside
+from sickbay.checkups.shared_state import FEWEST_SAMPLES, shares_state
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
@@ -31,7 +31,7 @@ from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import inputs_of
 from sickbay.tasks import Task
 
-MOST_SAMPLES, FEWEST_SAMPLES = 16, 4  # run in a pass; the fewer if a pass is slow
+MOST_SAMPLES = 16  # run in a pass; `FEWEST_SAMPLES` if a pass is slow
 SHARED = "A copy would share layers with it, which a function holds."
 QUICK = 0.15  # seconds that a pass with the most samples may take
 Layer = TypeVar("Layer", bound=nn.Module)
@@ -76,10 +76,8 @@ class ModelSetup(GivenSetup):
                     self.copy_failure = str(error)
             if model is self.model:
                 guard.enter_context(restored(model))
-            if training:  # by its own methods, as users do: they may be overridden
-                model.train()
-            else:
-                model.eval()
+            # By its own methods, as users do: they may be overridden.
+            (model.train if training else model.eval)()
             yield model
 
     def once(self, function: Callable[[ModelSetup], Value]) -> Value:
@@ -143,6 +141,7 @@ class ModelSetup(GivenSetup):
         few = whole.first(FEWEST_SAMPLES if whole.size > FEWEST_SAMPLES else whole.size - 1)
         if not 0 < few.size < whole.size:
             return whole
+        _ = self._shares_state  # which takes time of its own
         start = perf_counter()
         if not self.runs(few):  # other tests report it if nothing runs
             if not self.runs(whole):
@@ -238,31 +237,8 @@ class ModelSetup(GivenSetup):
 
     @cached_property
     def _shares_state(self) -> bool:
-        """Whether a copy of the model runs parts of the model itself, as closures make it do.
-
-        Modules that belong to neither are restored when `restoring` closes.
-        """
-        with restored(self.model), IsolatedRandom(0), torch.no_grad(), ExitStack() as guard:
-            try:
-                model = guard.enter_context(self._copies.take())
-            except Declined:
-                model = self.model
-            model.train()
-            outside = Outside(self.model, model, self.restoring)
-            for batch in (self.full_batch.first(FEWEST_SAMPLES), self.full_batch):
-                with suppress(Exception):
-                    with outside:
-                        raw = self.run(model, batch)
-                    self._restore_after_loss(raw, batch)
-                    break
-        return outside.used
-
-    def _restore_after_loss(self, raw: Any, batch: Batch) -> None:
-        """Find what the user's loss runs, which is restored when `restoring` closes."""
-        if self._loss is not None:
-            own = self._loss if isinstance(self._loss, nn.Module) else nn.Module()
-            with Outside(nn.Module(), own, self.restoring):
-                self.loss_of(raw, batch)
+        """Whether a copy runs parts of the model itself, as closures make it do."""
+        return shares_state(self, self._copies, self._loss)
 
     def _try_first_pass(self) -> FirstPass | Exception:
         try:

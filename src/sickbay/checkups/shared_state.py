@@ -1,15 +1,51 @@
 """What a copy of a model runs that is no part of the copy, such as a layer in a closure."""
 
-from contextlib import ExitStack
-from typing import Any
+from __future__ import annotations
 
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any
+
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 
+from sickbay.checkups.model_copies import ModelCopies
 from sickbay.checkups.restore_model import restored, without_gradients
 from sickbay.checkups.unregistered import unregistered, unregistered_layers
+from sickbay.errors import Declined
+from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import tensors_in
+
+if TYPE_CHECKING:
+    from sickbay.checkups.model_setup import ModelSetup
+
+FEWEST_SAMPLES = 4
+
+
+def shares_state(setup: ModelSetup, copies: ModelCopies, loss: Any) -> bool:
+    """Return whether a copy of a model runs parts of the model itself, as closures make it do.
+
+    Modules that are part of neither, nor of the loss, are restored when `setup.restoring` closes.
+    """
+    model, restoring = setup.model, setup.restoring
+    with restored(model), IsolatedRandom(0), torch.no_grad(), ExitStack() as guard:
+        try:
+            copied = guard.enter_context(copies.take())
+        except Declined:
+            copied = model
+        copied.train()
+        outside = Outside(model, copied, restoring)
+        for batch in (setup.full_batch.first(FEWEST_SAMPLES), setup.full_batch):
+            with suppress(Exception):
+                with outside:
+                    raw = setup.run(copied, batch)
+                if loss is not None:
+                    own = loss if isinstance(loss, nn.Module) else nn.Module()
+                    with Outside(nn.Module(), own, restoring):
+                        setup.loss_of(raw, batch)
+                break
+    return outside.used
 
 
 class Outside(TorchFunctionMode):
@@ -34,7 +70,7 @@ class Outside(TorchFunctionMode):
         self._seen = dict(self._own)  # held, so that no id is reused
         self.used = False
 
-    def __enter__(self) -> "Outside":
+    def __enter__(self) -> Outside:
         super().__enter__()  # type: ignore[no-untyped-call]
         self._hook = register_module_forward_pre_hook(lambda module, _: self._meet(module))
         return self
