@@ -178,3 +178,14 @@ def test_a_loss_with_fixed_lengths_gets_the_whole_batch() -> None:
 
 def test_a_second_input_of_the_same_shape_is_no_graph() -> None:
     assert not Batch.of(((models.numbers(8, 8), models.numbers(9, 8)[1:]), None)).joined
+
+
+def test_many_samples_that_cannot_be_taken_out_need_not_be_memorised() -> None:
+    text = torch.randint(9, (4 * 48,), generator=torch.Generator().manual_seed(0))
+    labels = torch.randint(2, (48,), generator=torch.Generator().manual_seed(1))
+    model = models.Bags()
+    for each in model.bag.parameters():
+        each.requires_grad_(False)
+    batch = (text, torch.arange(48) * 4), labels
+    report = checkup(model, batch, nn.CrossEntropyLoss(), tests="overfits_one_batch")
+    assert report.results[0].message == "training is too slow to judge"

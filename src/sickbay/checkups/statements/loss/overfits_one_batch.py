@@ -28,6 +28,7 @@ HASTY = 10  # steps that say nothing if there was no time for more
 RATES = (1e-3, 1e-2, 3e-4)  # of Adam, in the order they are tried
 CLEAR = 0.05  # share of the whole fall
 COMPARED = "check the sign of the loss, and the shapes and targets that it compares"
+MORE = 4  # times as many samples as memorised: a batch that is not cut cannot be judged
 LARGE = 10.0  # targets that a linear output takes long to reach
 
 
@@ -40,11 +41,12 @@ class OverfitsOneBatch(Statement):
 
     How it is tested:
         The loss must be lower for perfect predictions than for chance, and not higher than for the
-        best constant prediction. Then a copy without dropout
-        is trained on `samples` samples with Adam, at up to three learning rates. Its loss must fall
-        to `fraction` of the loss of the best constant prediction. With more than `few` targets, or
-        if the loss is still falling, it only has to be lower than that of the constant prediction.
-        With more than `many` targets, an unknown loss, or too little time, it only has to fall.
+        best constant prediction. Then a copy without dropout is trained on `samples` samples with
+        Adam, at up to three learning rates. Its loss must fall to `fraction` of the loss of the
+        best constant prediction. With more than `few` targets, or if the loss is still falling, it
+        only has to be lower than that of the constant prediction. With more than `many` targets, a
+        larger batch that only runs as a whole, an unknown loss, or too little time, it only has to
+        fall.
     """
 
     order = 4
@@ -99,17 +101,28 @@ class OverfitsOneBatch(Statement):
             return self.fails(f"{course}: it does not change", **numbers)
         if attempt.timed_out and fall > self.clear * size:
             return self.holds(f"{course}, when time was up", **numbers)
-        count = 0 if batch.targets is None else batch.targets.numel()
+        count = _targets_to_memorise(batch, MORE * self.samples, self.many + 1)
         if attempt.timed_out or known is None or count > self.many:
             raise Inapplicable("training is too slow to judge")
         limit = known.best + CONSTANT * (known.constant - known.best)
         if lowest < limit and (count > self.few or attempt.falling):
             raise Inapplicable("training is too slow to judge")
         limit = self._goal(known, start) if count <= self.few else limit
-        rows = batch.main.movedim(batch.sample_dim, 0).flatten(1)
-        duplicates = len(torch.unique(rows, dim=0)) < batch.size
-        note = ": equal inputs have different targets" if duplicates else ""
+        note = ": equal inputs have different targets" if _has_equal_inputs(batch) else ""
         return self.fails(f"{course}, not to {limit:.3g}{note}", **numbers)
+
+
+def _targets_to_memorise(batch: Batch, samples: int, many: int) -> int:
+    """Return the number of targets, and at least `many` if few samples could not be taken out."""
+    count = 0 if batch.targets is None else batch.targets.numel()
+    return max(count, many) if batch.size > samples else count
+
+
+def _has_equal_inputs(batch: Batch) -> bool:
+    rows = batch.main.movedim(batch.sample_dim, 0)
+    if batch.joined or batch.listed:
+        return False
+    return len(torch.unique(rows.reshape(len(rows), -1), dim=0)) < batch.size
 
 
 def _no_better(best: float, other: float, which: str) -> str:
@@ -209,6 +222,8 @@ def _samples_to_memorise(setup: ModelSetup, count: int) -> Batch:
     try:
         with setup.model_copy(training=True) as model, torch.no_grad():
             setup.loss_of(setup.run(model, few), few)
+    except Inapplicable:
+        raise
     except Exception:
         return setup.batch
     return few
