@@ -63,3 +63,21 @@ def test_a_teacher_may_be_a_copy() -> None:
 def test_skips_a_model_that_is_trained_or_frozen_as_a_whole() -> None:
     assert examined(Words()).message == "no layer is frozen"
     assert examined(Words().requires_grad_(False)).message == "every layer is frozen"
+
+
+class Moving(Words):
+    """Moves a codebook to what it has seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes = nn.Embedding(40, 16).requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            with torch.no_grad():
+                self.codes.weight.lerp_(self.tokens.weight, 0.1)
+        return super().forward(x)
+
+
+def test_a_codebook_may_be_moved_by_the_model() -> None:
+    assert examined(Moving()).outcome == "passed"

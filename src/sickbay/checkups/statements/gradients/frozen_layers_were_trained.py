@@ -1,3 +1,4 @@
+import torch
 from torch import nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
@@ -15,7 +16,8 @@ class FrozenLayersWereTrained(Statement):
     How it is tested:
         The weights of layers that require no gradient must not be spread as torch spreads the first
         weights of such a layer. A copy of a layer that is trained, such as a teacher, may be
-        frozen. Nothing is said if the whole model is frozen.
+        frozen, and so may what the model itself changes in a pass in training, such as a codebook.
+        Nothing is said if the whole model is frozen.
     """
 
     severity = "warning"
@@ -30,6 +32,9 @@ class FrozenLayersWereTrained(Statement):
             raise Inapplicable("no layer is frozen" if not frozen else "every layer is frozen")
         names = [each for each in frozen_at_random(layers) if not _is_copy(layers[each], layers)]
         if names:
+            own = _changed(setup)
+            names = [each for each in names if each not in own]
+        if names:
             message = f"{several(names, None, 'is', 'are')} frozen with random weights"
             return self.fails(message, layers=names, frozen=len(names))
         return self.holds(f"{len(frozen)} frozen weights are not those that torch gave them")
@@ -43,3 +48,12 @@ def _is_copy(layer: nn.Module, layers: dict[str, nn.Module]) -> bool:
         for other in layers.values()
         for each in other.parameters(recurse=False)
     )
+
+
+def _changed(setup: ModelSetup) -> set[str]:
+    """Return the layers whose weights a pass in training changes."""
+    with setup.model_copy(training=True) as model, torch.no_grad():
+        before = {name: each.clone() for name, each in model.named_parameters()}
+        setup.run(model, setup.batch)
+        after = dict(model.named_parameters())
+    return {name.rpartition(".")[0] for name in before if not before[name].equal(after[name])}
