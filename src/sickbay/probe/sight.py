@@ -26,6 +26,8 @@ def sees_ahead(trial: Trial, dim: int = 1, shown: Tensor | None = None) -> bool:
     shown = rows[-1]
     length = shown.shape[dim]
     cut = length // 2
+    while cut > 1 and _is_alike(shown.narrow(dim, cut, length - cut)):  # all are padding there
+        cut //= 2
 
     def with_others(inputs: Tensor) -> Tensor:
         new = inputs.clone()
@@ -41,6 +43,11 @@ def sees_ahead(trial: Trial, dim: int = 1, shown: Tensor | None = None) -> bool:
     if moved is None:
         return False
     return bool(moved[:, :cut].abs().max() > SEEN * trial.first.abs().max())
+
+
+def _is_alike(values: Tensor) -> bool:
+    """Return whether all samples have the same values."""
+    return bool((values == values[:1]).all())
 
 
 def by_place(answers: Tensor, count: int, length: int) -> Tensor | None:

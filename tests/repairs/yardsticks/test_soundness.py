@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.problems.shared.yardsticks import Yardstick
-from sickbay.repairs.yardsticks.soundness import unsound
+from sickbay.repairs.yardsticks.soundness import sees_ahead, unsound
 from tests.repairs.yardsticks.test_measure import measured
 
 ROWS = torch.randn(40, 6, generator=torch.Generator().manual_seed(0))
@@ -125,3 +125,9 @@ def test_another_model_may_be_sound() -> None:
     mixed = nn.Sequential(DENSE, nn.Softmax(0))
     assert measured(mixed, (ROWS, CLASSES), nn.CrossEntropyLoss()).unsound == MIXED
     assert measured(DENSE, (ROWS, CLASSES), nn.CrossEntropyLoss()).unsound == ""
+
+
+def test_sight_is_tried_where_samples_differ() -> None:
+    padded = torch.randn(20, 12, 3) * (torch.arange(12) < 5)[:, None]
+    cells = [nn.GRU(3, 4, batch_first=True, bidirectional=each) for each in (False, True)]
+    assert [sees_ahead(each, (padded,)) for each in cells] == [[False], [True]]
