@@ -19,7 +19,7 @@ ORDER = (
     "runs_on_the_batch", "inputs_are_sane", "targets_are_sane", "classes_are_balanced",
     "validation_is_apart", "parameters_are_sane", "every_parameter_is_used",
     "gradient_reaches_every_parameter", "optimizer_holds_every_parameter",
-    "frozen_layers_were_trained", "listed_layers_are_separate", "output_fits_the_targets",
+    "frozen_embeddings_were_trained", "listed_layers_are_separate", "output_fits_the_targets",
     "output_fits_the_loss", "starts_at_chance", "overfits_one_batch", "labels_are_shifted_once",
     "loss_leaves_out_padding", "shapes_follow_the_batch", "samples_stay_apart",
     "attention_rows_sum_to_one", "sees_no_future", "respects_masks", "uses_positions",

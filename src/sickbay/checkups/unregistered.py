@@ -39,8 +39,12 @@ def random_constants(model: nn.Module) -> dict[str, Tensor]:
     >>> list(random_constants(model))
     ['drawn']
     """
-    tensors = {name: each for name, each in plain_tensors(model) if not each.requires_grad}
-    return {name: each for name, each in tensors.items() if _looks_random(each)}
+    known = {id(each) for each in (*model.parameters(), *model.buffers())}
+    return {
+        name: each
+        for name, each in plain_tensors(model)
+        if id(each) not in known and not each.requires_grad and _looks_random(each)
+    }
 
 
 def _looks_random(values: Tensor) -> bool:

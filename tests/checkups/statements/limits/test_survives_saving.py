@@ -8,6 +8,7 @@ from torch.nn.utils import parametrizations
 
 from sickbay.checkups import Result, checkup
 from sickbay.checkups.statements.limits.survives_saving import SurvivesSaving
+from sickbay.checkups.unregistered import random_constants
 from tests.checkups.function_models import (
     Made,
     Recurrent,
@@ -212,3 +213,8 @@ def test_registered_and_computed_matrices_are_right() -> None:
     ):
         [result] = checkup(model, x, tests=SurvivesSaving()).results
         assert result.outcome == "passed", result.message
+
+
+def test_the_list_of_weights_of_a_frozen_recurrent_layer_is_no_constant() -> None:
+    torch.manual_seed(0)
+    assert not random_constants(nn.RNN(16, 32).requires_grad_(False))

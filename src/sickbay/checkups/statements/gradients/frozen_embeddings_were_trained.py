@@ -7,37 +7,42 @@ from sickbay.probe.initial_weights import frozen_at_random
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrozenLayersWereTrained(Statement):
-    """Frozen layers do not hold the random weights that torch gave them.
+class FrozenEmbeddingsWereTrained(Statement):
+    """A frozen embedding does not hold the random weights that torch gave it.
 
     Why it matters:
-        A frozen random layer loses what it was meant to pass on, and can never learn it.
+        A model learns little about words whose vectors are random and stay so.
 
     How it is tested:
-        The weights of layers that require no gradient must not be spread as torch spreads the first
-        weights of such a layer. A copy of a layer that is trained, such as a teacher, may be
-        frozen, and so may what the model itself changes in a pass in training, such as a codebook.
-        Nothing is said if the whole model is frozen.
+        The weights of an embedding that requires no gradient must not be spread as torch spreads
+        its first weights. An embedding may be frozen if other layers are frozen too, if it is a
+        copy of one that is trained, or if a pass in training changes it, as a codebook.
     """
 
     severity = "warning"
-    remedy = "load the trained weights before freezing, or leave requires_grad at True"
+    remedy = "load the trained vectors before freezing, or leave requires_grad at True"
 
     def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
         layers = dict(setup.model.named_modules())
-        matrices = [each for each in setup.model.parameters() if each.ndim > 1]
-        frozen = [each for each in matrices if not each.requires_grad]
-        if not frozen or len(frozen) == len(matrices):
-            raise Inapplicable("no layer is frozen" if not frozen else "every layer is frozen")
-        names = [each for each in frozen_at_random(layers) if not _is_copy(layers[each], layers)]
-        if names:
-            own = _changed(setup)
-            names = [each for each in names if each not in own]
+        frozen = {name: each for name, each in layers.items() if _is_frozen(each)}
+        if not frozen:
+            raise Inapplicable("no layer is frozen")
+        if not all(isinstance(each, nn.Embedding) for each in frozen.values()):
+            raise Inapplicable("more than the embeddings is frozen")
+        own = _changed(setup)
+        names = [each for each in frozen_at_random(frozen) if each not in own]
+        names = [each for each in names if not _is_copy(layers[each], layers)]
         if names:
             message = f"{several(names, None, 'is', 'are')} frozen with random weights"
             return self.fails(message, layers=names, frozen=len(names))
-        return self.holds(f"{len(frozen)} frozen weights are not those that torch gave them")
+        return self.holds("the frozen embeddings do not hold the weights that torch gave them")
+
+
+def _is_frozen(layer: nn.Module) -> bool:
+    """Return whether a layer has a weight matrix of its own that requires no gradient."""
+    own = layer.parameters(recurse=False)
+    return any(each.ndim > 1 and not each.requires_grad for each in own)
 
 
 def _is_copy(layer: nn.Module, layers: dict[str, nn.Module]) -> bool:
