@@ -13,8 +13,7 @@ from typing import Any
 
 from benchmarks.worker_pool import Attempt, Failure, set_up_worker
 
-# Imported once, by the process that all others are forked from.
-PRELOADED = ["benchmarks.programs.run_program", "sklearn.datasets"]
+PRELOADED = ("benchmarks.programs.run_program", "sklearn.datasets")
 Job = Callable[[str], Any]
 
 
@@ -43,14 +42,21 @@ class Running:
 
 
 def run_each(
-    job: Job, items: Sequence[str], workers: int, limit: float
+    job: Job,
+    items: Sequence[str],
+    workers: int,
+    limit: float,
+    preloaded: Sequence[str] = PRELOADED,
 ) -> Iterator[tuple[str, Any | Failure]]:
-    """Yield each item with its result, or a failure, in order of completion."""
+    """Yield each item with its result, or a failure, in order of completion.
+
+    The modules in `preloaded` are imported once, by the process that all others are forked from.
+    """
     waiting, running = deque(items), list[Running]()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_start(job, waiting.popleft()))
+                running.append(_start(job, waiting.popleft(), preloaded))
             soon = min(each.started for each in running) + limit
             ready = wait([each.answer for each in running], max(0.0, soon - monotonic()))
             for each in list(running):
@@ -65,9 +71,9 @@ def run_each(
             each.close()
 
 
-def _start(job: Job, item: str) -> Running:
+def _start(job: Job, item: str, preloaded: Sequence[str]) -> Running:
     context = get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload(list(preloaded))
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(job, item, theirs), daemon=True)
     process.start()

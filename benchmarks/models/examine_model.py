@@ -1,0 +1,96 @@
+"""Examine one model with the default tests, and measure what the checkup costs and leaves."""
+
+from __future__ import annotations
+
+import random
+import warnings
+import zlib
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.checkup.case import Inputs
+from benchmarks.checkup.examine_model import chosen_for
+from benchmarks.models import memory
+from benchmarks.models.all_models import Model, every
+from benchmarks.models.unchanged import changed, parts_of
+from benchmarks.report_page import plain
+from sickbay.checkups import Report, checkup
+
+Record = dict[str, Any]
+FAIL_ON = "critical"  # of the command line, by default
+
+
+def examine(name: str) -> Record:
+    """Return the record of a model."""
+    model = every()[name]
+    seed(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = model.make()
+        measured = measure(given, model)
+    weights = sum(each.numel() * each.element_size() for each in given.model.parameters())
+    fault = model.fault
+    record: Record = plain(
+        {
+            "name": name,
+            "library": model.architecture.library,
+            "half": model.half,
+            "fault": fault and {"about": fault.about, "finds": list(fault.finds)},
+            "weights": weights / 1e6,
+            **measured,
+        }
+    )
+    return record
+
+
+def seed(name: str) -> None:
+    """Seed all random numbers from a name."""
+    number = zlib.crc32(name.encode())
+    torch.manual_seed(number)
+    np.random.seed(number)
+    random.seed(number)
+
+
+def measure(given: Inputs, model: Model) -> Record:
+    """Return what a checkup says, whether it raises, its time, its memory and what it changed."""
+    before = parts_of(given)
+    memory.forget_peak()
+    start, used = perf_counter(), memory.used()
+    report, raised = None, ""
+    try:
+        report = run_checkup(given, model)
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+    seconds, peak = perf_counter() - start, memory.peak()
+    return {
+        "seconds": seconds,
+        "memory": None if used is None or peak is None else max(0.0, peak - used),
+        "changed": changed(before, given),
+        "raised": raised,
+        "exit": 2 if report is None else int(report.fails(FAIL_ON)),
+        "results": [] if report is None else results(report),
+    }
+
+
+def run_checkup(given: Inputs, model: Model) -> Report:
+    tests = {each.name(): each for each in chosen_for("")}
+    for name in model.fault.finds if model.fault else ():
+        tests |= {each.name(): each for each in chosen_for(name)}
+    return checkup(
+        given.model,
+        given.batch,
+        given.loss,
+        given.optimizer,
+        tests=list(tests.values()),
+        validation=given.validation,
+        progress=False,
+    )
+
+
+def results(report: Report) -> list[Record]:
+    """Return what is kept of each result."""
+    kept = ("test", "outcome", "severity", "message", "seconds")
+    return [{name: getattr(each, name) for name in kept} for each in report.results]

@@ -1,0 +1,1 @@
+"""Architectures of published libraries, a module for each library."""
