@@ -18,9 +18,10 @@ from benchmarks.models.all_models import Model, every
 from benchmarks.models.unchanged import changed, parts_of
 from benchmarks.report_page import plain
 from sickbay.checkups import Report, checkup
+from sickbay.findings import Severity
 
 Record = dict[str, Any]
-FAIL_ON = "critical"  # of the command line, by default
+FAIL_ON: Severity = "critical"  # of the command line, by default
 
 
 def examine(name: str) -> Record:

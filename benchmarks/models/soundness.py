@@ -52,12 +52,10 @@ def loss_of(given: Inputs) -> Tensor:
         output = given.model(**batch)
     else:
         output = given.model(*batch) if isinstance(batch, tuple | list) else given.model(batch)
+    loss: Any = output if isinstance(output, Tensor) else getattr(output, "loss", None)
     if given.loss is not None:
-        return given.loss(output, targets)
-    if isinstance(output, Tensor):
-        return output
-    loss = getattr(output, "loss", None)
-    if loss is None and isinstance(output, dict):
+        loss = given.loss(output, targets)
+    elif loss is None and isinstance(output, dict):
         loss = output["loss"] if "loss" in output else sum(output.values())
     if not isinstance(loss, Tensor):
         raise TypeError("the model returns no loss, and none was given")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 )
-LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
+kept: list[Any] = []  # an operator is gone when its library is
 
 
 @cache
@@ -27,12 +28,18 @@ def prepare_torchvision() -> None:
     try:
         import torchvision  # noqa: F401
     except RuntimeError:
-        for schema in SCHEMAS:
-            LIBRARY.define(schema)
-        LIBRARY.impl("nms", suppress_overlaps, "CPU")
-        from torchvision import extension
+        define_operators()
+        from torchvision.ops import boxes
 
-        extension._assert_has_ops = lambda: None
+        boxes._assert_has_ops = lambda: None
+
+
+def define_operators() -> None:
+    library: Any = torch.library.Library
+    kept.append(library("torchvision", "FRAGMENT"))
+    for schema in SCHEMAS:
+        kept[0].define(schema)
+    kept[0].impl("nms", suppress_overlaps, "CPU")
 
 
 def suppress_overlaps(boxes: Tensor, scores: Tensor, limit: float) -> Tensor:
@@ -43,12 +50,12 @@ def suppress_overlaps(boxes: Tensor, scores: Tensor, limit: float) -> Tensor:
     [0, 2]
     """
     order = scores.argsort(descending=True)
-    kept = []
+    chosen = []
     while len(order):
         best, order = order[0], order[1:]
-        kept.append(best)
+        chosen.append(best)
         order = order[overlaps(boxes[best], boxes[order]) <= limit]
-    return torch.stack(kept) if kept else order
+    return torch.stack(chosen) if chosen else order
 
 
 def overlaps(box: Tensor, others: Tensor) -> Tensor:

@@ -119,12 +119,12 @@ def mobileone() -> Inputs:
 
 @library.architecture
 def mobilevit() -> Inputs:
-    return made("mobilevit_xxs")
+    return made("mobilevit_xxs", 128, samples=4)
 
 
 @library.architecture
 def mobilevitv2() -> Inputs:
-    return made("mobilevitv2_050")
+    return made("mobilevitv2_050", 128, samples=4)
 
 
 @library.architecture

@@ -13,16 +13,16 @@ from benchmarks.models.batches import padding_mask, tokens
 
 library = Library("transformers", "transformers")
 VOCABULARY, LENGTH, SAMPLES, CLASSES = 100, 16, 8, 3
-SMALL = {
+SMALL: dict[str, Any] = {
     "vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
     "intermediate_size": 64, "max_position_embeddings": 64,
 }  # fmt: skip
-GROUPED = {**SMALL, "num_key_value_heads": 2}
-IMAGE = {
+GROUPED: dict[str, Any] = {**SMALL, "num_key_value_heads": 2}
+IMAGE: dict[str, Any] = {
     "image_size": 32, "patch_size": 8, "num_channels": 3, "num_labels": 10, "hidden_size": 32,
     "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
 }  # fmt: skip
-SPEECH = {
+SPEECH: dict[str, Any] = {
     "vocab_size": 30, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
     "intermediate_size": 64, "conv_dim": (16, 16), "conv_stride": (5, 4), "conv_kernel": (10, 8),
     "num_feat_extract_layers": 2, "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4,
@@ -615,7 +615,7 @@ def mt5() -> Inputs:
     )
 
 
-PAIR = {
+PAIR: dict[str, Any] = {
     "vocab_size": VOCABULARY, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
     "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
     "decoder_ffn_dim": 64, "max_position_embeddings": 64,
@@ -687,7 +687,9 @@ def deit() -> Inputs:
 
 @library.architecture
 def beit() -> Inputs:
-    return sees("BeitForImageClassification", **IMAGE, out_indices=[1, 2])
+    return sees(
+        "BeitForImageClassification", **IMAGE, out_indices=[1, 2], use_relative_position_bias=True
+    )
 
 
 @library.architecture
@@ -748,7 +750,8 @@ def regnet() -> Inputs:
 def mobilevit() -> Inputs:
     return sees(
         "MobileViTForImageClassification",
-        image_size=32,
+        side=128,
+        image_size=128,
         hidden_sizes=[16, 20, 24],
         neck_hidden_sizes=[8, 8, 16, 16, 16, 16, 32],
         num_attention_heads=2,
