@@ -31,7 +31,7 @@ def unregistered(model: nn.Module) -> dict[str, Tensor]:
 
 
 def random_constants(model: nn.Module) -> dict[str, Tensor]:
-    """Return matrices of random numbers in plain attributes: a new model draws others.
+    """Return matrices of random numbers that are not saved: a new model draws others.
 
     >>> import torch
     >>> _, model = torch.manual_seed(0), nn.Linear(1, 1)
@@ -40,11 +40,10 @@ def random_constants(model: nn.Module) -> dict[str, Tensor]:
     ['drawn']
     """
     known = {id(each) for each in (*model.parameters(), *model.buffers())}
-    return {
-        name: each
-        for name, each in plain_tensors(model)
-        if id(each) not in known and not each.requires_grad and _looks_random(each)
-    }
+    plain = [(name, each) for name, each in plain_tensors(model) if id(each) not in known]
+    saved = model.state_dict()
+    plain += [(name, each) for name, each in model.named_buffers() if name not in saved]
+    return {name: each for name, each in plain if not each.requires_grad and _looks_random(each)}
 
 
 def _looks_random(values: Tensor) -> bool:

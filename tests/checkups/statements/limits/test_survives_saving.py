@@ -202,6 +202,10 @@ def test_a_random_matrix_in_a_plain_attribute_is_not_saved() -> None:
     assert result.outcome == "failed"
     assert "matrix is not in the state dict" in result.message
     assert matrix.equal(before)
+    buffered = Projected(matrix, registered=True)
+    buffered.register_buffer("matrix", matrix, persistent=False)
+    [result] = checkup(buffered, x, tests=SurvivesSaving()).results
+    assert result.outcome == "failed"
 
 
 def test_registered_and_computed_matrices_are_right() -> None:

@@ -23,8 +23,8 @@ class SurvivesSaving(Statement):
         What is missing from the state dict is lost when the training process ends.
 
     How it is tested:
-        The state dict is saved, everything that is trained is changed, and so are matrices in plain
-        attributes that look drawn at random. Then the state is loaded again. The output in
+        The state dict is saved, everything that is trained is changed, and so are matrices that
+        are not saved and look drawn at random. Then the state is loaded again. The output in
         evaluation mode must be the same as before. After a pass in training, another copy that
         loads the state must give the same output.
     """
