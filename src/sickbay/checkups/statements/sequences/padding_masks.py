@@ -1,7 +1,7 @@
-"""Masks that drop padding: those in a batch, and those that a model would take."""
+"""The masks in a batch that drop padding."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -27,14 +27,12 @@ class Masked:
         batch: The batch with the mask.
         dropped: The positions of the last sample that it drops, apart from those given.
         token: The value of padding in the batch, None if unknown.
-        given: Whether the user passed such a mask.
     """
 
     name: str
     batch: Batch
     dropped: slice
     token: Tensor | None = None
-    given: bool = True
 
 
 def given_masks(model: nn.Module, batch: Batch) -> Iterator[Masked]:
@@ -48,27 +46,6 @@ def given_masks(model: nn.Module, batch: Batch) -> Iterator[Masked]:
             yield from _masks_like(name, given, batch)
 
 
-def made_up_masks(model: nn.Module, batch: Batch) -> Iterator[Masked]:
-    """Yield calls with a mask for each argument of a model that holds one, by its name."""
-    try:
-        names = [name for name in signature(model.forward).parameters if name in NAMES]
-    except (TypeError, ValueError):
-        return
-    arguments = _arguments(model, batch)
-    size, length = batch.main.shape[:2]
-    dropped = slice(_kept(length), length)
-    keep = torch.ones(size, length, dtype=torch.bool, device=batch.main.device)
-    keep[:, -1] = False
-    keep[-1, dropped] = False
-    for name in names:
-        if isinstance(arguments.get(name), Tensor):
-            continue
-        masks = [keep.long(), keep] if name in KEEP else [~keep] if name in DROP else [keep, ~keep]
-        for mask in [_lengths(batch, dropped)] if name in LENGTHS else masks:
-            called = replace(batch, kwargs={**batch.kwargs, name: mask})
-            yield Masked(name, called, dropped, given=False)
-
-
 def _masks_like(name: str, given: Tensor, batch: Batch) -> Iterator[Masked]:
     """Yield masks of the same kind as a given one that also drop a part of the last sample."""
     size, length = batch.main.shape[:2]
@@ -79,7 +56,9 @@ def _masks_like(name: str, given: Tensor, batch: Batch) -> Iterator[Masked]:
         drops = given < 0 if added else (given == 0) == keeps
         rows = drops.reshape(size, -1, length).all(dim=1)
         left = rows[:, 0].count_nonzero() > rows[:, -1].count_nonzero()
-        dropped = slice(0, length - _kept(length)) if left else slice(_kept(length), length)
+        others = int((~rows[:-1]).sum(dim=1).min())  # so that the mask of another sample leaks
+        kept = max(1, min(_kept(length), others - 1))
+        dropped = slice(0, length - kept) if left else slice(kept, length)
         more = torch.zeros(size, length, dtype=torch.bool, device=given.device)
         more[:, 0 if left else -1] = True
         more[-1, dropped] = True

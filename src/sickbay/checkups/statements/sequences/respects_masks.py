@@ -1,7 +1,7 @@
 """Longer than 60 lines: what looks like a leak is compared with a call without padding."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,11 +11,9 @@ from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.statements.sequences.padding_masks import (
-    EITHER,
     LENGTHS,
     Masked,
     given_masks,
-    made_up_masks,
 )
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
@@ -42,8 +40,7 @@ class RespectsMasks(Statement):
         A third of one sample is masked with the mask that you pass, on the side where that has its
         padding, and then changed. The outputs of that sample's other positions must stay the same,
         or be those of the sample without that third. In a key_padding_mask, True means drop; in an
-        attention_mask, 0 means drop. A plain mask drops the value that is rarer in it. If you pass
-        no mask but the model takes one, a mask is made up, and a failure is only a warning.
+        attention_mask, 0 means drop. A plain mask drops the value that is rarer in it.
     """
 
     order = 5
@@ -56,7 +53,9 @@ class RespectsMasks(Statement):
         table = main.is_floating_point() and main.ndim == 2
         if table or main.ndim not in (2, 3) or batch.sample_dim or main.shape[1] < 3:
             raise Inapplicable("the inputs are not sequences")
-        masks = [*given_masks(setup.model, batch)] or [*made_up_masks(setup.model, batch)]
+        masks = list(given_masks(setup.model, batch))
+        if not masks:
+            raise Inapplicable("the batch has no mask")
         leaks: list[tuple[Masked, int]] = []
         for masked in masks:
             try:
@@ -66,13 +65,11 @@ class RespectsMasks(Statement):
             if not count:
                 return self.holds(f"positions that {masked.name} drops changed no other output")
             leaks.append((masked, count))
-        known = [each for each in leaks if each[0].given or each[0].name not in EITHER]
-        if not known:
+        if not leaks:
             raise Inapplicable("the model takes no mask that could be constructed")
-        masked, count = known[0]
+        masked, count = leaks[0]
         message = f"positions that {masked.name} drops changed {count} outputs of those it keeps"
-        result = self.fails(message, changed=count)
-        return result if masked.given else replace(result, severity="warning")
+        return self.fails(message, changed=count)
 
 
 def _leaks(setup: ModelSetup, masked: Masked) -> int:
