@@ -205,10 +205,26 @@ def with_a_pooler() -> nn.Module:
     return Made(forward, trunk=nn.Linear(8, 16), head=nn.Linear(16, 3), pooler=nn.Linear(16, 4))
 
 
+def with_deeper_stages() -> nn.Module:
+    """As PSPNet: its encoder has more stages than the decoder looks at."""
+
+    def forward(self: Any, x: Tensor) -> Any:
+        stages = [self.one(x), self.two(self.one(x))]
+        return self.head(stages[0])
+
+    return Made(forward, one=nn.Linear(8, 8), two=nn.Linear(8, 99), head=nn.Linear(8, 3))
+
+
 @pytest.mark.parametrize(
-    ("make", "severity"), [(with_a_pooler, "warning"), (detached, "critical"), (dead, "critical")]
+    ("make", "severity"),
+    [
+        (with_a_pooler, "warning"),
+        (with_deeper_stages, "warning"),
+        (detached, "critical"),
+        (dead, "critical"),
+    ],
 )
-def test_a_small_part_that_the_loss_does_without_is_a_warning(make: Any, severity: str) -> None:
+def test_what_the_loss_does_without_is_a_warning(make: Any, severity: str) -> None:
     torch.manual_seed(0)
     result = examined(make())
     assert (result.outcome, result.severity) == ("failed", severity)

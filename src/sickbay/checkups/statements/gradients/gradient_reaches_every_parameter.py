@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
+import torch
 from torch import nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
@@ -23,7 +24,7 @@ class GradientReachesEveryParameter(Statement):
         finite and not all zero. If it is zero, a few small steps may change that, as with layers
         that start at zero. A bias may have no gradient if the weight of its layer has one.
         Recurrent weights may have none if only one step of their direction is used. It is only a
-        warning if most of the model is reached and its loss falls all the same.
+        warning if the loss falls all the same, and the parameters are few or change no output.
     """
 
     order = 3
@@ -51,11 +52,22 @@ class GradientReachesEveryParameter(Statement):
 
 
 def _trains_without(setup: ModelSetup, names: Sequence[str]) -> bool:
-    """Return whether the loss falls although some parameters, not most of them, are not reached."""
+    """Return whether the loss falls without a part that is small or changes no output."""
     sizes = {name: each.numel() for name, each in setup.model.named_parameters()}
     used = sum(sizes[name] for name in setup.first_pass.gradients)
     without = sum(sizes[name] for name in set(names))
-    return setup.first_pass.has_loss and without < MOST * used and setup.once(loss_falls)
+    harmless = without < MOST * used or _have_no_effect(setup, names)
+    return setup.first_pass.has_loss and harmless and setup.once(loss_falls)
+
+
+def _have_no_effect(setup: ModelSetup, names: Sequence[str]) -> bool:
+    """Return whether the output is the same with other values of these parameters."""
+    with setup.model_copy() as model, torch.no_grad():
+        before = setup.seeded_output(model, setup.batch)
+        for name in names:
+            weight = model.get_parameter(name)
+            weight.add_(torch.randn_like(weight))
+        return torch.equal(before, setup.seeded_output(model, setup.batch))
 
 
 def _needs_none(name: str, setup: ModelSetup) -> bool:
