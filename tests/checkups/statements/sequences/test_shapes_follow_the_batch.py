@@ -173,3 +173,21 @@ def test_an_embedding_may_get_a_shape() -> None:
     tokens = torch.randint(9, (4, 8), generator=torch.Generator().manual_seed(0))
     [result] = checkup(Sized(), tokens, tests="shapes_follow_the_batch").results
     assert result.outcome == "passed", result.message
+
+
+class OwnLoss(GPT):
+    """Computes a loss that needs two positions, if it gets labels, as in transformers."""
+
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None) -> Any:
+        logits = super().forward(input_ids)
+        if labels is None:
+            return {"logits": logits}
+        following = labels[:, 1:].reshape(labels.shape[0], labels.shape[1] - 1, 1)
+        chosen = logits[:, :-1].log_softmax(-1).gather(2, following).view(len(labels), -1)
+        return {"logits": logits, "loss": -chosen.amax(1).mean()}
+
+
+def test_a_loss_of_the_model_is_left_out() -> None:
+    inputs, _ = tokens()
+    batch = {"input_ids": inputs, "labels": inputs}
+    assert checkup(OwnLoss(), batch, tests=ShapesFollowTheBatch()).passed
