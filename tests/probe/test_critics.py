@@ -86,3 +86,19 @@ def test_a_model_without_a_critic() -> None:
         doctor.step(loss)
     doctor.close()
     assert not doctor.history.recent("critic_agrees", 9)
+
+
+def test_an_actor_that_is_asked_for_single_states_between_its_steps() -> None:
+    actor, critic = nn.Linear(3, 1), nn.Linear(1, 1)
+    optimizer = torch.optim.Adam([*actor.parameters()], lr=1e-3)
+    doctor = sickbay.watch(actor, optimizer, every=1, on_finding="silent")
+    for _ in range(5):
+        actor(torch.randn(3))
+        states = torch.randn(16, 3)
+        (critic(torch.randn(16, 1)) - torch.ones(16, 1)).square().mean().backward()  # type: ignore[no-untyped-call]
+        loss = -critic(actor(states)).mean()
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss)
+    doctor.close()
+    assert [event for event in doctor.events if event.kind == "trouble"] == []

@@ -77,3 +77,10 @@ def test_it_is_an_info_below_the_first_loss(loss: float, severity: str) -> None:
     finding = LossSpike().check(History(loss=[2.3, *20 * [1.0, 1.1], loss]))
     assert finding is not None
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(("low", "severity"), [(-0.1, "info"), (0.1, "warning")])
+def test_a_loss_of_both_signs_measures_no_error(low: float, severity: str) -> None:
+    finding = LossSpike().check(History(loss=[0.2, *20 * [low, 0.2], 5.0]))
+    assert finding is not None
+    assert finding.severity == severity

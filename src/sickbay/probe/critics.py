@@ -122,9 +122,9 @@ def _rows_of(layer: Any, samples: Collection[Tensor]) -> slice | None:
     if title(layer) not in LAYERS:
         return None
     given = saved(layer, LAYERS[title(layer)])
-    for made in samples if isinstance(given, Tensor) and given.ndim else ():
+    for made in samples if isinstance(given, Tensor) and given.ndim > 1 else ():
         count, rest = len(made), len(given) - len(made)
-        fits = rest >= 0 and made[0].numel() == given[0].numel()
+        fits = rest >= 0 and made.ndim > 1 and made[0].numel() == given[0].numel()
         for start in {0, rest} if fits else ():
             if bool((given[start : start + count].flatten(1) == made.flatten(1)).all()):
                 return slice(start, start + count)

@@ -24,7 +24,7 @@ class LossSpike(SampledProblem):
         median over `samples` samples, in three steps or more, is compared with means over as many.
         If hardly any loss was left, only a jump to half of the first loss counts. Below the first
         loss, the severity is `info`: less is lost than was gained, and a new target network does
-        the same.
+        the same. So it is if losses were below 0, as those of a policy, which measure no error.
 
     Example:
         >>> history = History(loss=[2.3] + 20 * [1.0, 1.1] + [4.0])
@@ -68,7 +68,8 @@ class LossSpike(SampledProblem):
         span = steps * self.window
         message = f"loss {now:.3g}, between {low:.3g} and {high:.3g} in the {span} steps before"
         found = self.found(history, message, loss=now, low=low, high=high)
-        return replace(found, severity="info") if now < self.first_loss(history) else found
+        mild = low < 0 or now < self.first_loss(history)
+        return replace(found, severity="info") if mild else found
 
 
 def means(values: Sequence[float], size: int) -> list[float]:

@@ -23,10 +23,8 @@ def drowned_errors(history: History) -> str:
     copes = min(pulls) < HARDER or (score is not None and score.gain >= WELL)
     if copes and not gains_less(history, LEARNT, AFTER):
         return ""
-    typical = sorted(pulls)[READINGS // 2]
-    return (
-        f"where the terms of the loss meet, others pull {typical:.2g} times as hard as the errors"
-    )
+    typical = float(f"{sorted(pulls)[READINGS // 2]:.2g}")
+    return f"where the terms of the loss meet, others pull {typical:g} times as hard as the errors"
 
 
 def faint_error(history: History) -> str:
