@@ -95,7 +95,7 @@ def test_an_actor_that_is_asked_for_single_states_between_its_steps() -> None:
     for _ in range(5):
         actor(torch.randn(3))
         states = torch.randn(16, 3)
-        (critic(torch.randn(16, 1)) - torch.ones(16, 1)).square().mean().backward()  # type: ignore[no-untyped-call]
+        (critic(torch.randn(16, 1)) - torch.ones(16, 1)).square().mean().backward()
         loss = -critic(actor(states)).mean()
         loss.backward()
         optimizer.step()
