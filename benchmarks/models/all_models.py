@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from benchmarks.checkup.case import Half, Inputs
-from benchmarks.models.architecture import Architecture
+from benchmarks.models.architecture import Architecture, Library
 from benchmarks.models.planted import Fault
 from sickbay.checkups.statements import known_statements
 
@@ -43,7 +43,10 @@ class Model:
 def every() -> dict[str, Model]:
     """Return all models by name: first the sound ones, then the faulty ones."""
     sound = unique(
-        architecture for each in modules("libraries") for architecture in each.library.all
+        architecture
+        for module in modules("libraries")
+        for library in libraries_of(module)
+        for architecture in library.all
     )
     planted = unique(fault for each in modules("faults") for fault in each.faults.all)
     for fault in planted.values():
@@ -51,6 +54,12 @@ def every() -> dict[str, Model]:
     models = [Model(each) for each in sound.values()]
     models += [Model(sound[each.architecture], each) for each in planted.values()]
     return {each.name: each for each in models}
+
+
+def libraries_of(module: ModuleType) -> Sequence[Library]:
+    """Return the library of a module, or those of a module with several small ones."""
+    several: Sequence[Library] = getattr(module, "libraries", None) or (module.library,)
+    return several
 
 
 def modules(folder: str) -> Iterator[ModuleType]:

@@ -14,7 +14,8 @@ from benchmarks.models.all_models import every
 from benchmarks.models.examine_model import seed
 
 Record = dict[str, Any]
-STEPS, RATE = 6, 1e-3
+STEPS, RATE = 40, 1e-3
+LOWER = 0.99  # of the first loss
 
 
 def train_a_little(name: str) -> Record:
@@ -29,7 +30,7 @@ def train_a_little(name: str) -> Record:
 
 
 def losses_of(given: Inputs) -> list[float]:
-    """Return the loss before each of a few steps with Adam."""
+    """Return the loss before each step with Adam, until it has fallen."""
     model = given.model.train()
     optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], RATE)
     losses = []
@@ -39,6 +40,8 @@ def losses_of(given: Inputs) -> list[float]:
         torch.autograd.backward(loss)
         optimizer.step()
         losses.append(float(loss.detach()))
+        if has_fallen(losses):
+            break
     return losses
 
 
@@ -69,7 +72,11 @@ def learns(record: Record) -> bool:
     (True, False)
     """
     losses = record["losses"]
-    return min(losses[1:]) < losses[0] and all(map(is_finite, losses))
+    return has_fallen(losses) and all(map(is_finite, losses))
+
+
+def has_fallen(losses: list[float]) -> bool:
+    return losses[-1] < losses[0] - (1 - LOWER) * abs(losses[0])
 
 
 def is_finite(value: float) -> bool:

@@ -22,13 +22,13 @@ def made(name: str, side: int = 64, samples: int = 8, **settings: Any) -> Inputs
     return classifies(model, side, samples=samples)
 
 
-def mixes(block: str) -> Inputs:
+def mixes(block: str, **settings: Any) -> Inputs:
     """Return an MLP-Mixer of timm with other blocks."""
     prepare_torchvision()
     from timm.models import mlp_mixer
 
     kind = getattr(mlp_mixer, block)
-    sizes = {"img_size": 32, "patch_size": 8, "num_blocks": 2, "embed_dim": 48}
+    sizes = {**settings, "img_size": 32, "patch_size": 8, "num_blocks": 2, "embed_dim": 48}
     return classifies(mlp_mixer.MlpMixer(num_classes=10, block_layer=kind, **sizes))
 
 
@@ -285,12 +285,15 @@ def mixer() -> Inputs:
 
 @library.architecture
 def resmlp() -> Inputs:
-    return mixes("ResBlock")
+    return mixes("ResBlock", mlp_ratio=4)
 
 
 @library.architecture
 def gmlp() -> Inputs:
-    return mixes("SpatialGatingBlock")
+    prepare_torchvision()
+    from timm.layers import GatedMlp
+
+    return mixes("SpatialGatingBlock", mlp_ratio=6, mlp_layer=GatedMlp)
 
 
 @library.architecture

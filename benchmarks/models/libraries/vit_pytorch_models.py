@@ -153,7 +153,7 @@ def twins() -> Inputs:
         sizes = {"emb_dim": 8 * stage, "patch_size": patch, "local_patch_size": 2}
         sizes |= {"global_k": 2, "depth": 1}
         small |= {f"s{stage}_{name}": size for name, size in sizes.items()}
-    return classifies(made("twins_svt", "TwinsSVT", num_classes=10, **small), 32)
+    return classifies(made("twins_svt", "TwinsSVT", num_classes=10, **small), 64)
 
 
 @library.architecture
@@ -208,13 +208,4 @@ def masked_autoencoder() -> Inputs:
     """It returns its loss."""
     encoder = made("vit", "ViT", **SMALL, pool="mean")
     model = made("mae", "MAE", encoder=encoder, masking_ratio=0.75, decoder_dim=32, decoder_depth=1)
-    return Inputs(model, data.images(8, 3, 32)[0])
-
-
-@library.architecture
-def simmim() -> Inputs:
-    """It returns its loss."""
-    model = made(
-        "simmim", "SimMIM", encoder=made("vit", "ViT", **SMALL, pool="mean"), masking_ratio=0.5
-    )
     return Inputs(model, data.images(8, 3, 32)[0])
