@@ -58,6 +58,18 @@ bench: .venv/ready-rivals
 	-$(MAKE) .venv/sarif-2.1.0.json
 	touch $@
 
+# The libraries whose models `python -m benchmarks.models` examines.
+.venv/ready-models: .venv/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt \
+		byol-pytorch conformer denoising-diffusion-pytorch diffusers efficientnet-pytorch \
+		egnn-pytorch g-mlp-pytorch linear-attention-transformer local-attention mambapy \
+		mingru-pytorch monai neuralforecast neuraloperator nflows perceiver-pytorch \
+		pytorch-metric-learning pytorch-tabnet rtdl-revisiting-models \
+		segmentation-models-pytorch siren-pytorch snntorch tab-transformer-pytorch tabm timm \
+		torch-geometric torchdiffeq torchvision transformers vector-quantize-pytorch vit-pytorch \
+		x-transformers zuko
+	touch $@
+
 # The SARIF schema comes with Microsoft's multitool. Without npm, the test that needs it is skipped.
 .venv/sarif-2.1.0.json:
 	cd .venv && npm pack --silent @microsoft/sarif-multitool-linux@5.7.0
