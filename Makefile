@@ -67,7 +67,8 @@ bench: .venv/ready-rivals
 		pytorch-metric-learning pytorch-tabnet rtdl-revisiting-models \
 		segmentation-models-pytorch siren-pytorch snntorch tab-transformer-pytorch tabm timm \
 		torch-geometric torchdiffeq torchvision transformers vector-quantize-pytorch vit-pytorch \
-		x-transformers zuko
+		x-transformers zuko iTransformer kornia mlp-mixer-pytorch open-clip-torch \
+		performer-pytorch pytorch-forecasting reformer-pytorch rtdl-num-embeddings
 	touch $@
 
 # The SARIF schema comes with Microsoft's multitool. Without npm, the test that needs it is skipped.

@@ -54,7 +54,7 @@ def loss_of(given: Inputs) -> Tensor:
     if isinstance(batch, dict):
         output = given.model(**batch)
     else:
-        output = given.model(*batch) if isinstance(batch, tuple | list) else given.model(batch)
+        output = given.model(*batch) if isinstance(batch, tuple) else given.model(batch)
     loss: Any = output if isinstance(output, Tensor) else getattr(output, "loss", None)
     if given.loss is not None:
         loss = given.loss(output, targets)
