@@ -6,7 +6,61 @@ Each is a fact about the model that its authors or a competent person would gran
 from __future__ import annotations
 
 # By test: a reason, and the architectures that it holds for.
-REASONS: dict[str, dict[str, tuple[str, ...]]] = {}
+REASONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "every_parameter_is_used": {
+        "The head for contacts is only run by `predict_contacts`.": ("transformers/esm_masked",),
+        "The last block has no skip connection, but an attention for it.": (
+            "segmentation-models-pytorch/unet_with_attention",
+        ),
+        "Only the first block needs its backcast, but each has one.": ("neuralforecast/stemgnn",),
+        "Its blocks have layer norms that `forward` never calls.": ("neuralforecast/timemixer",),
+        "They are for missing categories, and none is missing.": (
+            "tab-transformer-pytorch/tab_transformer",
+        ),
+    },
+    "gradient_reaches_every_parameter": {
+        "Its convolution makes states of characters, and the classifier reads the pooled ones.": (
+            "transformers/canine",
+        ),
+        "The classifier reads the class token, for which positions are masked.": (
+            "transformers/funnel",
+        ),
+        "The last attention squeezes 16 channels into a single ReLU, which is dead here.": (
+            "segmentation-models-pytorch/unet_with_attention",
+        ),
+        "The decoder reads three stages, but the encoder runs all.": (
+            "segmentation-models-pytorch/pspnet",
+        ),
+        "The decoder ends with a layer norm of one value, which is constant.": (
+            "neuralforecast/tide",
+        ),
+        "The last layer moves the points, and nothing reads where to.": ("egnn-pytorch/egnn",),
+    },
+    "normalisation_normalises": {
+        "The decoder ends with a layer norm of one value, which is constant.": (
+            "neuralforecast/tide",
+        ),
+    },
+    "modes_differ": {
+        "The decoder ends with a layer norm of one value, so dropout before it has no effect.": (
+            "neuralforecast/tide",
+        ),
+    },
+    "evaluation_is_deterministic": {
+        "Its attention draws random keys in evaluation too.": ("neuralforecast/informer",),
+    },
+    "samples_stay_apart": {
+        "Its graph is the mean of the attention of all samples.": ("neuralforecast/stemgnn",),
+    },
+    "respects_masks": {
+        "Its convolution over the values does not know the mask.": ("transformers/nystromformer",),
+    },
+    "output_fits_the_loss": {
+        "Its last convolution is followed by a ReLU, so that it returns no logits.": (
+            "monai/highresnet",
+        ),
+    },
+}
 
 
 def why_right(architecture: str, test: str) -> str:

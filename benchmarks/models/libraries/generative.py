@@ -156,7 +156,7 @@ def likelihood(flow: nn.Module) -> Inputs:
     side = (torch.arange(64) % 2) * 2.0 - 1
     points = torch.stack([side * angle.cos() + (side > 0), side * angle.sin()], 1)
     points = points + 0.1 * torch.randn(64, 2)
-    return Inputs(Density(flow), (points, points), lambda scores, _: -scores.mean())
+    return Inputs(Density(flow), points, lambda scores, _: -scores.mean())
 
 
 @flows.architecture
