@@ -79,7 +79,8 @@ def missing(chosen: Sequence[Model]) -> list[str]:
         each.architecture.library for each in chosen if not each.architecture.installed
     )
     return [
-        f"{count} models of {library}, which is not installed." for library, count in counts.items()
+        f"{count} {'model' if count == 1 else 'models'} of {library}, which is not installed."
+        for library, count in counts.items()
     ]
 
 
