@@ -31,7 +31,8 @@ from benchmarks.report_page import machine
 from benchmarks.worker_pool import Failure
 
 LIMIT = 300  # seconds for one model
-PRELOADED = ("benchmarks.models.import_libraries", "benchmarks.models.examine_model")
+EXAMINE, LIBRARIES = "benchmarks.models.examine_model", "benchmarks.models.import_libraries"
+MANY = 8  # models for which it pays to import all libraries before
 KINDS = ("sound", "faulty", "both")
 
 
@@ -90,17 +91,18 @@ def with_progress(
     """Yield each name with its result, and show how far it is."""
     with progress_bar(Console(stderr=True)) as bar:
         shown = bar.add_task("models", total=len(names))
-        for name, result in run_each(job, names, workers, LIMIT, PRELOADED):
+        preloaded = [EXAMINE, LIBRARIES] if len(names) >= MANY else [EXAMINE]
+        for name, result in run_each(job, names, workers, LIMIT, preloaded):
             bar.advance(shown)
             yield name, result
 
 
-def held(file: Path | None) -> dict[str, Record]:
-    """Return the records that a file holds, by the name of the model."""
+def held(file: Path | None, part: str) -> dict[str, Record]:
+    """Return the records with a part that a file holds, by the name of the model."""
     if file is None or not file.is_file():
         return {}
     records = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return {record["name"]: record for record in records}
+    return {record["name"]: record for record in records if part in record}
 
 
 def show_check(records: Sequence[Record], out: Console) -> int:
@@ -143,7 +145,7 @@ def main(args: Sequence[str] | None = None) -> int:
     for sentence in left_out:
         out.print(f"Left out: {sentence}", highlight=False)
     names = [each.name for each in given.chosen if each.architecture.installed]
-    records = held(given.json)
+    records = held(given.json, "losses" if given.check else "results")
     waiting = [name for name in names if name not in records]
     failures: list[str] = []
     job = soundness.train_a_little if given.check else examine
@@ -169,7 +171,8 @@ def main(args: Sequence[str] | None = None) -> int:
     for sheet in made:
         sheet.show(out)
     if given.markdown is not None:
-        about = {"command": command(given), "made": versions(given.chosen), "missing": left_out}
+        about: dict[str, Any] = {"command": command(given), "made": versions(given.chosen)}
+        about |= {"missing": left_out, "failures": failures}
         given.markdown.write_text(tables.page(made, about), encoding="utf-8")
     return 1 if failures else 0
 

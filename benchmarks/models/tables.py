@@ -184,9 +184,10 @@ def by_model(sound: Sequence[Record]) -> Sheet:
 
 
 def page(made: Sequence[Sheet], about: Mapping[str, Any]) -> str:
-    """Return the tables as a page. `about["missing"]` says what was left out."""
+    """Return the tables as a page, with what was left out and what gave no result."""
     summary = key_figures(made[0], [name for name, *_ in LIMITS])
     summary += [f"Left out: {each}" for each in about["missing"]]
+    summary += [f"No result: {brief(each)}" for each in about["failures"]]
     source = f"`{about['command']}` ({about['made']})"
     head = page_head("Model results", QUESTION, source, summary)
     return "\n".join([head, PAGE, *(sheet.markdown() for sheet in made)])

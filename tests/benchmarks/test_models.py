@@ -122,9 +122,9 @@ def test_the_loss_of_a_sound_model_falls() -> None:
 
 def test_the_page_lists_faults_and_failures() -> None:
     records = [record(("modes_differ", "warning")), record(finds=("uses_positions",))]
-    page = tables.page(
-        tables.sheets(records), {"command": "it", "made": "now", "missing": ["2 models of x."]}
-    )
+    about = {"command": "it", "made": "now", "missing": ["2 models of x."], "failures": ["y died"]}
+    page = tables.page(tables.sheets(records), about)
+    assert "No result: y died" in page
     assert "Left out: 2 models of x." in page
     assert "MISSED" in page
     assert "## False failures" in page
