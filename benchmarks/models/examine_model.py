@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import random
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from time import perf_counter
 from typing import Any
 
@@ -27,10 +31,8 @@ FAIL_ON: Severity = "critical"  # of the command line, by default
 def examine(name: str) -> Record:
     """Return the record of a model."""
     model = every()[name]
-    seed(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        given = model.make()
+    with quiet():
+        given = made(model)
         measured = measure(given, model)
     weights = sum(each.numel() * each.element_size() for each in given.model.parameters())
     fault = model.fault
@@ -47,12 +49,25 @@ def examine(name: str) -> Record:
     return record
 
 
-def seed(name: str) -> None:
-    """Seed all random numbers from a name."""
-    number = zlib.crc32(name.encode())
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Drop what libraries print, log and warn of."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def made(model: Model) -> Inputs:
+    """Return new arguments of a checkup, with random numbers that follow from the name."""
+    number = zlib.crc32(model.name.encode())
     torch.manual_seed(number)
     np.random.seed(number)
     random.seed(number)
+    return model.make()
 
 
 def measure(given: Inputs, model: Model) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from time import perf_counter
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.all_models import every
-from benchmarks.models.examine_model import seed
+from benchmarks.models.examine_model import made, quiet
 
 Record = dict[str, Any]
 STEPS, RATE = 40, 1e-3
@@ -20,12 +19,9 @@ LOWER = 0.99  # of the first loss
 
 def train_a_little(name: str) -> Record:
     """Return the losses of a few steps on the batch of a model."""
-    seed(name)
     start = perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        given = every()[name].make()
-        losses = losses_of(given)
+    with quiet():
+        losses = losses_of(made(every()[name]))
     return {"name": name, "losses": losses, "seconds": perf_counter() - start}
 
 
