@@ -13,6 +13,7 @@ from typing import TypeVar
 from benchmarks.checkup.case import Half, Inputs
 from benchmarks.models.architecture import Architecture, Library
 from benchmarks.models.planted import Fault
+from benchmarks.models.without_operators import prepare_torchvision
 from sickbay.checkups.statements import known_statements
 
 Named = TypeVar("Named", Architecture, Fault)
@@ -35,6 +36,7 @@ class Model:
 
     def make(self) -> Inputs:
         """Return new arguments of a checkup."""
+        prepare_torchvision()  # many libraries import it
         given = self.architecture.make()
         return self.fault.change(given) if self.fault else given
 

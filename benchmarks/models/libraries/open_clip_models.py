@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from benchmarks.checkup import data
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
-from benchmarks.models.without_operators import prepare_torchvision
 
 library = Library("open_clip", "open_clip", "torchvision")
 SIZES = {"context_length": 12, "vocab_size": 100, "width": 32, "heads": 4, "layers": 2}
@@ -35,7 +34,6 @@ def contrasts(model: nn.Module, loss: Any) -> Inputs:
 
 @library.architecture
 def clip() -> Inputs:
-    prepare_torchvision()
     from open_clip import CLIP, ClipLoss
 
     model = CLIP(embed_dim=32, vision_cfg=VISION | {"head_width": 12}, text_cfg=SIZES)
@@ -44,7 +42,6 @@ def clip() -> Inputs:
 
 @library.architecture
 def siglip() -> Inputs:
-    prepare_torchvision()
     from open_clip import CLIP
     from open_clip.loss import SigLipLoss
 

@@ -12,7 +12,6 @@ from benchmarks.checkup import data
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
 from benchmarks.models.batches import classifies
-from benchmarks.models.without_operators import prepare_torchvision
 
 operators = Library("neuraloperator", "neuralop")
 equations = Library("torchdiffeq", "torchdiffeq")
@@ -158,7 +157,6 @@ def efficientnet() -> Inputs:
 @own_latent.architecture
 def byol() -> Inputs:
     """It takes images and returns its loss."""
-    prepare_torchvision()
     from byol_pytorch import BYOL
     from torchvision.models import resnet
 

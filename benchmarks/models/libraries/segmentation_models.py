@@ -9,7 +9,6 @@ import torch
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
 from benchmarks.models.batches import segments
-from benchmarks.models.without_operators import prepare_torchvision
 
 library = Library("segmentation-models-pytorch", "segmentation_models_pytorch", "torchvision")
 ENCODER = {"encoder_name": "timm-mobilenetv3_small_minimal_100", "encoder_weights": None}
@@ -17,7 +16,6 @@ ENCODER = {"encoder_name": "timm-mobilenetv3_small_minimal_100", "encoder_weight
 
 def made(name: str, loss: str = "", side: int = 64, **settings: Any) -> Inputs:
     """Return an architecture for four classes; with a loss for one class, for one class."""
-    prepare_torchvision()
     import segmentation_models_pytorch as smp
 
     losses = {

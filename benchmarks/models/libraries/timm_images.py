@@ -7,7 +7,6 @@ from typing import Any
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
 from benchmarks.models.batches import classifies
-from benchmarks.models.without_operators import prepare_torchvision
 
 library = Library("timm", "timm", "torchvision")
 VIT = {"img_size": 32, "patch_size": 8, "depth": 2, "embed_dim": 48, "num_heads": 3}
@@ -15,7 +14,6 @@ VIT = {"img_size": 32, "patch_size": 8, "depth": 2, "embed_dim": 48, "num_heads"
 
 def made(name: str, side: int = 64, samples: int = 8, **settings: Any) -> Inputs:
     """Return a model of timm for ten classes, with a batch."""
-    prepare_torchvision()
     import timm
 
     model = timm.create_model(name, pretrained=False, num_classes=10, **settings)
@@ -24,7 +22,6 @@ def made(name: str, side: int = 64, samples: int = 8, **settings: Any) -> Inputs
 
 def mixes(block: str, **settings: Any) -> Inputs:
     """Return an MLP-Mixer of timm with other blocks."""
-    prepare_torchvision()
     from timm.models import mlp_mixer
 
     kind = getattr(mlp_mixer, block)
@@ -290,7 +287,6 @@ def resmlp() -> Inputs:
 
 @library.architecture
 def gmlp() -> Inputs:
-    prepare_torchvision()
     from timm.layers import GatedMlp
 
     return mixes("SpatialGatingBlock", mlp_ratio=6, mlp_layer=GatedMlp)

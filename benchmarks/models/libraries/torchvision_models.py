@@ -11,14 +11,12 @@ from torch.nn import functional as F  # noqa: N812
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
 from benchmarks.models.batches import classifies, segments
-from benchmarks.models.without_operators import prepare_torchvision
 
 library = Library("torchvision", "torchvision")
 
 
 def models() -> Any:
     """Return the package with the models."""
-    prepare_torchvision()
     import torchvision
 
     return torchvision.models

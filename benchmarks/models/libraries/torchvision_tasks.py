@@ -12,14 +12,12 @@ from benchmarks.checkup import data
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
 from benchmarks.models.batches import classifies, segments
-from benchmarks.models.without_operators import prepare_torchvision
 
 library = Library("torchvision", "torchvision")
 
 
 def models() -> Any:
     """Return `torchvision.models`."""
-    prepare_torchvision()
     import torchvision
 
     return torchvision.models

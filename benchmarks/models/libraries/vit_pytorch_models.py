@@ -12,7 +12,6 @@ from benchmarks.checkup import data
 from benchmarks.checkup.case import Inputs
 from benchmarks.models.architecture import Library
 from benchmarks.models.batches import classifies
-from benchmarks.models.without_operators import prepare_torchvision
 
 library = Library("vit-pytorch", "vit_pytorch", "torchvision")
 SMALL = {
@@ -25,7 +24,6 @@ DROPPED = {**SMALL, "dropout": 0.1, "emb_dropout": 0.1}
 
 def made(module: str, name: str, **settings: Any) -> nn.Module:
     """Return a model of a module of the package."""
-    prepare_torchvision()
     model: nn.Module = getattr(import_module(f"vit_pytorch.{module}"), name)(**settings)
     return model
 
