@@ -14,6 +14,9 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "Only the first block needs its backcast, but each has one.": ("neuralforecast/stemgnn",),
         "Its blocks have layer norms that `forward` never calls.": ("neuralforecast/timemixer",),
+        "They scale what is drawn from the model, not what it is trained on.": (
+            "diffusers/prior_transformer",
+        ),
         "They are for missing categories, and none is missing.": (
             "tab-transformer-pytorch/tab_transformer",
         ),
@@ -34,7 +37,10 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "The decoder ends with a layer norm of one value, which is constant.": (
             "neuralforecast/tide",
         ),
-        "The last layer moves the points, and nothing reads where to.": ("egnn-pytorch/egnn",),
+        "The last layer moves the points, and nothing reads where to.": (
+            "egnn-pytorch/egnn",
+            "egnn-pytorch/network",
+        ),
     },
     "normalisation_normalises": {
         "The decoder ends with a layer norm of one value, which is constant.": (
@@ -50,10 +56,26 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "Its attention draws random keys in evaluation too.": ("neuralforecast/informer",),
     },
     "samples_stay_apart": {
+        "Its instance norm takes the samples for places.": ("pytorch-forecasting/x_lstm",),
         "Its graph is the mean of the attention of all samples.": ("neuralforecast/stemgnn",),
     },
     "respects_masks": {
         "Its convolution over the values does not know the mask.": ("transformers/nystromformer",),
+    },
+    "shapes_follow_the_batch": {
+        "Its instance norm takes the samples for places, and one place is too few.": (
+            "pytorch-forecasting/x_lstm",
+        ),
+    },
+    "sees_no_future": {
+        "Its keys are scaled by the largest of all positions before a constant is added.": (
+            "performer-pytorch/language_model",
+        ),
+    },
+    "survives_lower_precision": {
+        "It writes values in single precision into a tensor in half precision.": (
+            "pytorch-forecasting/recurrent_network",
+        ),
     },
     "output_fits_the_loss": {
         "Its last convolution is followed by a ReLU, so that it returns no logits.": (
