@@ -1,3 +1,5 @@
+"""Longer than 60 lines: decay shows by its force, and at the end of a run by its size alone."""
+
 from dataclasses import replace
 from math import nan
 
@@ -69,9 +71,8 @@ class ExcessiveWeightDecay(Problem):
         decay = setup.settings.get("weight_decay", 0.0)
         usual = 0.01 if setup.optimizer in DECOUPLED else 1e-4
         score = training_score(history, self.after)
-        if not history.ended or decay < self.unusual * usual or score is None:
-            return None
-        if not score.gain < self.well:
+        unusual = history.ended and decay >= self.unusual * usual
+        if not unusual or score is None or not score.gain < self.well:
             return None
         message = f"weight decay {decay:g}, {decay / usual:.3g} times as strong as usual for"
         message += f" {setup.optimizer}; the model {score}"

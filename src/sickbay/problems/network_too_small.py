@@ -1,3 +1,5 @@
+"""Longer than 60 lines: what is narrow has to be told from the shapes of kernels alone."""
+
 from dataclasses import replace
 from itertools import pairwise
 
@@ -59,12 +61,12 @@ class NetworkTooSmall(Problem):
         narrow = {name: width for name, width in widths(history).items() if width <= self.units}
         if not narrow:
             return None
-        least = min(narrow.values())
+        least, layers = min(narrow.values()), tuple(narrow)
         what = f"{least} hidden {'unit' if least == 1 else 'units'} (limit {self.units})"
         if score is None:
-            return self._by_loss(history, what, tuple(narrow))
-        message, layers = f"{what}, {score}", tuple(narrow)
-        found = self.found(history, message, layers=layers, units=least, score=score.score)
+            return self._by_loss(history, what, layers)
+        evidence = {"units": least, "score": score.score}
+        found = self.found(history, f"{what}, {score}", layers=layers, **evidence)
         by_design = least > 1 and rebuilds_inputs(history)
         return replace(found, severity="info") if by_design or score.gain < NOTHING else found
 

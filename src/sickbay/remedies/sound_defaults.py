@@ -1,3 +1,5 @@
+"""Longer than 60 lines: a table of settings, and what is sound for each."""
+
 from collections.abc import Iterator
 
 from torch import nn

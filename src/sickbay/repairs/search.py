@@ -11,9 +11,8 @@ from dataclasses import replace
 from math import inf
 from operator import attrgetter
 
-from sickbay.errors import Needless, SickbayError
+from sickbay.errors import SickbayError
 from sickbay.findings import Finding
-from sickbay.printable import error_message
 from sickbay.problems import Underfitting
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
@@ -23,6 +22,7 @@ from sickbay.repairs.doubts import doubt_about
 from sickbay.repairs.executor import WorkerExecutor
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
+from sickbay.repairs.prescribing import prescribed
 from sickbay.repairs.run import Run, Update, Weights
 from sickbay.repairs.run_settings import RunSettings
 from sickbay.repairs.scoring import key
@@ -229,23 +229,10 @@ class Search:
 
     def prescribe(self, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
         """Return the remedies for a finding and the recipes they make. Report those that fail."""
-        recipe = replace(run.recipe, setup=run.progress.setup)
-        if not recipe.example:
-            recipe = replace(recipe, example=run.progress.example)
-        prescribed: list[tuple[Remedy, Recipe]] = []
-        for remedy in self._remedies.get(finding.problem, ()):
-            if not remedy.between_runs:
-                continue
-            try:
-                changed = remedy.prescribe(finding, recipe)
-            except Exception as reason:  # it declines, or cannot make the optimizer again
-                if not isinstance(reason, Needless):
-                    self.journal.say(f"cannot {remedy}: {error_message(reason)}")
-                continue
-            if changed is None or (self._fixed_batches and changed.batch_size != recipe.batch_size):
-                continue
-            prescribed.append((remedy, changed))
-        return prescribed
+        remedies = self._remedies.get(finding.problem, ())
+        made = prescribed(remedies, finding, run, self.journal.say)
+        same = run.recipe.batch_size if self._fixed_batches else None
+        return [each for each in made if same is None or each[1].batch_size == same]
 
     def cured(self, run: Run, solved: bool) -> Outcome:
         """Return the outcome of a search that ended with a healthy run.
