@@ -65,8 +65,8 @@ class NetworkTooSmall(Problem):
         what = f"{least} hidden {'unit' if least == 1 else 'units'} (limit {self.units})"
         if score is None:
             return self._by_loss(history, what, layers)
-        evidence = {"units": least, "score": score.score}
-        found = self.found(history, f"{what}, {score}", layers=layers, **evidence)
+        message = f"{what}, {score}"
+        found = self.found(history, message, layers=layers, units=least, score=score.score)
         by_design = least > 1 and rebuilds_inputs(history)
         return replace(found, severity="info") if by_design or score.gain < NOTHING else found
 
