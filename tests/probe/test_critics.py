@@ -1,5 +1,7 @@
 """Generators that want the same as their critic."""
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +11,7 @@ from torch.nn import functional as f
 
 import sickbay
 from sickbay.findings import Finding
+from sickbay.probe.critics import PASSES
 
 Loss = Callable[[Tensor], Tensor]
 
@@ -102,3 +105,17 @@ def test_an_actor_that_is_asked_for_single_states_between_its_steps() -> None:
         doctor.step(loss)
     doctor.close()
     assert [event for event in doctor.events if event.kind == "trouble"] == []
+
+
+def test_samples_of_a_long_rollout_are_not_all_kept() -> None:
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    made = [model(torch.randn(4, 3)) for _ in range(20)]
+    kept = [weakref.ref(each.untyped_storage()) for each in made]
+    del made
+    gc.collect()
+    assert sum(each() is not None for each in kept) <= PASSES + 1  # and the newest output
+    doctor.close()
+    gc.collect()
+    assert not any(each() is not None for each in kept)

@@ -60,6 +60,18 @@ def two_errors(factor: float) -> Loss:
     return loss
 
 
+def likelihood(model: nn.Module) -> Tensor:
+    mean, spread = model(X).chunk(2, dim=1)
+    errors = (X[:, :3] - mean) ** 2
+    return 0.5 * (spread + errors / spread.exp()).mean()
+
+
+def surprise(model: nn.Module) -> Tensor:
+    made, ratio = model(X).chunk(2, dim=1)
+    others = -torch.exp(-((X[:, 3:6] - ratio) ** 2)).mean()
+    return f.mse_loss(made, X[:, :3]) + 1e3 * others
+
+
 def slope_of_slopes(model: nn.Module) -> Tensor:
     x = X.clone().requires_grad_()
     made = model(x)
@@ -119,6 +131,14 @@ def test_an_error_with_a_tiny_weight_is_told_at_the_end(factor: float, expected:
     finding = ImproperLoss().check(history)
     assert (finding is not None) is expected
     assert finding is None or finding.severity == "info"
+
+
+@pytest.mark.parametrize("loss", [likelihood, surprise])
+def test_an_error_inside_another_term_is_left_alone(loss: Loss) -> None:
+    model = nn.Sequential(nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 6))
+    history = readings(model, loss)
+    assert not history.recent("side_pull", 3)
+    assert not history.recent("least_pull", 3)
 
 
 def test_gradients_of_gradients_are_left_alone() -> None:

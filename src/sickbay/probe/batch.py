@@ -329,4 +329,6 @@ class Batch:
         self._unhook()
         self._output = self._whole = self._loss = self._gradient = self._output_node = None
         self._heard = None
+        self._pulls.forget()
+        self._critics.forget()
         self._pairs, self._found, self._earlier = [], [], 0

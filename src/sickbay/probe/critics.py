@@ -7,6 +7,7 @@ adversarial training.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import partial
@@ -23,6 +24,7 @@ PART = "critic"
 LAYERS = {"Addmm": "mat1", "Mm": "self", "Convolution": "input"}  # and where they keep their input
 NEAR, NODES = 60, 4_000  # nodes searched for a critic, and for its layers
 READINGS, BLIND = 40, 3  # at most, and without a critic
+PASSES = 8  # of the generator whose samples are kept: a long rollout may come before a step
 CLEAR = 0.99  # of the gradients must have one sign
 
 
@@ -37,7 +39,7 @@ class Critics:
         self._left = 0 if meter.late else BLIND
         self._listened = False  # at this step
         self._answering = 0  # id of the kernel of the critic's last layer
-        self._samples: list[Tensor] = []
+        self._samples: deque[Tensor] = deque(maxlen=PASSES)
         self._pulls: dict[str, float] = {}
         self._handles: list[Any] = []
 
@@ -64,14 +66,19 @@ class Critics:
         """Return whether both pull the same way, if that is known; forget what was heard."""
         self._left -= self._listened
         self._listened = False
-        pulls, self._pulls = self._pulls, {}
+        pulls = self._pulls
+        self.forget()
+        if pulls.keys() != {"generator", "critic"} or not all(pulls.values()):
+            return {}
+        return {"critic_agrees": float(pulls["generator"] == pulls["critic"])}
+
+    def forget(self) -> None:
+        """Let go of samples and hooks."""
+        self._pulls = {}
         self._samples.clear()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        if pulls.keys() != {"generator", "critic"} or not all(pulls.values()):
-            return {}
-        return {"critic_agrees": float(pulls["generator"] == pulls["critic"])}
 
     def _on_generator(self, layer: Any, model: nn.Module) -> None:
         kernel = None if layer is None else kernels_of(layer)[0]

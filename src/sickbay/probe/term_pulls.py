@@ -40,7 +40,7 @@ class TermPulls:
         """Hook the nodes behind a loss where its terms meet; `loss` is its node before backward."""
         if not self._left or self._gradients or loss is None:
             return
-        self._unhook()
+        self.forget()
         self._listened = True
         edges = list(_meetings(loss, {*map(id, model.parameters())}))
         wanted: dict[Any, list[tuple[int, tuple[int, int], str]]] = defaultdict(list)
@@ -53,15 +53,14 @@ class TermPulls:
     def ratios(self) -> dict[str, float]:
         """Return how hard other terms pull as a multiple of errors, or the weakest error's share.
 
-        Forget the gradients.
+        Forget what was heard.
         """
         squares: dict[str, float] = defaultdict(float)
         for (_, _, term), gradient in self._gradients.items():
             squares[term] += float(gradient.float().square().sum())
         self._left -= self._listened
         self._listened = False
-        self._unhook()
-        self._gradients.clear()
+        self.forget()
         other = sqrt(squares.pop(OTHERS, 0.0))
         errors = sqrt(sum(squares.values()))
         if not errors > 0:
@@ -69,6 +68,13 @@ class TermPulls:
         if other:
             return {"side_pull": other / errors}
         return {"least_pull": sqrt(min(squares.values())) / errors} if len(squares) > 1 else {}
+
+    def forget(self) -> None:
+        """Let go of gradients and hooks."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._gradients.clear()
 
     def _keep(
         self, edges: list[tuple[int, tuple[int, int], str]], inputs: Sequence[Any], _outputs: Any
@@ -79,18 +85,14 @@ class TermPulls:
                 before = self._gradients.get(key)
                 self._gradients[key] = gradient if before is None else before + gradient
 
-    def _unhook(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
-
 
 def _meetings(loss: Any, own: Collection[int]) -> Iterator[tuple[Any, int, tuple[int, int], str]]:
     """Yield user, place among its inputs, output that it uses, and the term that comes that way.
 
     Only outputs that get the gradients of several terms, each by ways of its own. Parameters count
     where the other term is a penalty on them, and not computed by another pass through the model.
-    Gradients of gradients and losses of policies are left alone.
+    Gradients of gradients and losses of policies are left alone. So are errors inside another
+    term, as in a likelihood: what stands beside them there belongs to the same comparison.
     """
     graph = nodes(loss, most=NODES)
     errors = {each: name for each in graph if (name := error(each))}
@@ -100,10 +102,13 @@ def _meetings(loss: Any, own: Collection[int]) -> Iterator[tuple[Any, int, tuple
     if policy or any("Back" in title(each) for each in graph):
         return
     sums, uses, values = _sums(loss), _uses(graph), 0
+    terms = {unmoved(each) for each in (loss, *(part for one in sums for part in inputs_of(one)))}
+    if not errors.keys() <= terms:
+        return
     through: dict[Any, frozenset[str]] = {}
     for node in _sorted(loss):
         ways = [(*use, _flow(use[0], node, sums, errors, through)) for use in uses[node]]
-        met = frozenset[str]().union(*(terms for _, _, terms in ways))
+        met = frozenset[str]().union(*(flow for _, _, flow in ways))
         through[node] = frozenset({errors[node]}) if node in errors else met
         if node in sums or node in errors or len(met) < 2 or any(len(e) != 1 for _, _, e in ways):
             continue
