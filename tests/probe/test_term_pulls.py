@@ -63,7 +63,8 @@ def two_errors(factor: float) -> Loss:
 def likelihood(model: nn.Module) -> Tensor:
     mean, spread = model(X).chunk(2, dim=1)
     errors = (X[:, :3] - mean) ** 2
-    return 0.5 * (spread + errors / spread.exp()).mean()
+    value: Tensor = 0.5 * (spread + errors / spread.exp()).mean()
+    return value
 
 
 def surprise(model: nn.Module) -> Tensor:

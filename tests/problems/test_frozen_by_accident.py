@@ -236,3 +236,36 @@ def test_readings_from_before_layers_were_unfrozen_do_not_count(since: int, expe
     made = history([KERNELS, ["c.weight"], ["c.weight"]])
     made.setup = replace(made.setup, since=since)
     assert bool(problem.check(made)) is expected
+
+
+def test_a_layer_that_another_optimizer_trains() -> None:
+    torch.manual_seed(0)
+    body, heads = nn.Linear(8, 8), nn.ModuleList([nn.Linear(8, 2), nn.Linear(8, 2)])
+    model = nn.ModuleDict({"body": body, "heads": heads})
+    first, second = (torch.optim.Adam(model.parameters(), lr=1e-3) for _ in heads)
+    doctor = sickbay.watch(model, second, every=1, on_finding="silent")
+    for _ in range(5):
+        for head, optimizer in zip(heads, (first, second), strict=True):
+            loss = nn.functional.cross_entropy(head(body(torch.randn(16, 8))), torch.arange(16) % 2)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        doctor.step(loss)
+    doctor.close()
+    assert not [each for each in doctor.findings if each.problem == problem.name()]
+
+
+def test_a_layer_that_no_optimizer_trains_though_it_is_held() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 2))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    doctor = sickbay.watch(model, optimizer, every=1, on_finding="silent")
+    for _ in range(5):
+        outputs = model[1](model[0](torch.randn(16, 8)).detach())
+        loss = nn.functional.cross_entropy(outputs, torch.arange(16) % 2)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        doctor.step(loss)
+    doctor.close()
+    assert [each for each in doctor.findings if each.problem == problem.name()]

@@ -10,6 +10,7 @@ from sickbay.problems.shared.small_batches import LOOK_BACK
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.vitals import Setup, layer_of
 
+CHANGE = 1e-6  # of a norm, above what rounding does
 WHY = "the loss does not depend on the model, or backward() is missing"
 
 
@@ -23,15 +24,16 @@ class FrozenByAccident(Problem):
     How it is judged:
         Kernels that require a gradient and are called are missing from the optimizer. Or kernels
         that the optimizer holds had no gradient in `checks` readings in a row since layers were
-        frozen or unfrozen last. If none of them ever
-        had one, the loss does not depend on the model: it was computed from an argmax, from numbers
-        or from detached outputs. Or the model uses kernels that are not registered in it, such as
-        layers in a plain list. Layers that require no gradient count if their weights are spread as
-        torch draws the first ones, and from step `after` on the model gains less than `gain` over a
-        constant answer. The severity is `info` if there are three or more kernels and the optimizer
-        holds only the last quarter or less of them, because this may be the fine-tuning of a head.
-        So it is at the end of a run with so little gain, if an embedding, or half of the layers
-        with a kernel or more, require no gradient, whatever their weights.
+        frozen or unfrozen last, and have not changed meanwhile, as another optimizer may train
+        them. If none of them ever had one, the loss does not depend on the model: it was computed
+        from an argmax, from numbers or from detached outputs. Or the model uses kernels that are
+        not registered in it, such as layers in a plain list. Layers that require no gradient count
+        if their weights are spread as torch draws the first ones, and from step `after` on the
+        model gains less than `gain` over a constant answer. The severity is `info` if there are
+        three or more kernels and the optimizer holds only the last quarter or less of them, because
+        this may be the fine-tuning of a head. So it is at the end of a run with so little gain, if
+        an embedding, or half of the layers with a kernel or more, require no gradient, whatever
+        their weights.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -88,10 +90,17 @@ class FrozenByAccident(Problem):
         if not reached:
             return self._cut_off(history, len(kernels))
         lost = [name for name in called if name not in reached and name not in setup.unheld]
+        lost = [name for name in lost if not self._moves(history, name)]
         if not lost:
             return None
         message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
         return self.found(history, message, layers=tuple(map(layer_of, lost)))
+
+    def _moves(self, history: History, kernel: str) -> bool:
+        """Return whether a kernel changes, as one does that another optimizer holds too."""
+        tables = [each for each in history.tables("weight", self.checks) if kernel in each.names]
+        norms = [each.row(kernel)["norm"] for each in tables]
+        return bool(norms) and max(norms) - min(norms) > CHANGE * max(norms)
 
     def _mostly_frozen(self, history: History) -> Finding | None:
         message = mostly_frozen(history.setup)
