@@ -28,6 +28,9 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "The classifier reads the class token, for which positions are masked.": (
             "transformers/funnel",
         ),
+        "The classifier reads the class token, which has no relative positions.": (
+            "torchvision/multiscale_video_transformer",
+        ),
         "The last attention squeezes 16 channels into a single ReLU, which is dead here.": (
             "segmentation-models-pytorch/unet_with_attention",
         ),
