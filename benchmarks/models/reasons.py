@@ -20,6 +20,9 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "They are for missing categories, and none is missing.": (
             "tab-transformer-pytorch/tab_transformer",
         ),
+        "The last stage has one window, so that no attention runs between windows.": (
+            "vit-pytorch/separable_vit",
+        ),
     },
     "gradient_reaches_every_parameter": {
         "Its convolution makes states of characters, and the classifier reads the pooled ones.": (
@@ -43,6 +46,9 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "The last layer moves the points, and nothing reads where to.": (
             "egnn-pytorch/egnn",
             "egnn-pytorch/network",
+        ),
+        "The classifier reads the class token, and relative positions act on the others alone.": (
+            "torchvision/multiscale_video_transformer",
         ),
     },
     "normalisation_normalises": {
@@ -78,6 +84,9 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "survives_lower_precision": {
         "It writes values in single precision into a tensor in half precision.": (
             "pytorch-forecasting/recurrent_network",
+        ),
+        "It mixes numbers in half and in single precision, which `lerp` does not take.": (
+            "vit-pytorch/normalized_vit",
         ),
     },
     "output_fits_the_loss": {
