@@ -22,6 +22,11 @@ def plus(loss: Loss) -> Loss:
     return lambda out: 0.01 * loss(out) + out.abs().mean()
 
 
+def weighted(outputs: Tensor, weights: Tensor) -> Tensor:
+    each = f.binary_cross_entropy_with_logits(outputs, TAGS, reduction="none")
+    return (each * weights).mean()
+
+
 FOUND: dict[str, tuple[str, Tensor, Loss]] = {
     "classes": ("cross_entropy", CLASSES, lambda out: f.cross_entropy(out, CLASSES)),
     "weights": (
@@ -35,6 +40,10 @@ FOUND: dict[str, tuple[str, Tensor, Loss]] = {
     ),
     "tags": ("bce_logits", TAGS, lambda out: f.binary_cross_entropy_with_logits(out, TAGS)),
     "huber": ("huber", NUMBERS, lambda out: f.huber_loss(out, NUMBERS)),
+    "yes-and-no-weighted": (
+        "bce_logits", TAGS,
+        lambda out: weighted(out, torch.where(TAGS > 0, 3.0, 0.5)),
+    ),
     "shares": ("bce", TAGS, lambda out: f.binary_cross_entropy(out.sigmoid(), TAGS)),
     "by-hand": ("mse", NUMBERS, lambda out: ((out - NUMBERS) ** 2).sum(1).mean()),
     "turned-round": ("mse", NUMBERS, lambda out: 0.5 * ((NUMBERS - out) ** 2).mean()),
@@ -73,6 +82,9 @@ def test_logits_are_the_outputs() -> None:
 
 ELSEWHERE: dict[str, Loss] = {
     "a-policy": lambda out: (f.cross_entropy(out, CLASSES, reduction="none") * WEIGHTS).mean(),
+    "an-answer-of-its-own-weight": lambda out: weighted(out, NUMBERS.abs() + 1),
+    "all-of-one-weight": lambda out: weighted(out, torch.full((6, 3), 2.0)),
+    "a-weight-below-0": lambda out: weighted(out, torch.where(TAGS > 0, -1.0, 1.0)),
     "values-of-actions": lambda out: f.mse_loss(out[range(6), CLASSES], WEIGHTS),
     "by-hand": lambda out: (out[range(6), CLASSES] - WEIGHTS).square().mean(),
     "weighted-squares": lambda out: ((out - NUMBERS) ** 2 * WEIGHTS[:, None]).mean(),

@@ -298,3 +298,18 @@ def test_squared_error_of_probabilities(
     for accuracy in accuracies:
         made.end_epoch(val_accuracy=accuracy)
     assert bool(problem.check(made)) is expected
+
+
+@pytest.mark.parametrize(
+    ("found", "alone"),
+    [
+        pytest.param({"weight_slope": 3 * [1.0]}, True, id="weights-of-classes"),
+        pytest.param({"pull": 3 * [-1.0]}, False, id="wrong-sign"),
+    ],
+)
+def test_weights_of_classes_are_told_beside_another_fault(
+    found: dict[str, Any], alone: bool
+) -> None:
+    finding = ImproperLoss().check(History(Setup(loss="mse"), **found))
+    assert finding is not None
+    assert ImproperLoss().stands_alone(finding) is alone

@@ -29,6 +29,7 @@ MOST = 200  # nodes looked at
 IGNORED = -100  # class number that torch ignores if nothing else is said
 LARGEST = 2**62  # a node keeps a number below 0 as one above this
 BY_HAND = {"Pow": "mse", "Abs": "l1"}  # of a difference
+OF_ANSWERS = ("BinaryCrossEntropy", "BinaryCrossEntropyWithLogits")
 TURNING = ("Transpose", "Permute", "T", "Index", "Expand")  # what changes the order of values
 
 
@@ -36,7 +37,8 @@ def compared(node: Any, source: Any, output: Tensor) -> list[Pair]:
     """Return what is compared with the model's output, each with the loss that does it.
 
     `node` is that of the loss, and `source` that of the output. Losses of samples that are weighted
-    one by one do not count: those of a policy are weighted by what its actions have earned.
+    one by one do not count: those of a policy are weighted by what its actions have earned. Yes
+    and no may have weights of their own.
 
     >>> import torch
     >>> x, targets = torch.ones(4, 2), torch.tensor([0, 1, 2, 1])
@@ -71,7 +73,7 @@ def settled(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _losses(node: Any) -> Iterator[Any]:
-    """Yield the nodes of losses that are summed, with one weight for all samples."""
+    """Yield the nodes of losses that are summed, with one weight for all samples or for a class."""
     waiting, seen = [node], 0
     while waiting and seen < MOST:
         node = waiting.pop(0)
@@ -79,7 +81,7 @@ def _losses(node: Any) -> Iterator[Any]:
         if title(node) in LOSSES or title(node) in BY_HAND:
             yield node
         with suppress(HiddenError):
-            if title(node) in SUMMING and _weighs_alike(node):
+            if title(node) in SUMMING and (_weighs_alike(node) or _weighs_answers(node)):
                 waiting += inputs_of(node)
 
 
@@ -88,6 +90,27 @@ def _weighs_alike(node: Any) -> bool:
         return True
     factors = (saved(node, name) for name in ("self", "other"))
     return all(each.numel() == 1 for each in factors if isinstance(each, Tensor))
+
+
+def _weighs_answers(node: Any) -> bool:
+    """Return whether a node multiplies the losses of yes and no by two weights above 0.
+
+    Looked at on the CPU alone: values on a GPU would have to be waited for.
+    """
+    before = inputs_of(node)
+    if title(node) != "Mul" or len(before) != 1 or title(before[0]) not in OF_ANSWERS:
+        return False
+    targets = saved(before[0], "target")
+    factors = (saved(node, name) for name in ("self", "other"))
+    known = [each for each in factors if isinstance(each, Tensor) and each.shape == targets.shape]
+    if len(known) != 1 or not (known[0].is_cpu and targets.is_cpu):
+        return False
+    yes = targets == 1
+    groups = [known[0][each] for each in (yes, ~yes)]
+    if not all(len(each) for each in groups) or not bool(((targets == 0) | yes).all()):
+        return False
+    lowest, highest = ([float(end(each)) for each in groups] for end in (Tensor.min, Tensor.max))
+    return lowest == highest and lowest[0] != lowest[1] and min(lowest) > 0
 
 
 def _pairs(node: Any, source: Any, output: Tensor) -> list[Pair]:

@@ -76,7 +76,8 @@ class ImproperLoss(Problem):
         return replace(self.found(history, message), severity="info") if message else None
 
     def stands_alone(self, finding: Finding) -> bool:
-        return finding.severity == "info" or "terms of the loss" in finding.message
+        apart = ("terms of the loss", "weights of classes")
+        return finding.severity == "info" or any(each in finding.message for each in apart)
 
     def _mismatch(self, history: History) -> str:
         setup = history.setup
