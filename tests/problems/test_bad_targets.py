@@ -206,6 +206,32 @@ def test_labels_that_start_at_one(
         assert (finding.step, finding.evidence) == (len(rows) - 1, {"minimum": 1.0})
 
 
+@pytest.mark.parametrize(
+    ("shape", "embedded", "expected"),
+    [
+        pytest.param((8, 3), 100, True, id="classes-of-texts"),
+        pytest.param((8, 3), 3, False, id="the-next-token"),
+        pytest.param((8, 3, 9), 100, False, id="a-class-for-each-token"),
+    ],
+)
+def test_labels_of_texts_that_start_at_one_are_worth_a_remark(
+    shape: tuple[int, ...], embedded: int, expected: bool
+) -> None:
+    made = history([counted(1, 2, 99.0)])
+    made.setup = Setup(
+        loss="cross_entropy",
+        task="next_token",
+        output_shape=shape,
+        layers={"words": "Embedding"},
+        shapes={"words.weight": (embedded, 16)},
+    )
+    finding = BadTargets(per_class=10).check(made)
+    assert bool(finding) is expected
+    if finding is not None:
+        assert finding.severity == "info"
+        assert problem.stands_alone(finding)
+
+
 def two(high: float, share: float = 0.25, count: float = 30.0) -> dict[str, float]:
     """Return targets of which a share is `high` and the others are 0."""
     spread = {"mean": share * high, "variance": share * (1 - share) * high**2}

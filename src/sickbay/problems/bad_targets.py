@@ -1,3 +1,4 @@
+from dataclasses import replace
 from math import isnan
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
@@ -5,6 +6,7 @@ from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
 from sickbay.problems.shared.yes_below_1 import yes_below_1
+from sickbay.vitals import Setup
 
 FEW_CLASSES = 50  # of more, the first may be rare
 
@@ -21,7 +23,8 @@ class BadTargets(Problem):
         are just 0 and a number below 0.5, or end at 1 / 255. Or all targets are the same in
         `batches` readings in a row that together hold at least `values` targets, and the model has
         learnt this one answer: hardly any loss is left. A discriminator does not: its targets may
-        all be 0 by design, but its opponent learns too.
+        all be 0 by design, but its opponent learns too. Or the labels of a few classes start at 1,
+        and none of many is 0: an `info` where inputs are tokens, as 0 may stand for padding.
 
     Example:
         >>> from sickbay.vitals import Setup
@@ -68,16 +71,22 @@ class BadTargets(Problem):
     def lasts(self, finding: Finding) -> bool:
         return "nonfinite" not in finding.evidence  # otherwise it would still be in the weights
 
+    def stands_alone(self, finding: Finding) -> bool:
+        return finding.severity == "info"
+
     def _no_first_class(self, history: History) -> Finding | None:
         setup, tables = history.setup, history.tables("batch", LOOK_BACK)
         target, width = pooled(tables, "target"), (*setup.output_shape, 0, 0)[1]
         enough = target["count"] >= self.per_class * width
-        if setup.task != "multiclass" or not 2 < width <= FEW_CLASSES or not enough:
+        of_texts = setup.task == "next_token" and not _predicts_tokens(setup)
+        classes = setup.task == "multiclass" or of_texts
+        if not classes or not 2 < width <= FEW_CLASSES or not enough:
             return None
         if not (target["minimum"] == 1 and target["maximum"] == width - 1):
             return None
         message = f"the labels of {width} classes start at 1: none of {target['count']:.0f} is 0"
-        return self.found(history, message, step=tables[-1].step, minimum=1.0)
+        found = self.found(history, message, step=tables[-1].step, minimum=1.0)
+        return replace(found, severity="info") if of_texts else found
 
     def _constant(self, history: History, value: float) -> Finding | None:
         tables = history.tables("batch", LOOK_BACK)
@@ -90,3 +99,20 @@ class BadTargets(Problem):
             return None
         message = f"every target in the last {len(rows)} batches read is {value:.3g}"
         return self.found(history, message, step=tables[-1].step, value=value)
+
+
+def _predicts_tokens(setup: Setup) -> bool:
+    """Return whether the outputs are tokens, not classes of whole texts: their number is embedded.
+
+    >>> shapes = {"words.weight": (100, 32), "head.weight": (5, 32)}
+    >>> layers = {"words": "Embedding", "head": "Linear"}
+    >>> _predicts_tokens(Setup(shapes=shapes, layers=layers, output_shape=(8, 5)))
+    False
+    >>> _predicts_tokens(Setup(shapes=shapes, layers=layers, output_shape=(8, 100)))
+    True
+    """
+    if len(setup.output_shape) != 2:
+        return True
+    embedded = [name for name, kind in setup.layers.items() if kind == "Embedding"]
+    sizes = [setup.shapes.get(f"{name}.weight".lstrip("."), (0,))[0] for name in embedded]
+    return not sizes or setup.output_shape[1] in sizes
