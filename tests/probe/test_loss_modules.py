@@ -75,6 +75,7 @@ class Unhashable:
         (nn.CrossEntropyLoss(weight=torch.ones(4)), LABELS, "cross_entropy"),
         (nn.NLLLoss(), LABELS, "nll"),
         (nn.BCEWithLogitsLoss(), NUMBERS, "bce_logits"),
+        (nn.MultiLabelSoftMarginLoss(), NUMBERS, "bce_logits"),
         (nn.MSELoss(), NUMBERS, "mse"),
         (nn.L1Loss(), NUMBERS, "l1"),
         (nn.SmoothL1Loss(), NUMBERS, "smooth_l1"),

@@ -26,6 +26,7 @@ NAMES: dict[type, str] = {
     nn.NLLLoss: "nll",
     nn.BCELoss: "bce",
     nn.BCEWithLogitsLoss: "bce_logits",
+    nn.MultiLabelSoftMarginLoss: "bce_logits",  # its mean, by another name
     nn.MSELoss: "mse",
     nn.L1Loss: "l1",
     nn.SmoothL1Loss: "smooth_l1",
