@@ -1,6 +1,8 @@
-"""Lists of names and counts as they read in a message."""
+"""Lists of names, counts and errors as they read in a message."""
 
 from collections.abc import Sequence
+
+from sickbay.printable import error_message
 
 
 def several(
@@ -24,3 +26,13 @@ def counted(count: int, noun: str) -> str:
     ('1 parameter', '3 parameters')
     """
     return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def raised(error: Exception) -> str:
+    """Return what an error is, in the words of a result.
+
+    >>> raised(ValueError("no.")), raised(ValueError())
+    ('it raised ValueError: no', 'it raised ValueError')
+    """
+    kind, message = type(error).__name__, error_message(error).rstrip(".")
+    return f"it raised {kind}" + (f": {message}" if message != kind else "")

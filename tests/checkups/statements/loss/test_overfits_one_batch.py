@@ -144,6 +144,23 @@ def test_targets_that_only_number_the_samples_may_be_ignored() -> None:
     assert examined(models.perceptron(), batch, in_pairs).outcome == "passed"
 
 
+class Density(nn.Module):
+    """Returns the log-likelihood of its inputs under a normal distribution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -(x - self.mean).square().sum(1)
+
+
+def test_a_likelihood_may_ignore_inputs_given_as_targets() -> None:
+    points = torch.randn(32, 2, generator=torch.Generator().manual_seed(0)) + 2
+    result = examined(Density(), (points, points), lambda scores, _: -scores.mean())
+    assert result.outcome != "failed", result.message
+
+
 class Quantised(nn.Module):
     """Puts out a part of its loss."""
 

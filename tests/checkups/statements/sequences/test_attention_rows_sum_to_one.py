@@ -129,6 +129,35 @@ def test_attention_without_softmax_by_design_does_not_fail(weigh: Weigh) -> None
     assert result.outcome == "skipped"
 
 
+class LinearEinsum(Attention):
+    """Averages the values with the keys first, and then asks for them."""
+
+    def forward(self, x: Tensor) -> Any:
+        q, k, v = self.split(x)
+        context = torch.einsum("bhnd,bhne->bhde", k.softmax(dim=-2), v)
+        return self.join(torch.einsum("bhde,bhnd->bhne", context, q.softmax(dim=-1)))
+
+
+def test_linear_attention_in_einsum_has_no_scores() -> None:
+    result = checkup(Classifier(LinearEinsum), sentences(), tests=AttentionRowsSumToOne())
+    assert result.results[0].outcome == "skipped"
+
+
+class SparseGraph(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(5, 2)
+
+    def forward(self, x: Tensor) -> Any:
+        edges = torch.eye(len(x)).to_sparse_csr()
+        return self.head((edges @ edges).to_dense() @ x)
+
+
+def test_products_of_sparse_matrices_are_no_attention() -> None:
+    [result] = checkup(SparseGraph(), torch.randn(6, 5), tests=AttentionRowsSumToOne()).results
+    assert (result.outcome, result.message) == ("skipped", "the model has no attention")
+
+
 @pytest.mark.parametrize(
     ("model", "batch"),
     [

@@ -93,6 +93,24 @@ def test_fails(model: nn.Module, batch: Any, message: str) -> None:
     assert message in result.message
 
 
+def test_a_single_position_is_a_warning() -> None:
+    [result] = checkup(Flat(), tokens(), tests=ShapesFollowTheBatch()).results
+    assert (result.outcome, result.severity) == ("failed", "warning")
+
+
+class Horizon(Recurrent):
+    """Puts out the last three steps, so it needs that many."""
+
+    def forward(self, x: Tensor) -> Any:
+        return self.head(self.rnn(x)[0])[:, -3:]
+
+
+def test_a_model_may_need_a_least_length() -> None:
+    [result] = checkup(Horizon(), series()[0], tests=ShapesFollowTheBatch()).results
+    assert result.outcome == "passed", result.message
+    assert "lengths of 1 and 2 do not run" in result.message
+
+
 @pytest.mark.parametrize(
     ("model", "batch", "message"),
     [

@@ -1,4 +1,7 @@
-from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass
+import torch
+
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
+from sickbay.checkups.wording import raised
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +21,10 @@ class RunsOnTheBatch(Statement):
 
     def examine(self, setup: ModelSetup) -> Result:
         first = setup.first_pass_or_error
-        if isinstance(first, Exception):
+        if isinstance(first, Inapplicable | MemoryError | torch.cuda.OutOfMemoryError):
             raise first
+        if isinstance(first, Exception):
+            return self.fails(raised(first))
         loss = first.loss.item()
         if first.main is None:
             if not first.loss.isfinite():

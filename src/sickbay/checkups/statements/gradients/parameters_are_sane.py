@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
-from sickbay.checkups.compare_outputs import difference
+from sickbay.checkups.compare_outputs import difference, fill_zero_weights
 from sickbay.checkups.statements.gradients.first_steps import reached_parameters
 from sickbay.checkups.statements.sequences.samples_and_positions import altered, changed
 from sickbay.checkups.wording import several
@@ -163,6 +163,7 @@ def _is_branch(setup: ModelSetup, names: Sequence[str]) -> bool:
     batch = setup.batch
     other = batch.with_input(batch.main, altered(batch.main))
     with setup.model_copy() as model, torch.no_grad():
+        fill_zero_weights(model)  # a head that starts at zero would hide the other branches
         for name in names:
             model.get_parameter(name).zero_()
         return difference(*(setup.evaluate(each, model) for each in (batch, other))) > BRANCH

@@ -6,6 +6,7 @@ from torch import Tensor
 from sickbay.checkups.base import ModelSetup, Result, Statement, choice, dataclass, threshold
 from sickbay.checkups.compare_outputs import difference
 from sickbay.checkups.restore_model import compiler_stance
+from sickbay.checkups.wording import raised
 
 EAGER = "eager"  # captures graphs but generates no code, so it needs no compiler
 
@@ -39,10 +40,11 @@ class WorksWhenCompiled(Statement):
         try:
             output = _compiled_output(setup, self.backend)
         except Exception as error:
-            if self.backend == EAGER:
-                raise
             before = _graph_breaks()
-            output = _compiled_output(setup, EAGER)
+            try:
+                output = _compiled_output(setup, EAGER)
+            except Exception as without_backend:
+                return self.fails(raised(without_backend))
             note = f"; {self.backend} raised {type(error).__name__}, so graphs were only captured"
         breaks = _graph_breaks() - before
         change = difference(usual, output)

@@ -136,9 +136,9 @@ class Attention(TorchFunctionMode):
             return None
         judged = [i for i, each in enumerate(marks) if each.scores or each.single]
         if not judged:
-            right = given[1]
-            flipped = right.ndim > 1 and right.shape[-1] > 1 and right.stride(-1) != 1
-            return Mark(scores=True, queries=bool(equation) or flipped)
+            queries = bool(equation) or _is_flipped(given[1])
+            # An average of values, as linear attention makes of keys and values, is no score.
+            return Mark(scores=True, queries=queries and not any(each.soft for each in marks))
         at = judged[0]
         summed = _summed(equation, at, given[at].ndim)
         if summed and (marks[at].soft or at == 0):
@@ -160,6 +160,12 @@ class Attention(TorchFunctionMode):
             self.own.append(Weights(shape, _why(weights, summed), 1 + worst))
         elif mark.queries and not mark.weighted and shape[-1] == shape[-2] and weights.min() < 0:
             self.own.append(Weights(shape, "no softmax is applied to the scores", 1 + worst))
+
+
+def _is_flipped(matrix: Tensor) -> bool:
+    if matrix.layout != torch.strided or matrix.ndim < 2:
+        return False
+    return matrix.shape[-1] > 1 and matrix.stride(-1) != 1
 
 
 def _weights_scores(name: str, args: Any, scores: Tensor) -> bool:

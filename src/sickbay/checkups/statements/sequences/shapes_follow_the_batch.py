@@ -31,8 +31,9 @@ class ShapesFollowTheBatch(Statement):
 
     How it is tested:
         Batches of 1, 2 and 3 samples must run in evaluation mode. If a sequence of half the length
-        runs, a single position must run too, and so must as many positions as the position
-        embedding has. A model that only runs with one length passes, and the message says so.
+        runs, so must as many positions as the position embedding has. If two positions run, a
+        single one must run too, else this is a warning. A model that only runs with one length
+        passes, and the message says so.
     """
 
     order = 1
@@ -40,11 +41,11 @@ class ShapesFollowTheBatch(Statement):
 
     def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass.output
-        batch = setup.batch.require_samples()
+        batch = _without_labels(setup, setup.batch.require_samples())
         if setup.fixed_size:
             return self.fails(f"the model only runs with {setup.full_batch.size} samples")
         with setup.model_copy() as model:
-            two = _without_labels(setup, batch.cycle(2))
+            two = batch.cycle(2)
             usual = _output_shape(setup, model, two)
             for count in (1, 3):
                 sizes = (2, count)
@@ -53,7 +54,8 @@ class ShapesFollowTheBatch(Statement):
                     return self.fails(f"a batch of {count} {odd}")
         lengths = _try_lengths(setup, two)
         if lengths.fault:
-            return self.fails(lengths.fault)
+            result = self.fails(lengths.fault)
+            return replace(result, severity="warning") if lengths.single else result
         ran = f" and lengths of {', '.join(map(str, lengths.ran))}" if lengths.ran else ""
         return self.holds(f"batches of 1, 2 and 3{ran} gave matching outputs{lengths.note}")
 
@@ -66,11 +68,15 @@ def _without_labels(setup: ModelSetup, batch: Batch) -> Batch:
 
 
 class Lengths(NamedTuple):
-    """The lengths that ran, what is wrong with one of them, and one that does not count."""
+    """The lengths that ran, what is wrong with one of them, and one that does not count.
+
+    A fault may be that of a single position, which not every model is made for.
+    """
 
     ran: list[int]
     fault: str = ""
     note: str = ""
+    single: bool = False
 
 
 def _try_lengths(setup: ModelSetup, batch: Batch) -> Lengths:
@@ -89,7 +95,7 @@ def _try_lengths(setup: ModelSetup, batch: Batch) -> Lengths:
             resized = with_length(batch, time, length)
             return _odd_shape(setup, model, resized, usual, (full, length))
 
-        half, ran, note = full // 2, list[int](), ""
+        half, ran, note, single = full // 2, list[int](), "", ""
         with attention:
             message = odd(half)
         if message:  # made for one length, which is fine unless only the mask does not fit
@@ -101,11 +107,14 @@ def _try_lengths(setup: ModelSetup, batch: Batch) -> Lengths:
             message = odd(length)
             if not message:
                 ran.append(length)
-            elif length == 1 and odd(full - 1):  # it may only take multiples
-                note = f"; lengths of 1 and {full - 1} do not run: a length of 1 {message}"
+            elif length == 1 and (other := next(filter(odd, (full - 1, 2)), 0)):
+                # It may only take multiples, or need a least length.
+                note = f"; lengths of 1 and {other} do not run: a length of 1 {message}"
+            elif length == 1:
+                single = f"a length of 1 {message}, while 2 runs"
             else:
                 return Lengths(ran, f"a length of {length} {message}, while {half} runs")
-    return Lengths(ran, note=note)
+    return Lengths(ran, single, note, single=bool(single))
 
 
 def _longest(setup: ModelSetup, length: int) -> list[int]:
