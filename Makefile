@@ -67,7 +67,7 @@ bench: .venv/ready-rivals
 		pytorch-metric-learning pytorch-tabnet rtdl-revisiting-models \
 		segmentation-models-pytorch siren-pytorch snntorch tab-transformer-pytorch tabm timm \
 		torch-geometric torchdiffeq torchvision transformers vector-quantize-pytorch vit-pytorch \
-		x-transformers zuko iTransformer kornia mlp-mixer-pytorch open-clip-torch \
+		x-transformers zuko itransformer kornia mlp-mixer-pytorch open-clip-torch \
 		performer-pytorch pytorch-forecasting reformer-pytorch rtdl-num-embeddings
 	touch $@
 
