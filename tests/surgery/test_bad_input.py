@@ -55,6 +55,14 @@ CASES: list[tuple[Any, str]] = [
         "width must be a whole number of at least 1, got 0.",
     ),
     (lambda: surgery.widen_layers(model(), (X,), 9, seed=-1), "seed must be a whole number of"),
+    (
+        lambda: surgery.keep_positive(model(), (X,), 1),  # type: ignore[arg-type]
+        "columns must be a list of column numbers, got 1.",
+    ),
+    (
+        lambda: surgery.keep_positive(model(), (X,), [-1]),
+        "column must be a whole number of at least 0, got -1.",
+    ),
     (lambda: surgery.standardise_inputs(model(), 0, X), "mean must be a tensor of real numbers"),  # type: ignore[arg-type]
     (
         lambda: surgery.standardise_inputs(model(), X, X.to(torch.complex64)),

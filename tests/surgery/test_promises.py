@@ -37,6 +37,7 @@ OPERATIONS: dict[str, Callable[[nn.Module, Any], Any]] = {
     "lower_dropout": surgery.lower_dropout,
     "widen_layers": lambda model, example: surgery.widen_layers(model, example, 24, seed=0),
     "output_activation": surgery.output_activation,
+    "keep_positive": lambda model, example: surgery.keep_positive(model, example, [1]),
 }
 # What cannot be done, and all that cannot: anything else must work.
 DECLINED = {
@@ -60,6 +61,10 @@ DECLINED = {
     **{
         (name, "widen_layers"): "no hidden layer of less than 24 units"
         for name in ("in-place", "unet", "gated", "gpt", "twofold")
+    },
+    **{
+        (name, "keep_positive"): "a table of 2 columns or more"
+        for name in ("unet", "lstm", "twofold")
     },
 }
 
@@ -135,8 +140,8 @@ def test_the_public_names() -> None:
     modules = {name for name in public if type(getattr(surgery, name)).__name__ == "module"}
     assert public - modules == {
         "add_dropout", "draw_constant_weights", "initialise", "insert_activations",
-        "insert_normalisation", "lower_dropout", "output_activation", "register_modules",
-        "replace_activations", "replace_output", "resize_output",
+        "insert_normalisation", "keep_positive", "lower_dropout", "output_activation",
+        "register_modules", "replace_activations", "replace_output", "resize_output",
         "scale_outputs", "standardise_inputs", "widen_layers",
     }  # fmt: skip
     assert issubclass(Declined, SickbayError)

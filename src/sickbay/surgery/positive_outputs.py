@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sickbay.arguments import check_int
+from sickbay.arguments import check_int, check_iterable
 from sickbay.errors import Declined, Needless
 from sickbay.model_copies import checked, copy_of, run
 from sickbay.printable import raising
@@ -34,7 +34,8 @@ def keep_positive(model: nn.Module, example: tuple[Any, ...], columns: Sequence[
         >>> model(torch.tensor([[-5.0, 0.0]])).tolist()
         [[-5.0, 0.0010000000474974513]]
     """
-    columns = [check_int("column", each, least=0) for each in columns]
+    given = check_iterable("columns", columns, "a list of column numbers")
+    columns = [check_int("column", each, least=0) for each in given]
     if not columns:
         raise Needless("There is no column to keep positive.")
     copied = copy_of(model)
