@@ -2,13 +2,11 @@ from dataclasses import replace
 from math import isnan
 
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass, threshold
+from sickbay.problems.shared.labels_from_1 import are_of_texts, labels_from_1
 from sickbay.problems.shared.learns_badly import is_nearly_solved
 from sickbay.problems.shared.problem_groups import EVERYTHING
-from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
-from sickbay.problems.shared.yes_below_1 import yes_below_1
-from sickbay.vitals import Setup
-
-FEW_CLASSES = 50  # of more, the first may be rare
+from sickbay.problems.shared.small_batches import LOOK_BACK
+from sickbay.problems.shared.yes_below_1 import LOGISTIC, yes_below_1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,19 +52,17 @@ class BadTargets(Problem):
         if now["nonfinite"] > 0:
             message = f"{now['nonfinite']:.0f} NaN or Inf in the targets"
             return self.found(history, message, step=step, nonfinite=now["nonfinite"])
-        low, high = now["minimum"], now["maximum"]
-        if history.setup.loss in ("bce", "bce_logits") and (low < -1e-6 or high > 1 + 1e-6):
-            message = (
-                f"targets range from {low:.3g} to {high:.3g}, but {history.setup.loss} needs 0 to 1"
-            )
+        low, high, loss = now["minimum"], now["maximum"], history.setup.loss
+        if loss in LOGISTIC and (low < -1e-6 or high > 1 + 1e-6):
+            message = f"targets range from {low:.3g} to {high:.3g}, but {loss} needs 0 to 1"
             return self.found(history, message, step=step, minimum=low, maximum=high)
         if low == high:
             return self._constant(history, low)
         yes = yes_below_1(history, self.values)
         if not isnan(yes):
-            message = f"the targets of {history.setup.loss} are 0 to {yes:.3g}, but a yes is 1"
+            message = f"the targets of {loss} are 0 to {yes:.3g}, but a yes is 1"
             return self.found(history, message, step=step, maximum=yes)
-        return self._no_first_class(history)
+        return self._no_first_class(history, step)
 
     def lasts(self, finding: Finding) -> bool:
         return "nonfinite" not in finding.evidence  # otherwise it would still be in the weights
@@ -74,19 +70,15 @@ class BadTargets(Problem):
     def stands_alone(self, finding: Finding) -> bool:
         return finding.severity == "info"
 
-    def _no_first_class(self, history: History) -> Finding | None:
-        setup, tables = history.setup, history.tables("batch", LOOK_BACK)
-        target, width = pooled(tables, "target"), (*setup.output_shape, 0, 0)[1]
-        enough = target["count"] >= self.per_class * width
-        of_texts = setup.task == "next_token" and not _predicts_tokens(setup)
-        classes = setup.task == "multiclass" or of_texts
-        if not classes or not 2 < width <= FEW_CLASSES or not enough:
+    def _no_first_class(self, history: History, step: int) -> Finding | None:
+        count, setup = labels_from_1(history, self.per_class), history.setup
+        if isnan(count):
             return None
-        if not (target["minimum"] == 1 and target["maximum"] == width - 1):
-            return None
-        message = f"the labels of {width} classes start at 1: none of {target['count']:.0f} is 0"
-        found = self.found(history, message, step=tables[-1].step, minimum=1.0)
-        return replace(found, severity="info") if of_texts else found
+        message = (
+            f"the labels of {setup.output_shape[1]} classes start at 1: none of {count:.0f} is 0"
+        )
+        found = self.found(history, message, step=step, minimum=1.0)
+        return replace(found, severity="info") if are_of_texts(setup) else found
 
     def _constant(self, history: History, value: float) -> Finding | None:
         tables = history.tables("batch", LOOK_BACK)
@@ -99,20 +91,3 @@ class BadTargets(Problem):
             return None
         message = f"every target in the last {len(rows)} batches read is {value:.3g}"
         return self.found(history, message, step=tables[-1].step, value=value)
-
-
-def _predicts_tokens(setup: Setup) -> bool:
-    """Return whether the outputs are tokens, not classes of whole texts: their number is embedded.
-
-    >>> shapes = {"words.weight": (100, 32), "head.weight": (5, 32)}
-    >>> layers = {"words": "Embedding", "head": "Linear"}
-    >>> _predicts_tokens(Setup(shapes=shapes, layers=layers, output_shape=(8, 5)))
-    False
-    >>> _predicts_tokens(Setup(shapes=shapes, layers=layers, output_shape=(8, 100)))
-    True
-    """
-    if len(setup.output_shape) != 2:
-        return True
-    embedded = [name for name, kind in setup.layers.items() if kind == "Embedding"]
-    sizes = [setup.shapes.get(f"{name}.weight".lstrip("."), (0,))[0] for name in embedded]
-    return not sizes or setup.output_shape[1] in sizes
