@@ -9,7 +9,7 @@ from torch.nn import functional as f
 
 import sickbay
 from sickbay.doctor import Doctor
-from sickbay.probe.batch import Batch
+from sickbay.probe.batch_scalars import BatchScalars
 from sickbay.probe.spread import spread
 from tests.models import mlp
 
@@ -93,7 +93,7 @@ def test_a_scalar_that_fails_ends_no_other_reading(monkeypatch: pytest.MonkeyPat
     def fails(*_: object) -> None:
         raise RuntimeError("no scalars")
 
-    monkeypatch.setattr(Batch, "_scalars", fails)
+    monkeypatch.setattr(BatchScalars, "of", fails)
     doctor = trained(mlp(1))
     assert len(troubles(doctor)) == 1
     assert "batch scalars failed" in troubles(doctor)[0]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isnan, prod
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,13 @@ from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 from sickbay import tasks
 from sickbay.probe import before_backward, graph_facts, loss_graph, loss_modules
-from sickbay.probe.answers import Answers
+from sickbay.probe.batch_scalars import BatchScalars
 from sickbay.probe.cost_clock import Clock
 from sickbay.probe.critics import Critics
-from sickbay.probe.cut_off import share_cut_off
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
-from sickbay.probe.leaks import MOSTLY, Leaks, next_values, repeated
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
-from sickbay.probe.missing_codes import MissingCodes
 from sickbay.probe.mixed_samples import regroups
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
@@ -29,14 +25,12 @@ from sickbay.probe.policy_signs import policy_sign
 from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.similarity import punishes_likeness
-from sickbay.probe.spread import is_dense, spread
 from sickbay.probe.statistics import measured
 from sickbay.probe.term_pulls import TermPulls
 from sickbay.probe.trials import Trials
 from sickbay.vitals import Kind, Setup, Table
 
 SAMPLE = 64  # samples of a batch from which the task is inferred
-FEW = 4  # samples needed to compare their gradients
 WHOLE = 1_000_000  # values of an output that may be kept until backward
 PAIRS = 16  # pairs of outputs and targets kept of one step at most
 
@@ -76,8 +70,8 @@ class Batch:
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
         self.facts = Setup()  # what is known about the task
-        self._answers, self._leaks, self._codes = Answers(), Leaks(model), MissingCodes()
         self.trials = Trials(model, nan_locator, guard, clock)
+        self._scalars = BatchScalars(model, self.trials)
         self.scalars: dict[str, float] = {}
         self.due = False
         # Kept between readings: a compiled model would be compiled again without its hook.
@@ -160,7 +154,8 @@ class Batch:
             direct=source is traced.source,
             alone=len(inputs) < 2,
             pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
-            | (self.guard.run("critic", self._critics.agreement) or {}),
+            | (self.guard.run("critic", self._critics.agreement) or {})
+            | ({"policy_sign": self._policy_sign} if self._policy_sign else {}),
             **self._searched_facts(rows),
         )
         self._forget()
@@ -175,7 +170,8 @@ class Batch:
             output=[pair.outputs for pair in pairs] if pairs else [seen.output],
             target=[pair.targets for pair in pairs],
         )
-        self.scalars = self.guard.run("batch scalars", self._scalars, seen, pairs) or {}
+        scalars = self.guard.run("batch scalars", self._scalars.of, seen, pairs, self.facts)
+        self.scalars = scalars or {}
         return Table("batch", step, tuple(found), np.stack(list(found.values()))) if found else None
 
     def close(self) -> None:
@@ -269,46 +265,6 @@ class Batch:
             scale=self._scale,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
-
-    def _scalars(self, seen: Seen, pairs: Sequence[Pair]) -> dict[str, float]:
-        outputs = pairs[-1].outputs if pairs else seen.output
-        inputs = seen.inputs if is_dense(seen.inputs) else None
-        # Where one of several inputs is constant, the others may tell the samples apart.
-        spreads = {"output_spread": outputs, "input_spread": inputs if seen.alone else None}
-        found = {name: spread(each) for name, each in spreads.items() if each is not None}
-        found |= seen.pulls
-        if self._policy_sign:
-            found["policy_sign"] = self._policy_sign
-        gradient = seen.gradient
-        if gradient is not None and gradient.ndim and len(gradient) == seen.shape[0] >= FEW:
-            found["pull_spread"] = spread(gradient)
-            if gradient.ndim == 2:
-                found["pull_spread_within"] = spread(gradient.T)
-            found["pull_size"] = float(gradient.abs().float().mean()) * prod(seen.shape)
-            if seen.output is not None and seen.output.shape == gradient.shape:
-                found["cut_off"] = share_cut_off(seen.output, gradient)
-        if inputs is not None:
-            found |= self._codes.scalars(inputs)
-        # A loss without a name may compare something else than outputs and targets.
-        if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
-            outputs, targets = pairs[0].outputs, pairs[0].targets
-            if gradient is not None and gradient.numel() == outputs.numel():
-                gradient = gradient.reshape(outputs.shape)
-            task, loss = self.facts.task, pairs[0].loss or self.facts.loss
-            found |= self._answers.scalars(task, outputs, targets, gradient, loss)
-            found |= self._leaked(seen, inputs, targets)
-        return {name: value for name, value in found.items() if not isnan(value)}
-
-    def _leaked(self, seen: Seen, inputs: Tensor | None, targets: Tensor) -> dict[str, float]:
-        ahead = self.facts.looks_ahead
-        if seen.tokens is not None:
-            asked = any(repeated(seen.tokens, targets, each) > MOSTLY for each in (0, 1))
-            self.trials.places = int(asked)
-            return self._leaks.of_tokens(seen.tokens, targets, sees_ahead=ahead, alone=seen.alone)
-        if inputs is None or self.facts.task != "regression":
-            return {}
-        self.trials.places = next_values(inputs, targets)
-        return self._leaks.of_numbers(inputs, targets, sees_ahead=ahead)
 
     def _searched_facts(self, rows: Sequence[Tensor]) -> dict[str, Any]:
         """Return what a search of the whole graph shows; only once, as it is slow."""
