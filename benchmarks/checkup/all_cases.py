@@ -14,9 +14,10 @@ FAMILIES = (
     "norms_and_learning", "outputs_and_targets", "input_data", "samples_optimizer_saving",
     "train_and_eval_modes",
 )  # fmt: skip
+CALIBRATION_FAMILIES = (*FAMILIES, "padding_labels_layers")
 HELD_OUT_FAMILIES = (
     "shapes_and_numerics", "attention_masks_positions", "norms_modes_optimizer", "state_dict",
-    "data_and_targets",
+    "data_and_targets", "padding_labels_layers",
 )  # fmt: skip
 KINDS = ("feed_forward", "images", "sequences", "attention", "generative", "transformers_package")
 HELD_OUT_KINDS = ("feed_forward", "images", "sequences")
@@ -29,7 +30,7 @@ def cases_in(folder: str, files: tuple[str, ...]) -> tuple[Case, ...]:
 
 
 FAULTS = (
-    *cases_in("calibration.faults", FAMILIES),
+    *cases_in("calibration.faults", CALIBRATION_FAMILIES),
     *cases_in("calibration.once_held_out_faults", FAMILIES),
     *cases_in("held_out.faults", HELD_OUT_FAMILIES),
 )

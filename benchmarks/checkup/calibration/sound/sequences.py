@@ -10,7 +10,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from benchmarks.checkup import data
-from benchmarks.checkup.base_models import RNN, WIDTH
+from benchmarks.checkup.base_models import RNN, WIDTH, Decoder
 from benchmarks.checkup.case import CaseList, Inputs, Net
 from benchmarks.checkup.data import LENGTH, VOCABULARY
 
@@ -204,3 +204,49 @@ def _() -> Inputs:
     )
     tokens, _ = data.text()
     return Inputs(model, (tokens, tokens % 4), data.next_token)
+
+
+def vectors(tokens: Tensor) -> Tensor:
+    """Return word vectors made of how often two words are in the same text."""
+    counts = F.one_hot(tokens, VOCABULARY).sum(1).float()
+    left, sizes, _ = torch.linalg.svd((counts.T @ counts).log1p())
+    given: Tensor = left[:, :16] * sizes[:16].sqrt()
+    return given
+
+
+@cases.sound("gru over given vectors that stay frozen, its mean without padding")
+def _() -> Inputs:
+    def run(net: Any, tokens: Tensor) -> Any:
+        kept = (tokens != 0)[..., None].float()
+        states = net.rnn(net.tokens(tokens))[0]
+        return net.head((states * kept).sum(1) / kept.sum(1))
+
+    tokens, _, labels = data.padded()
+    start: Any = nn.Embedding.from_pretrained
+    model = Net(
+        run,
+        tokens=start(vectors(tokens), padding_idx=0),
+        rnn=nn.GRU(16, WIDTH, batch_first=True),
+        head=nn.Linear(WIDTH, 3),
+    )
+    return Inputs(model, (tokens, labels), CE)
+
+
+@cases.sound("gpt, one block in a loop, padding is left out of the loss")
+def _() -> Inputs:
+    class Again(Decoder):
+        def __init__(self) -> None:
+            super().__init__(layers=1)
+            self.tokens = nn.Embedding(VOCABULARY, WIDTH, padding_idx=0)
+
+        def through(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+            for _ in range(4):
+                x = self.blocks[0](x, mask)
+            normed: Tensor = self.norm(x)
+            return normed
+
+    def judged(outputs: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs.transpose(1, 2), targets, ignore_index=0)
+
+    tokens = data.padded(length=LENGTH + 1)[0]
+    return Inputs(Again(), (tokens[:, :-1], tokens[:, 1:]), judged)

@@ -170,3 +170,21 @@ def _() -> Inputs:
         nn.Upsample(scale_factor=2, mode="bilinear"), conv(8, 3), nn.Sigmoid(),
     )  # fmt: skip
     return Inputs(model, (images, images), nn.BCELoss())
+
+
+@cases.sound("three scales, one head listed for each")
+def _() -> Inputs:
+    class Scales(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.levels = nn.ModuleList([conv(1, 16), conv(16, 16, 2), conv(16, 16, 2)])
+            self.heads = nn.ModuleList([mean(16)] * 3)
+
+        def forward(self, x: Tensor) -> Any:
+            found = []
+            for level, head in zip(self.levels, self.heads, strict=True):
+                x = level(x).relu()
+                found.append(head(x))
+            return torch.stack(found).mean(0)
+
+    return Inputs(Scales(), data.images(), CE)

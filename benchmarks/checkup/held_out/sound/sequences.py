@@ -217,3 +217,39 @@ def _() -> Inputs:
     tokens, _ = data.text(48)
     kinds = (torch.arange(LENGTH) >= LENGTH // 2).long().expand(48, -1).clone()
     return Inputs(Two(), ({"tokens": tokens, "kinds": kinds}, torch.arange(48) % 2), CE)
+
+
+class Translates(nn.Module):
+    """Torch's encoder and decoder, with a frozen table of waves as places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        angle = torch.arange(64)[:, None] * 1e4 ** -(torch.arange(0, WIDTH, 2) / WIDTH)
+        table: Any = nn.Embedding.from_pretrained
+        self.places = table(torch.cat([angle.sin(), angle.cos()], 1))
+        self.tokens = nn.Embedding(VOCABULARY, WIDTH, padding_idx=0)
+        self.encoder = nn.TransformerEncoderLayer(WIDTH, 4, 64, dropout=0.1, batch_first=True)
+        self.decoder = nn.TransformerDecoderLayer(WIDTH, 4, 64, dropout=0.1, batch_first=True)
+        self.head = nn.Linear(WIDTH, VOCABULARY)
+
+    def embedded(self, tokens: Tensor) -> Any:
+        return self.tokens(tokens) + self.places(torch.arange(tokens.shape[1]))
+
+    def forward(self, source: Tensor, target: Tensor) -> Any:
+        hidden, length = source == 0, target.shape[1]
+        memory = self.encoder(self.embedded(source), src_key_padding_mask=hidden)
+        x = self.decoder(
+            self.embedded(target),
+            memory,
+            tgt_mask=torch.ones(length, length, dtype=torch.bool).triu(1),
+            memory_key_padding_mask=hidden,
+        )
+        return self.head(x)
+
+
+@cases.sound("translator, frozen waves, shifted once, padding is left out")
+def _() -> Inputs:
+    source, target = data.padded()[0], data.padded(length=10)[0]
+    loss = nn.CrossEntropyLoss(ignore_index=0, label_smoothing=0.1)
+    batch = {"source": source, "target": target[:, :-1]}, target[:, 1:]
+    return Inputs(Translates(), batch, lambda out, want: loss(out.flatten(0, 1), want.flatten()))
