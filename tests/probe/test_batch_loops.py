@@ -171,6 +171,44 @@ def test_uncleared(clear: str, expected: list[float], micro: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("to_none", "place", "expected"),
+    [
+        pytest.param(True, "between", [1, 1, 1], id="to-none-between-backward-and-step"),
+        pytest.param(False, "between", [1, 1, 1], id="to-zero-between-backward-and-step"),
+        pytest.param(True, "before", [0, 0, 0], id="before-backward"),
+        pytest.param(True, "after", [0, 0, 0], id="after-the-step"),
+        pytest.param(True, "twice", [0, 0, 0], id="after-the-step-and-before-another"),
+    ],
+)
+def test_erased(to_none: bool, place: str, expected: list[float]) -> None:
+    optimizer, doctor = watched(model := mlp())
+    for _ in range(3):
+        if place == "before":
+            optimizer.zero_grad()
+        loss = nn.MSELoss()(model(features()), NUMBERS)
+        loss.backward()
+        if place == "between":
+            optimizer.zero_grad(set_to_none=to_none)
+        optimizer.step()
+        if place in ("after", "twice"):
+            optimizer.zero_grad()
+        if place == "twice":
+            optimizer.step()
+        doctor.step(loss)
+    assert doctor.history.recent("erased", 9) == expected
+
+
+def test_gradients_of_zero_are_not_erased() -> None:
+    optimizer, doctor = watched(model := mlp())
+    for _ in range(2):
+        loss = (model(features()) * 0).sum()
+        loss.backward()
+        optimizer.step()
+        doctor.step(loss)
+    assert doctor.history.recent("erased", 9) == [0, 0]
+
+
+@pytest.mark.parametrize(
     ("layer", "training", "expected"),
     [
         pytest.param(nn.Dropout(0.5), True, [0, 0], id="training"),

@@ -56,6 +56,22 @@ def test_missing_in_the_optimizer(
 
 
 @pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        pytest.param([1.0, 1.0], True, id="erased-before-the-step"),
+        pytest.param([0.0, 1.0], False, id="erased-once"),
+        pytest.param([1.0], False, id="too-early"),
+        pytest.param([0.0, 0.0], False, id="used"),
+    ],
+)
+def test_erased_gradients(flags: list[float], expected: bool) -> None:
+    made = History(Setup(shapes=SHAPES), loss=[1.0] * len(flags), erased=flags)
+    finding = problem.check(made)
+    assert bool(finding) is expected
+    assert finding is None or "gone when the optimizer stepped" in finding.message
+
+
+@pytest.mark.parametrize(
     ("count", "held", "expected"),
     [
         pytest.param(8, [7], "info", id="one"),

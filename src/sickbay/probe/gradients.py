@@ -44,6 +44,7 @@ class StepGradients:
     raw: Rows | None = None  # as backward left them
     final: dict[int, Rows] = field(default_factory=dict)  # as used, by the id of the optimizer
     changed: bool = False
+    arrived: bool = False  # backward left gradients
     missed: bool = False  # an optimizer looked for gradients and found none
     started_clean: bool | None = None  # whether any backward of the step began from zero
     dead_rows: list[tuple[Numbers, int, Numbers]] = field(default_factory=list)  # to be filled in
@@ -55,6 +56,13 @@ class StepGradients:
     def uncleared(self) -> dict[str, float]:
         """Return whether every backward of the step added to the gradients of an earlier step."""
         return {} if self.started_clean is None else {"uncleared": float(not self.started_clean)}
+
+    def erased(self) -> dict[str, float]:
+        """Return whether backward left gradients, but the optimizer found none or only zeros."""
+        if not self.arrived or not (self.missed or self.final):
+            return {}
+        left = self.missed if self.raw is None else _any(self.raw)
+        return {"erased": float(left and not any(map(_any, self.final.values())))}
 
     def tables(self, step: int, scaler: bool, order: Iterable[str]) -> list[Table]:
         """Return the gradients as used, and as backward left them if that differs.
@@ -193,6 +201,7 @@ class Gradients:
             self._layers.learn_order()
             names, grads = present(self._layers.parameters)
             versions = [grad._version for grad in grads]
+            self._step.arrived = bool(names)
             if self._changes:
                 self._step.raw = Rows(names, self._measured("raw", grads), grads, versions)
             else:
@@ -208,6 +217,11 @@ class Gradients:
                     share = self._meter.numbers(dead_share(grad))
                     self._step.dead_rows.append((values, row, share))
         return values
+
+
+def _any(rows: Rows) -> bool:
+    """Return whether any of these gradients is not zero."""
+    return bool(rows.values[:, COLUMN["norm"]].any())
 
 
 def joined(kind: Kind, step: int, parts: Sequence[Rows], order: Iterable[str]) -> Table:

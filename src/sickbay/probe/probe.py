@@ -114,7 +114,7 @@ class Probe:
             scalars |= {} if isnan(ratio) else {"update_ratio": ratio}
             tables += self._made("weight", collected.weights.table, step, self.layers.parameters)
         if collected.gradients is not None:
-            scalars |= collected.gradients.uncleared()
+            scalars |= collected.gradients.uncleared() | collected.gradients.erased()
         if self._has_modes:
             scalars["in_eval"] = float(collected.in_eval)
         if collected.activations is not None:

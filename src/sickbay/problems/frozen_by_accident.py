@@ -1,4 +1,4 @@
-"""Longer than 60 lines: a layer can fail to train in five ways, and each is told apart."""
+"""Longer than 60 lines: a layer can fail to train in six ways, and each is told apart."""
 
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,8 @@ class FrozenByAccident(Problem):
         that the optimizer holds had no gradient in `checks` readings in a row since layers were
         frozen or unfrozen last, and have not changed meanwhile, as another optimizer may train
         them. If none of them ever had one, the loss does not depend on the model: it was computed
-        from an argmax, from numbers or from detached outputs. Or the model uses kernels that are
+        from an argmax, from numbers or from detached outputs. Or backward left gradients in `checks`
+        readings in a row, but the optimizer found none. Or the model uses kernels that are
         not registered in it, such as layers in a plain list. Layers that require no gradient count
         if their weights are spread as torch draws the first ones, and from step `after` on the
         model gains less than `gain` over a constant answer. The severity is `info` if there are
@@ -49,7 +50,8 @@ class FrozenByAccident(Problem):
 
     advice = (
         "pass model.parameters() to the optimizer, keep layers in a ModuleList, call "
-        "requires_grad_(True) on layers that should train, look for detach(), item() and argmax()"
+        "requires_grad_(True) on layers that should train, look for detach(), item(), argmax() and "
+        "for zero_grad() between backward() and step()"
     )
     reads = ("gradient", "batch", "end")
     spares_weights = True
@@ -69,6 +71,10 @@ class FrozenByAccident(Problem):
             have = "layer has" if count == 1 else "layers have"
             message = f"{count} {have} random weights but requires_grad=False"
             return self.found(history, message, layers=setup.untrained)
+        erased = history.recent("erased", self.checks)
+        if len(erased) == self.checks and all(erased):
+            message = f"gradients were gone when the optimizer stepped, in {self.checks} readings"
+            return self.found(history, f"{message} in a row")
         if complete and not setup.unheld and not setup.strays:
             return self._mostly_frozen(history)
         kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]

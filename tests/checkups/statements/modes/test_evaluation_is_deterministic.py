@@ -193,6 +193,39 @@ def test_fails(make: Callable[[], nn.Module], part: str, layer: str) -> None:
     assert result.layers == (layer,)
 
 
+def scaled(self: Any, x: Tensor) -> Any:
+    x *= 0.5
+    return self.a(x)
+
+
+def turned(self: Any, x: Tensor) -> Any:
+    return self.a(x.t_().t())
+
+
+def without_negatives(self: Any, x: Tensor) -> Any:
+    return self.a(x.relu_())
+
+
+def scaled_copy(self: Any, x: Tensor) -> Any:
+    return scaled(self, 1 * x)
+
+
+@pytest.mark.parametrize(
+    ("forward", "severity"),
+    [
+        pytest.param(scaled, "critical", id="each-pass-scales-again"),
+        pytest.param(turned, "critical", id="another-shape"),
+        pytest.param(without_negatives, "warning", id="the-next-output-is-the-same"),
+        pytest.param(scaled_copy, "", id="only-a-copy"),
+    ],
+)
+def test_a_pass_that_changes_its_input(forward: Callable[..., object], severity: str) -> None:
+    result = examined(Made(forward, a=nn.Linear(8, 3)))
+    changed = "the forward pass changes its input" in result.message
+    assert changed == (result.outcome == "failed") == bool(severity)
+    assert result.severity == (severity or "critical")
+
+
 def test_random_numbers_that_torch_does_not_draw() -> None:
     result = examined(Made(lambda self, x: self.a(x) * random.random(), a=nn.Linear(8, 3)))
     assert result.outcome == "failed"

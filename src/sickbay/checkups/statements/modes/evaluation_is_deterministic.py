@@ -1,5 +1,7 @@
 """Longer than 60 lines: it also tells noise from sampling on purpose."""
 
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import torch
@@ -7,10 +9,12 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
+from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import difference
+from sickbay.checkups.training_passes import main_output
 from sickbay.checkups.wording import several
-from sickbay.isolated_random import torch_generators
-from sickbay.model_copies import tensors_in
+from sickbay.isolated_random import IsolatedRandom, torch_generators
+from sickbay.model_copies import inputs_of, tensors_in
 from sickbay.probe.hooks import Handles
 
 NORMAL = ("randn", "randn_like", "normal", "normal_")
@@ -20,6 +24,8 @@ SUMS = ("add", "add_", "__add__", "__radd__", "__iadd__", "sub")
 JOINS = ("cat", "stack")
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 ORDERS = ("argsort", "sort", "topk")
+CHANGED = "the forward pass changes its input, so that the next pass gets other values"
+COPY = "write x = x * scale in place of x *= scale, or copy the input first"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +37,9 @@ class EvaluationIsDeterministic(Statement):
 
     How it is tested:
         Two samples run twice in evaluation with different random numbers. Outputs may differ if the
-        model samples from what it has learned, as a variational model does, or keeps a state.
+        model samples from what it has learned, as a variational model does, or keeps a state. A
+        pass must not change the values of its inputs; if another pass over them gives the same
+        output, as after a mask was filled, that is a warning.
     """
 
     order = 3
@@ -47,6 +55,9 @@ class EvaluationIsDeterministic(Statement):
             buffers = model.named_buffers()
             changed = [name for name, each in buffers if not each.equal(before.get(name, each))]
         change = difference(first, second)
+        if (again := _change_by_inputs(setup)) is not None:
+            result = self.fails(CHANGED, remedy=COPY, difference=again)
+            return result if again > self.slack else replace(result, severity="warning")
         if change <= self.slack:
             return self.holds("two passes gave the same output", difference=change)
         with setup.model_copy() as model, RandomDraws(model) as draws:
@@ -69,6 +80,25 @@ class EvaluationIsDeterministic(Statement):
             message = "the output differs because the model keeps a state"
             return self.holds(message, difference=change)
         return self.fails(message, difference=change)
+
+
+def _change_by_inputs(setup: ModelSetup) -> float | None:
+    """Return how the output changes as a pass changes its inputs, None if these stay the same."""
+    args, kwargs = inputs_of((setup.two_samples.args, dict(setup.two_samples.kwargs)))
+    given = [each for each in Batch(args, kwargs).inputs if each.layout == torch.strided]
+    before = [each.clone() for each in given]
+
+    def output() -> Tensor:
+        with setup.model_copy() as model, torch.no_grad(), IsolatedRandom(1):
+            return main_output(model(*args, **kwargs))
+
+    first = output()
+    if not any(map(difference, before, given)):
+        return None
+    try:
+        return difference(first, output())
+    except Exception:  # such as one for a shape that was changed
+        return inf
 
 
 class RandomDraws(TorchFunctionMode):
