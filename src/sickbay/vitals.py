@@ -184,6 +184,8 @@ class Setup(LossFacts):
         passed_on: Whether another model judges the outputs, as the critic of a policy does.
         linear: Whether layers follow each other, and nothing but the output has an activation.
         viewed_apart: Whether a view, in place of a transpose, gives the loss its classes.
+        squeezed: The activation right before a log-softmax of any term of the loss, if it is
+            softmax or sigmoid.
         over_positions: Whether the loss takes the positions of a sequence for its classes.
         averages_errors: Whether the loss averages the errors of a sample as they are, so that those
             of opposite signs cancel out.
@@ -220,6 +222,7 @@ class Setup(LossFacts):
     passed_on: bool = False
     linear: bool = False
     viewed_apart: bool = False
+    squeezed: str = ""
     over_positions: bool = False
     averages_errors: bool = False
     frozen: tuple[str, ...] = ()

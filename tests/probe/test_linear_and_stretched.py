@@ -179,3 +179,13 @@ def test_it_is_seen_after_backward_has_freed_the_graph() -> None:
     loss.backward()
     assert is_stretched(loss.grad_fn, out.grad_fn)
     assert is_linear(out.grad_fn)
+
+
+def test_values_beside_a_policy_are_outputs_too() -> None:
+    policy, critic = nn.Linear(4, 3), nn.Linear(4, 1)
+    x = torch.randn(6, 4)
+    source, values, own = policy(x).grad_fn, critic(x), {id(critic.weight)}
+    wrong, right = (((Y - each) ** 2).mean().grad_fn for each in (values, values.squeeze(1)))
+    assert is_stretched(wrong, source, own)
+    assert not is_stretched(wrong, source)
+    assert not is_stretched(right, source, own)

@@ -48,6 +48,19 @@ def test_a_loss_of_the_users_own(output: str, reach: float, expected: bool) -> N
         assert finding.evidence == {"reach": reach}
 
 
+@pytest.mark.parametrize(
+    ("setup", "expected"),
+    [
+        pytest.param(Setup(squeezed="softmax"), True, id="of-a-policy"),
+        pytest.param(Setup(squeezed="sigmoid", loss="mse"), True, id="beside-another-loss"),
+        pytest.param(Setup(squeezed="softmax", mixes_samples=True), False, id="over-the-samples"),
+        pytest.param(Setup(loss="mse", output="softmax"), False, id="no-log-softmax"),
+    ],
+)
+def test_a_softmax_before_a_term_of_the_loss(setup: Setup, expected: bool) -> None:
+    assert bool(problem.check(History(setup))) is expected
+
+
 def test_a_softmax_over_the_samples_is_an_improper_output() -> None:
     setup = Setup(loss="cross_entropy", output="softmax", mixes_samples=True)
     assert problem.check(History(setup)) is None

@@ -258,6 +258,7 @@ class Batch:
             passed_on=known.passed_on or seen.passed_on,
             linear=known.linear or seen.linear,
             viewed_apart=known.viewed_apart or seen.viewed_apart,
+            squeezed=known.squeezed or seen.squeezed,
             mixes_samples=known.mixes_samples or seen.over_samples,
             over_positions=known.over_positions or seen.over_positions,
             averages_errors=known.averages_errors or seen.averages_errors,

@@ -23,12 +23,13 @@ def search(
     known = source is not None
     return {
         "strays": loss_graph.count_strays(node, own) or unregistered(model, own, node),
-        "stretched": known and loss_graph.is_stretched(node, source),
+        "stretched": known and loss_graph.is_stretched(node, source, own),
         # An encoder may look ahead; its tokens are not those of the decoder.
         "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),
         "passed_on": are_passed_on(node, source, own),
         "linear": known and linear_graph.has_linear_layers(source),
         "viewed_apart": known and loss_axes.is_viewed_apart(node, source),
+        "squeezed": loss_axes.squeezed_before(node, source) if known else "",
         "over_samples": known and loss_axes.runs_over_samples(node, source),
         "averages_errors": known and averages_errors(node, source),
         "over_positions": known and loss_axes.runs_over_positions(node, source),

@@ -1,4 +1,4 @@
-"""Tell from the autograd graph whether a softmax near the loss runs over the wrong dimension."""
+"""Tell from the autograd graph what is wrong with a softmax near the loss."""
 
 from math import prod
 from typing import Any
@@ -81,6 +81,32 @@ def is_viewed_apart(node: Any, source: Any) -> bool:
         and set(path) <= set(VIEWING)
         for each in nodes(node, most=NODES)
     )
+
+
+def squeezed_before(node: Any, source: Any) -> str:
+    """Return the activation right before a log-softmax of any term of a loss, as of a policy.
+
+    `source` is the node of the output.
+
+    >>> import torch
+    >>> shares = torch.nn.Linear(3, 5)(torch.ones(8, 3)).softmax(1)
+    >>> policy = torch.distributions.Categorical(logits=shares)
+    >>> squeezed_before(policy.log_prob(torch.ones(8)).mean().grad_fn, shares.grad_fn)
+    'softmax'
+    """
+    for each in _after_the_layers(node, source):
+        earlier = inputs_of(each)
+        if title(each) == "LogSoftmax":
+            name, _, found = activation(earlier[0])
+        elif title(each) == "Sub" and len(earlier) == 2 and title(earlier[1]) == "Logsumexp":
+            name, _, found = activation(earlier[0])
+            if activation(inputs_of(earlier[1])[0])[2] is not found:
+                continue
+        else:
+            continue
+        if name in ("softmax", "sigmoid"):
+            return name
+    return ""
 
 
 def _after_the_layers(node: Any, source: Any) -> set[Any]:

@@ -138,11 +138,12 @@ def nodes(*ends: Any, most: float = inf) -> set[Any]:
     return _reachable((node for node in ends if node is not None), inputs_of, most)
 
 
-def is_stretched(node: Any, source: Any) -> bool:
+def is_stretched(node: Any, source: Any, own: Collection[int] = ()) -> bool:
     """Return whether a loss written by hand compares every output with every target of the batch.
 
     An output of shape (B, 1) less a target of shape (B,) has the shape (B, B). `source` is the node
-    of the output.
+    of the output. What a layer with a kernel in `own` (by id) computes is an output too, such as
+    the values beside a policy.
     """
     batch = shape_of(source)[:1]
     if not batch or batch[0] < 2:
@@ -151,7 +152,10 @@ def is_stretched(node: Any, source: Any) -> bool:
         shape, before = shape_of(each), inputs_of(each)
         if title(each) in ELEMENTWISE and len(before) == 1 and shape == batch * 2:
             first = shape_of(before[0])
-            if first in ((*batch, 1), batch) and leads_to(before[0], source):
+            if first in ((*batch, 1), batch) and (
+                leads_to(before[0], source)
+                or any(id(kernel) in own for kernel in kernels_of(activation(before[0])[2]))
+            ):
                 return True
     return False
 

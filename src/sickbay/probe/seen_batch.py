@@ -62,6 +62,7 @@ class Seen:
     passed_on: bool = False  # another model judges the output
     linear: bool = False  # the output is a linear function of the inputs
     viewed_apart: bool = False  # a view in place of a transpose gives the loss its classes
+    squeezed: str = ""  # the activation right before a log-softmax of a term of the loss
     over_samples: bool = False  # a softmax near the loss runs over the samples
     over_positions: bool = False  # a softmax in the loss runs over the positions of a sequence
     averages_errors: bool = False  # errors of a sample are averaged before they are squared

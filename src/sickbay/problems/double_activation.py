@@ -13,7 +13,7 @@ class DoubleActivation(Problem):
 
     How it is judged:
         The autograd graph of the loss shows softmax or sigmoid, as a module or a function, right
-        before cross-entropy or BCE with logits. A log-softmax before cross-entropy is harmless, and
+        before cross-entropy or BCE with logits, or before the log-softmax of a policy. A log-softmax before cross-entropy is harmless, and
         a softmax over the samples is an improper output.
         `fit` also calls a loss that is not torch's own: if it takes any number, and outputs behind
         softmax or sigmoid let it fall less than `reach` of the way to its least value, it counts.
@@ -44,6 +44,9 @@ class DoubleActivation(Problem):
     def check(self, history: History) -> Finding | None:
         setup = history.setup
         loss, output = setup.loss, setup.output
+        if setup.squeezed and loss not in APPLIES and not setup.mixes_samples:
+            message = f"{setup.squeezed} before a log-softmax, as if the outputs were logits"
+            return self.found(history, message)
         if output not in ("softmax", "sigmoid") or setup.mixes_samples:
             return None
         if loss in APPLIES:

@@ -39,8 +39,9 @@ class ShapeBroadcast(Problem):
             return self.found(history, "two outputs of each sample are compared with one target")
         if not setup.stretched:
             return None
-        message = f"{setup.loss or 'the loss'} compares outputs {setup.output_shape}"
-        known = setup.target_shape not in ((), setup.output_shape)
-        message += f" with targets {setup.target_shape}" if known else " with targets"
-        message += ", broadcast to fit each other"
-        return self.found(history, message)
+        loss, shape = setup.loss or "the loss", setup.target_shape
+        if shape in ((), setup.output_shape):
+            message = f"{loss} compares outputs with targets of another shape"
+        else:
+            message = f"{loss} compares outputs {setup.output_shape} with targets {shape}"
+        return self.found(history, f"{message}, broadcast to fit each other")
