@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-from torch.nn import functional as F  # noqa: N812
+from torch import nn
 
 from benchmarks.checkup import data
 from benchmarks.checkup.case import Inputs
@@ -20,9 +19,5 @@ def inverted_transformer() -> Inputs:
         num_variates=4, lookback_len=24, dim=32, depth=2, heads=4, dim_head=8, pred_length=6,
         use_reversible_instance_norm=True,
     )  # fmt: skip
-
-    def loss(outputs: dict[int, Tensor], future: Tensor) -> Tensor:
-        return F.mse_loss(outputs[6], future)
-
     waves = data.series(12, 30, 4)[0]
-    return Inputs(model, (waves[:, :24], waves[:, 24:]), loss)
+    return Inputs(model, (waves[:, :24], waves[:, 24:]), nn.MSELoss())
