@@ -1,4 +1,4 @@
-"""What the graph shows of a softmax near the loss; the other facts are tested with their findings."""
+"""An activation before the log-softmax of a policy."""
 
 from collections.abc import Callable
 

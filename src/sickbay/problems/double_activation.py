@@ -13,8 +13,9 @@ class DoubleActivation(Problem):
 
     How it is judged:
         The autograd graph of the loss shows softmax or sigmoid, as a module or a function, right
-        before cross-entropy or BCE with logits, or before the log-softmax of a policy. A log-softmax before cross-entropy is harmless, and
-        a softmax over the samples is an improper output.
+        before cross-entropy or BCE with logits, or before the log-softmax of a policy. A
+        log-softmax before cross-entropy is harmless, and a softmax over the samples is an improper
+        output.
         `fit` also calls a loss that is not torch's own: if it takes any number, and outputs behind
         softmax or sigmoid let it fall less than `reach` of the way to its least value, it counts.
 

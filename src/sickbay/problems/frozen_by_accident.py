@@ -26,9 +26,9 @@ class FrozenByAccident(Problem):
         that the optimizer holds had no gradient in `checks` readings in a row since layers were
         frozen or unfrozen last, and have not changed meanwhile, as another optimizer may train
         them. If none of them ever had one, the loss does not depend on the model: it was computed
-        from an argmax, from numbers or from detached outputs. Or backward left gradients in `checks`
-        readings in a row, but the optimizer found none. Or the model uses kernels that are
-        not registered in it, such as layers in a plain list. Layers that require no gradient count
+        from an argmax, from numbers or from detached outputs. Or backward left gradients, but the
+        optimizer found none, in `checks` readings in a row. Or the model uses kernels that are not
+        registered in it, such as layers in a plain list. Layers that require no gradient count
         if their weights are spread as torch draws the first ones, and from step `after` on the
         model gains less than `gain` over a constant answer. The severity is `info` if there are
         three or more kernels and the optimizer holds only the last quarter or less of them, because
