@@ -88,3 +88,32 @@ def test_layers_of_a_loss_are_restored() -> None:
 
     checkup(nn.Linear(4, 3), data(), loss)
     assert before == state(network)
+
+
+class Scaling(nn.Module):
+    """Holds its loss, which compares outputs at the scale of the last forward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head, self.scaled = nn.Linear(4, 3), Scaled()
+
+    def forward(self, x: Tensor) -> Any:
+        self.scaled.scale = 1 + x.abs().mean()
+        return self.head(x)
+
+
+class Scaled(nn.Module):
+    scale: Tensor
+
+    def forward(self, output: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(output / self.scale, targets)
+
+
+def test_a_loss_may_need_what_the_model_left_in_it() -> None:
+    model = Scaling()
+    before = state(model)
+    report = checkup(model, data(), lambda output, targets: model.scaled(output, targets))
+    assert [each.test for each in report.failed] == []
+    assert before == state(model)
+    assert not hasattr(model.scaled, "scale")
+    assert any("the model itself was run" in note for note in report.untested)

@@ -1,4 +1,4 @@
-"""What a copy of a model runs that is no part of the copy, such as a layer in a closure."""
+"""What a copy of a model or its loss runs that is no part of it, such as a layer in a closure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEWEST_SAMPLES = 4
 
 
 def shares_state(setup: ModelSetup, copies: ModelCopies, loss: Any) -> bool:
-    """Return whether a copy of a model runs parts of the model itself, as closures make it do.
+    """Return whether a copy of a model, or its loss, runs parts of the model, as closures do.
 
     Modules that are part of neither, nor of the loss, are restored when `setup.restoring` closes.
     """
@@ -35,17 +35,17 @@ def shares_state(setup: ModelSetup, copies: ModelCopies, loss: Any) -> bool:
         except Declined:
             copied = model
         copied.train()
-        outside = Outside(model, copied, restoring)
+        own = loss if isinstance(loss, nn.Module) else nn.Module()
+        in_pass, in_loss = (Outside(model, part, restoring) for part in (copied, own))
         for batch in (setup.full_batch.first(FEWEST_SAMPLES), setup.full_batch):
             with suppress(Exception):
-                with outside:
+                with in_pass:
                     raw = setup.run(copied, batch)
                 if loss is not None:
-                    own = loss if isinstance(loss, nn.Module) else nn.Module()
-                    with Outside(nn.Module(), own, restoring):
+                    with in_loss:
                         setup.loss_of(raw, batch)
                 break
-    return outside.used
+    return in_pass.used or in_loss.used
 
 
 class Outside(TorchFunctionMode):
