@@ -75,6 +75,14 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "Its instance norm takes the samples for places, and one place is too few.": (
             "pytorch-forecasting/x_lstm",
         ),
+        "For a single token with a cache, it returns a position for each sample of the batch.": (
+            "transformers/rwkv",
+        ),
+    },
+    "survives_edge_inputs": {
+        "Its layer norms divide a blank image by nearly nothing, until the gradient overflows.": (
+            "timm/pvt",
+        ),
     },
     "sees_no_future": {
         "Its keys are scaled by the largest of all positions before a constant is added.": (
