@@ -149,3 +149,27 @@ def test_a_loss_that_fell_to_that_of_a_constant(score: float, steps: int, expect
     made.add_table("batch", {"input": row(9)}, steps - 1)
     made.add_table("activation", {"0": row(9)}, steps - 1)
     assert bool(patient.check(made)) is expected
+
+
+VANISHED = {"a.weight": {"norm": 1e-9, "count": 9}, "b.weight": {"norm": 1e-6, "count": 9}}
+
+
+@pytest.mark.parametrize(
+    ("largest", "gradients", "expected"),
+    [
+        pytest.param(0.004, VANISHED, True, id="tiny-and-vanished-gradients"),
+        pytest.param(0.005, VANISHED, False, id="at-the-limit"),
+        pytest.param(0.0, VANISHED, False, id="zeros-are-constant"),
+        pytest.param(nan, VANISHED, False, id="nan"),
+        pytest.param(0.004, None, False, id="tiny-but-nothing-shows"),
+    ],
+)
+def test_tiny_inputs(largest: float, gradients: Rows | None, expected: bool) -> None:
+    made = History(loss=[1.0])
+    for step in range(6):
+        rows = {"input": {"absmax": largest, "norm": largest, "count": 1.0}}
+        tables = [Table.of("batch", step, rows)]
+        if gradients is not None:
+            tables.append(Table.of("gradient", step, gradients))
+        made.append(Vitals(step=step, scalars={"loss": 1.0, "grad_norm": 1e-6}, tables=tables))
+    assert bool(UnnormalisedInput().check(made)) is expected

@@ -1,4 +1,4 @@
-"""Longer than 60 lines: inputs can be too large, or hold codes for missing values."""
+"""Longer than 60 lines: inputs can be too large or small, or hold codes for missing values."""
 
 from sickbay.problems.shared.base import Finding, History, dataclass, threshold
 from sickbay.problems.shared.learns_badly import LearningProblem, beats_constant
@@ -7,6 +7,7 @@ from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.small_batches import LOOK_BACK, pooled
 from sickbay.problems.shared.training_score import gains_less
 from sickbay.problems.shared.visible_damage import is_damaged
+from sickbay.problems.vanishing_gradient import VanishingGradient
 from sickbay.vitals import rms
 
 FAR = 10  # times the limits
@@ -16,11 +17,11 @@ BOUNDED = ("RNN", "LSTM", "GRU")  # saturate, so large inputs do not show in the
 
 @dataclass(frozen=True, kw_only=True)
 class UnnormalisedInput(LearningProblem):
-    """The inputs are large, so are the outputs of the first layer, and the model suffers from it.
+    """The inputs are large, and so is what the first layer makes of them, or the inputs are tiny.
 
     Why it matters:
         Initial weights and common learning rates are made for inputs around 1. Larger inputs
-        saturate units and make the first updates far too large.
+        saturate units and make the first updates far too large. Tiny inputs drown in the biases.
 
     How it is judged:
         The root mean square of the input batch is above `size`, and that of the first layer's
@@ -35,7 +36,9 @@ class UnnormalisedInput(LearningProblem):
         themselves are no better than that.
         A number that stands for missing values, such as -999, counts too: it repeats in a column,
         at least 5 times as far from the other values as these are from each other, and the model
-        explains less than half of what a constant answer gets wrong.
+        explains less than half of what a constant answer gets wrong. So do inputs that are all
+        below `tiny`, as after two divisions by 255, if gradients have vanished, or from three times
+        `after` on if the answers are no better than a constant.
 
     Example:
         >>> history = History()
@@ -57,6 +60,7 @@ class UnnormalisedInput(LearningProblem):
     extreme: float = threshold(
         256.0, "Root mean square of inputs that count at once; no byte is so large.", above=0
     )
+    tiny: float = threshold(0.005, "Largest input that is too small.", least=0)
     after: int = threshold(100, "Steps to wait for the loss to fall.", least=0)
     loss_drop: float = threshold(
         0.7,
@@ -69,6 +73,10 @@ class UnnormalisedInput(LearningProblem):
         inputs = history.batch("input")
         if message := code_fault(history, self.after):
             return self.found(history, message, code=history.latest("code"))
+        largest = inputs.get("absmax", 0.0)
+        if 0 < largest < self.tiny and self._cannot_see(history):
+            message = f"inputs are at most {largest:.3g} (limit {self.tiny:g})"
+            return self.found(history, message, largest=largest)
         if batch is None or not inputs or layers is None or not layers.names:
             return None
         first = layers.names[0]
@@ -93,10 +101,16 @@ class UnnormalisedInput(LearningProblem):
             return False  # so that a NaN in the first batch is not taken for a consequence
         if size > self.extreme or is_damaged(history):
             return True
-        if gains_less(history, GAIN, PATIENCE * self.after):
+        if self._gains_nothing(history):
             return True
         stuck = history.step >= self.after and self.learns_badly(history)
         return stuck and not beats_constant(history, self.steps(history))
+
+    def _cannot_see(self, history: History) -> bool:
+        return VanishingGradient().check(history) is not None or self._gains_nothing(history)
+
+    def _gains_nothing(self, history: History) -> bool:
+        return gains_less(history, GAIN, PATIENCE * self.after)
 
 
 def newest_size(history: History, layer: str) -> float:
