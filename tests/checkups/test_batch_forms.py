@@ -189,3 +189,24 @@ def test_many_samples_that_cannot_be_taken_out_need_not_be_memorised() -> None:
     batch = (text, torch.arange(48) * 4), labels
     report = checkup(model, batch, nn.CrossEntropyLoss(), tests="overfits_one_batch")
     assert report.results[0].message == "training is too slow to judge"
+
+
+class Kept(nn.Module):
+    """Sums what the mask of each sample keeps, for samples as long as there are samples."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, points: Tensor, mask: Tensor) -> Tensor:
+        shown: Tensor = self.layer(points) * mask[..., None]
+        return shown.sum(1) / mask.sum(1, keepdim=True)
+
+
+def test_a_square_mask_is_cut_where_the_model_needs_that() -> None:
+    torch.manual_seed(0)
+    mask = torch.arange(8) < torch.randint(5, 9, (8, 1))
+    batch = torch.randn(8, 8, 3), mask, models.LABELS
+    report = checkup(Kept(), batch, nn.CrossEntropyLoss())
+    assert not report.failed, report
+    assert report["shapes_follow_the_batch"].outcome == "passed"

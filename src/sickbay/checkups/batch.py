@@ -20,8 +20,6 @@ from sickbay.model_copies import parts_of, tensors_in
 from sickbay.printable import error_summary
 
 LABELS = ("labels", "label", "targets", "target", "y")  # names of targets in a dict
-
-
 OfList = Callable[[list[Any]], list[Any] | None]
 
 
@@ -42,6 +40,7 @@ class Batch:
         synthetic_from: The layer that inputs were generated for, "" if they were given.
         joined: Why samples cannot be taken out, "" if they can.
         listed: Whether the samples are the items of a list.
+        squares_shared: Whether all samples share a mask that has as many rows as columns.
 
     >>> batch = Batch.of((torch.rand(8, 3), torch.zeros(8)))
     >>> batch.size, batch.first(2).inputs[0].shape, batch.first(2).targets.shape
@@ -56,6 +55,7 @@ class Batch:
     synthetic_from: str = ""
     joined: str = ""
     listed: bool = False
+    squares_shared: bool = True
 
     @classmethod
     def of(cls, given: Any, dtype: torch.dtype = torch.float32) -> Batch:
@@ -165,7 +165,7 @@ class Batch:
 
         def select_input(value: Tensor) -> Tensor:
             """Keep a mask that all samples share, even if it has as many rows as the batch."""
-            shared = value.shape == (size, size) and value is not main
+            shared = self.squares_shared and value.shape == (size, size) and value is not main
             return value if shared and _is_mask(value) else select(value, self.sample_dim)
 
         def select_target(value: Tensor) -> Tensor:
