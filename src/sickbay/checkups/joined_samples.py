@@ -36,6 +36,12 @@ def why_joined(given: Any, main: Tensor, inputs: Sequence[Tensor]) -> str:
     return ROW if any(_starts_samples(each, main) for each in others) else ""
 
 
+def graph_numbers(main: Tensor, inputs: Sequence[Tensor]) -> Tensor | None:
+    """Return the input that says for each row to which graph it belongs, None if there is none."""
+    others = (each for each in inputs if each is not main)
+    return next((each for each in others if _numbers_graphs(each, main)), None)
+
+
 def is_square_graph(value: Tensor, main: Tensor) -> bool:
     """Return whether a tensor has a value for each pair of rows of a table, as neighbours do.
 

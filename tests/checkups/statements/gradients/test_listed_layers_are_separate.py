@@ -62,3 +62,26 @@ def test_a_head_may_be_shared_by_levels() -> None:
 
 def test_skips_a_model_without_lists() -> None:
     assert examined(nn.Linear(8, 8)).outcome == "skipped"
+
+
+class Pairs(nn.Module):
+    """Has a list of lists, whose parts it calls itself."""
+
+    def __init__(self, shared: bool) -> None:
+        super().__init__()
+        pairs = [nn.ModuleList([nn.LayerNorm(8), block()]) for _ in range(2)]
+        for each in pairs:
+            each.register_module("optional", None)
+        self.pairs = nn.ModuleList(pairs[:1] * 2 if shared else pairs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for pair in self.pairs:
+            norm, layer = pair.children()
+            x = x + layer(norm(x))
+        return x
+
+
+def test_a_list_of_lists_may_hold_one_of_them_twice() -> None:
+    result = examined(Pairs(shared=True))
+    assert (result.outcome, result.layers) == ("failed", ("pairs.0",))
+    assert examined(Pairs(shared=False)).outcome == "passed"

@@ -157,33 +157,33 @@ ONE = "holds a single value"
         pytest.param(
             lambda: changed(mlp(), lambda each: each.mul_(100), "2.weight"),
             None,
-            "(limit 20, usually 0.1 to 2)",
+            "(limit 10, usually 0.1 to 2)",
             "2.weight",
             id="mlp-large",
         ),
         pytest.param(
             lambda: changed(cnn(), lambda each: each.mul_(100), "3.weight"),
             images(),
-            "(limit 20,",
+            "(limit 10,",
             "3.weight",
             id="cnn-large",
         ),
         pytest.param(
             lambda: changed(Recurrent(), lambda each: each.mul_(100), "rnn.weight_hh_l1"),
             sentences(),
-            "(limit 20,",
+            "(limit 10,",
             "rnn.weight_hh_l1",
             id="lstm-large",
         ),
         pytest.param(
             lambda: changed(Transformer(), lambda each: each.mul_(100), "tokens.weight"),
             sentences(),
-            "(limit 20,",
+            "(limit 10,",
             "tokens.weight",
             id="embedding-large",
         ),
         pytest.param(
-            lambda: own_linear(100 * torch.randn(8, 8)), None, "(limit 20,", "by", id="own-large"
+            lambda: own_linear(100 * torch.randn(8, 8)), None, "(limit 10,", "by", id="own-large"
         ),
         pytest.param(
             lambda: changed(mlp(), lambda each: each.mul_(1e-3), "2.weight"),

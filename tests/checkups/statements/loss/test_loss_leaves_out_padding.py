@@ -55,4 +55,16 @@ def test_a_loss_may_leave_it_out_in_its_own_way() -> None:
 
 def test_skips_what_has_no_padding() -> None:
     assert examined(Words(), (TOKENS[:, :-1], TOKENS[:, 1:]), counts).outcome == "skipped"
-    assert examined(Words(padding=None), NEXT, counts).outcome == "skipped"
+    assert (
+        examined(Words(padding=None), (TOKENS[:, 1:], TOKENS[:, :-1]), counts).outcome == "skipped"
+    )
+
+
+def test_padding_is_also_known_by_what_fills_up_the_targets() -> None:
+    assert examined(Words(padding=None), NEXT, counts).outcome == "failed"
+    assert examined(Words(padding=None), NEXT, ignores).outcome == "passed"
+    within = PADDED.clone()
+    within[0, 4] = 0  # a token that also stands elsewhere is a word
+    assert (
+        examined(Words(padding=None), (within[:, :-1], within[:, 1:]), counts).outcome == "skipped"
+    )

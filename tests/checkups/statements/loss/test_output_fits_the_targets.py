@@ -104,3 +104,16 @@ def test_a_head_of_zeros_does_not_hide_that_shapes_are_broadcast() -> None:
     assert result.outcome == "failed"
     assert "broadcasts" in result.message
     assert examined(model, (X, NUMBERS), nn.MSELoss()).outcome == "passed"
+
+
+def test_a_warning_of_torch_about_sizes_counts() -> None:
+    def of_the_mean(output: Tensor, targets: Tensor) -> Tensor:
+        return F.mse_loss(output.mean(1), targets)
+
+    model = nn.Sequential(nn.Linear(4, 6), nn.Unflatten(1, (6, 1)))
+    inputs, targets = torch.rand(8, 4), torch.rand(8)
+    for given, outcome in ((targets, "failed"), (targets[:, None], "passed")):
+        [result] = checkup(
+            model, (inputs, given), of_the_mean, tests="output_fits_the_targets"
+        ).results
+        assert result.outcome == outcome

@@ -155,3 +155,61 @@ def test_statistics_of_a_batch_are_found_if_three_is_a_dimension_too() -> None:
     assert result.outcome == "failed"
     [result] = checkup(nn.Linear(3, 3), batch, tests=SamplesStayApart()).results
     assert result.outcome == "passed"
+
+
+class Means(nn.Module):
+    """Averages the nodes of each graph, which lie one after the other."""
+
+    def __init__(self, sound: bool) -> None:
+        super().__init__()
+        self.layer, self.sound = nn.Linear(4, 3), sound
+
+    def forward(self, nodes: Tensor, owner: Tensor) -> Any:
+        states, graphs = self.layer(nodes), int(owner.max()) + 1
+        if self.sound:
+            return states.view(graphs, -1, 3).mean(1)
+        return states.view(-1, graphs, 3).mean(0)
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_graphs_stay_apart(sound: bool) -> None:
+    nodes, owner = torch.rand(30, 4), torch.arange(6).repeat_interleave(5)
+    batch = (nodes, owner), torch.arange(6) % 3
+    report = checkup(Means(sound), batch, nn.CrossEntropyLoss(), tests="samples_stay_apart")
+    [result] = report.results
+    assert result.outcome == ("passed" if sound else "failed"), result.message
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_graphs_may_have_one_output_each(sound: bool) -> None:
+    class Sums(Means):
+        def forward(self, nodes: Tensor, owner: Tensor) -> Any:
+            return super().forward(nodes, owner).sum(1)
+
+    nodes, owner = torch.rand(30, 4), torch.arange(6).repeat_interleave(5)
+    batch = (nodes, owner), torch.rand(6)
+    report = checkup(Sums(sound), batch, nn.MSELoss(), tests="samples_stay_apart")
+    [result] = report.results
+    assert result.outcome == ("passed" if sound else "failed"), result.message
+
+
+class Centred(nn.Module):
+    """Moves the nodes of each graph, or of all graphs, to their centre."""
+
+    def __init__(self, sound: bool) -> None:
+        super().__init__()
+        self.layer, self.sound = nn.Linear(4, 3), sound
+
+    def forward(self, nodes: Tensor, owner: Tensor) -> Any:
+        own = nodes.view(int(owner.max()) + 1, -1, 4)
+        centre = own.mean(1, keepdim=True) if self.sound else own.mean((0, 1))
+        return self.layer((own - centre).view(-1, 4))
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_nodes_of_other_graphs_stay_as_they_are(sound: bool) -> None:
+    nodes, owner = torch.rand(30, 4), torch.arange(6).repeat_interleave(5)
+    batch = (nodes, owner), torch.arange(30) % 3
+    report = checkup(Centred(sound), batch, nn.CrossEntropyLoss(), tests="samples_stay_apart")
+    [result] = report.results
+    assert result.outcome == ("passed" if sound else "failed"), result.message

@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from torch import Tensor, nn
@@ -58,11 +59,23 @@ def _fed_by_themselves(setup: ModelSetup, model: nn.Module) -> dict[str, int]:
         inputs.extend((layer, each) for each in tensors_in([args, kwargs]))
 
     for layer in repeated:
-        layer.register_forward_pre_hook(record, with_kwargs=True)
+        for part in _called(layer):
+            part.register_forward_pre_hook(record, with_kwargs=True)
     if repeated:
         setup.run(model, setup.batch)
     fed = {layer for layer, each in inputs if _uses(each, layer)}
-    return {name: count for layer, (name, count) in repeated.items() if layer in fed}
+    return {
+        name: count for layer, (name, count) in repeated.items() if fed.intersection(_called(layer))
+    }
+
+
+def _called(layer: nn.Module) -> Iterator[nn.Module]:
+    """Yield what is called of a layer: itself, or what it lists."""
+    if isinstance(layer, nn.ModuleList):
+        for each in layer.children():
+            yield from _called(each)
+    else:
+        yield layer
 
 
 def _uses(value: Tensor, layer: nn.Module) -> bool:

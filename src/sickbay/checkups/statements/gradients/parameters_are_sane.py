@@ -40,7 +40,7 @@ class ParametersAreSane(Statement):
     order = 1
     remedy = "initialise with torch.nn.init.kaiming_normal_ or xavier_uniform_"
 
-    largest: float = threshold(20.0, "Size of weights that is too large.", above=1)
+    largest: float = threshold(10.0, "Size of weights that is too large.", above=1)
     smallest: float = threshold(1e-3, "Size of weights that is too small.", above=0)
 
     def examine(self, setup: ModelSetup) -> Result:

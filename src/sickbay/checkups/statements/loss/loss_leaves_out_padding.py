@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 
+import torch
 from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
@@ -14,9 +15,9 @@ class LossLeavesOutPadding(Statement):
         Padding is easy to predict: it lowers the loss, and teaches the model to end early.
 
     How it is tested:
-        An embedding with a `padding_idx` says which token is padding. Where both the input and the
-        target are that token, the loss must have no gradient. At least `fewest` positions must be
-        padding.
+        An embedding with a `padding_idx` says which token is padding, or else the token that fills
+        up targets of different lengths and occurs nowhere else. Where both the input and the target
+        are that token, the loss must have no gradient. At least `fewest` positions must be padding.
     """
 
     order = 6
@@ -32,7 +33,7 @@ class LossLeavesOutPadding(Statement):
             raise Inapplicable("the targets are not tokens")
         padded = next(_padding(setup, targets), None)
         if padded is None:
-            raise Inapplicable("no embedding has a padding_idx that occurs in inputs and targets")
+            raise Inapplicable("no token is known as the padding of inputs and targets")
         padded = padded.movedim(batch.sample_dim, 0)
         total = int(padded.sum())
         if total < self.fewest:
@@ -50,9 +51,30 @@ def _padding(setup: ModelSetup, targets: Tensor) -> Iterator[Tensor]:
     """Yield where the input of an embedding and the target are both padding."""
     for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
         tokens = args[0] if args else None
-        if layer.padding_idx is None or not isinstance(tokens, Tensor) or tokens.ndim != 2:
+        if not isinstance(tokens, Tensor) or tokens.ndim != 2 or tokens.numel() != targets.numel():
             continue
-        if tokens.numel() == targets.numel():
-            padded = (tokens == layer.padding_idx) & (targets.view_as(tokens) == layer.padding_idx)
+        aligned = targets.view_as(tokens)
+        filler = layer.padding_idx
+        if filler is None:
+            filler = filling_token(aligned.movedim(setup.batch.sample_dim, 0))
+        if filler is not None:
+            padded = (tokens == filler) & (aligned == filler)
             if padded.any():
                 yield padded
+
+
+def filling_token(rows: Tensor) -> int | None:
+    """Return the token that fills up rows of different lengths and occurs nowhere else.
+
+    >>> filling_token(torch.tensor([[5, 2, 0, 0], [4, 0, 0, 0], [6, 3, 1, 4]]))
+    0
+    >>> filling_token(torch.tensor([[5, 2, 0, 0], [4, 3, 0, 0], [6, 0, 1, 4]])) is None
+    True
+    """
+    token = int(rows[:, -1].mode().values)
+    fills = (rows == token).flip(1).cumprod(1).flip(1)
+    lengths = fills.sum(1)
+    lengths = lengths[lengths > 0]
+    ragged = len(lengths) > 1 and bool((lengths != lengths[0]).any())
+    only_there = torch.equal(fills.bool(), rows == token)
+    return token if token >= 0 and ragged and only_there else None

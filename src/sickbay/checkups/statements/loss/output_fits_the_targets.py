@@ -1,5 +1,6 @@
 """Longer than 60 lines: it also tries which shapes the loss would take."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,8 @@ from sickbay.checkups.loss_probes import (
     rejected_labels,
 )
 from sickbay.tasks import DISTANCES
+
+TARGET_SIZE = "Using a target size"  # how the warning of torch's losses begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,7 @@ class OutputFitsTheTargets(Statement):
                 if accepts(setup, reshaped, wanted):
                     return self.fails(f"{shapes}; the loss takes {description}")
         if not has_labels(setup, output):
-            if _is_broadcast(setup, output, targets):
+            if _is_broadcast(setup, output, targets) or _torch_warns(setup):
                 return self.fails(f"{shapes}: the loss broadcasts them to each other")
             return self.holds(shapes)
         classes = output.shape[class_dimension(output, targets) or 0]
@@ -70,6 +73,14 @@ def _other_shapes(output: Tensor, targets: Tensor) -> Iterator[tuple[str, Tensor
     dimension = class_dimension(output, targets)
     if dimension and targets.shape != output.shape and output.shape[dimension] > 1:
         yield "a target for every output", output, one_hot(output, targets, dimension)
+
+
+def _torch_warns(setup: ModelSetup) -> bool:
+    """Return whether torch warns that a loss gets targets of another size than its input."""
+    with setup.model_copy() as model, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        setup.loss_of(setup.run(model, setup.batch), setup.batch)
+    return any(TARGET_SIZE in str(each.message) for each in told)
 
 
 def _is_broadcast(setup: ModelSetup, output: Tensor, targets: Tensor) -> bool:

@@ -1,4 +1,6 @@
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
+from sickbay.checkups.joined_samples import graph_numbers
+from sickbay.checkups.statements.sequences.graphs_apart import mixed_graphs
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     mixed_samples,
     samples_are_first,
@@ -16,7 +18,7 @@ class SamplesStayApart(Statement):
 
     How it is tested:
         One of a few samples is changed. The outputs of the others must stay the same. Rows that are
-        nodes of a graph are not samples.
+        nodes of a graph are not samples, but the graphs of a batch are.
     """
 
     order = 2
@@ -24,6 +26,11 @@ class SamplesStayApart(Statement):
 
     def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
+        numbers = graph_numbers(setup.batch.main, setup.batch.inputs)
+        if numbers is not None:
+            count, graphs = mixed_graphs(setup, numbers)
+            message = f"changing one of {graphs} graphs changed {count} outputs of others"
+            return self.fails(message, changed=count) if count else self.holds(message)
         batch = unambiguous_samples(setup.batch)
         count = mixed_samples(setup, batch, batch.sample_dim)
         if not count:
