@@ -19,6 +19,9 @@ from tests.checkups.attention_models import (
 from tests.checkups.sound_models import Pooled, images, series
 
 
+WITHOUT = tokens()[0], torch.zeros(*tokens()[0].shape, 0)
+
+
 class Unplaced(Classifier):
     def placed(self, x: Tensor) -> Any:
         return x
@@ -40,6 +43,13 @@ class Late(Classifier):
     def __init__(self) -> None:
         super().__init__()
         nn.init.zeros_(self.places.weight)
+
+
+class Covered(Unplaced):
+    """Also takes covariates, of which there are none."""
+
+    def forward(self, x: Tensor, covariates: Tensor) -> Any:
+        return super().forward(torch.cat([x, covariates.flatten(1).long()], 1))
 
 
 class Tagger(GPT):
@@ -93,6 +103,7 @@ class Along(Unplaced):
         ),
         pytest.param(Zeroth(), sentences(), "the same outputs", id="all-the-first"),
         pytest.param(Batchwise(), sentences(), "the same outputs", id="of-the-batch"),
+        pytest.param(Covered(), (WITHOUT, sentences()[1]), "the same outputs", id="no-covariates"),
         pytest.param(Tagger(placed=False), tokens()[0], "in that order", id="tagger"),
         pytest.param(Series(), series(), "the same outputs", id="series"),
         pytest.param(ViT(placed=False), images(), "the same outputs", id="patches"),
