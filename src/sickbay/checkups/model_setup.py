@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
@@ -24,7 +24,7 @@ from sickbay.checkups.model_losses import (
     main_output,
 )
 from sickbay.checkups.restore_model import restored
-from sickbay.checkups.shared_state import FEWEST_SAMPLES, shares_state
+from sickbay.checkups.shared_state import FEWEST_SAMPLES, Outside, shares_state
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
@@ -244,6 +244,11 @@ class ModelSetup(GivenSetup):
         """Whether a copy runs parts of the model itself, as closures make it do."""
         return shares_state(self, self._copies, self._loss)
 
+    def _watched(self, model: nn.Module) -> AbstractContextManager[object]:
+        """Record what a model runs that is no part of it, as long as that was never looked for."""
+        is_known = "full_batch" in vars(self)
+        return nullcontext() if is_known else Outside(self.model, model, self.restoring)
+
     def _try_first_pass(self) -> FirstPass | Exception:
         try:
             batch = self.batch
@@ -263,7 +268,7 @@ class ModelSetup(GivenSetup):
     def runs(self, batch: Batch, *, training: bool = False) -> bool:
         """Return whether the model, without the loss, can be called with a batch."""
         try:
-            with self.model_copy(training=training) as model, torch.no_grad():
+            with self.model_copy(training=training) as model, torch.no_grad(), self._watched(model):
                 self.run(model, batch)
         except Exception:
             return False

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import isabstract
 from math import inf
@@ -18,7 +19,8 @@ from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.model_losses import Loss
 from sickbay.checkups.model_setup import ModelSetup
-from sickbay.checkups.restore_model import copy_loss, default_modes
+from sickbay.checkups.restore_model import default_modes
+from sickbay.checkups.shared_state import safe_loss
 from sickbay.checkups.statements import known_statements
 from sickbay.checkups.wording import counted, raised
 from sickbay.console import Progress, Screen
@@ -95,11 +97,11 @@ def checkup(
     dtype = next(dtypes, torch.float32)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
     generators = set[torch.Generator]().union(*map(loader_generators, loaders))
-    with IsolatedRandom(seed, *generators), default_modes(model):
+    with IsolatedRandom(seed, *generators), default_modes(model), ExitStack() as restoring:
         setup = ModelSetup(
             model,
             None if batch is None else Batch.of(batch, dtype),
-            copy_loss(loss),
+            safe_loss(loss, model, restoring),
             optimizer,
             task or "",
             None if validation is None else Batch.of(validation, dtype),
