@@ -29,7 +29,7 @@ from sickbay.isolated_random import IsolatedRandom, loader_generators
 from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.reports.checkup_report import Report, Result
 from sickbay.tasks import TASKS, Task
-from sickbay.user_code import defined_at
+from sickbay.user_code import defined_at, exits_explained
 
 Test = str | Statement | type[Statement]
 LATE = "the time was up"
@@ -97,7 +97,12 @@ def checkup(
     dtype = next(dtypes, torch.float32)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
     generators = set[torch.Generator]().union(*map(loader_generators, loaders))
-    with IsolatedRandom(seed, *generators), default_modes(model), ExitStack() as restoring:
+    with (
+        IsolatedRandom(seed, *generators),
+        default_modes(model),
+        exits_explained(),
+        ExitStack() as restoring,
+    ):
         setup = ModelSetup(
             model,
             None if batch is None else Batch.of(batch, dtype),
@@ -162,7 +167,7 @@ def _examine_all(
 
 
 def _examine(statement: Statement, setup: ModelSetup) -> Result:
-    """Return the result of a test; one that raises shows nothing, and says why."""
+    """Return the result of a test; one that crashes accuses nobody, and says why."""
     start = perf_counter()
     try:
         with warnings.catch_warnings(), torch.enable_grad():
@@ -173,7 +178,7 @@ def _examine(statement: Statement, setup: ModelSetup) -> Result:
     except (MemoryError, torch.cuda.OutOfMemoryError):
         result = statement.skipped("there is not enough memory for it")
     except Exception as error:
-        result = statement.skipped(raised(error))
+        result = replace(statement.skipped(raised(error)), crashed=True)
     return replace(result, seconds=perf_counter() - start)
 
 
