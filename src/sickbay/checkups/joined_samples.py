@@ -12,6 +12,7 @@ from sickbay.model_copies import parts_of
 GRAPH = "the rows of the input are parts of a graph"
 PACKED = "the sequences are packed"
 ROW = "the samples are joined in one row"
+ONE_SAMPLE = "the batch is one sample, without a dimension for others"
 
 
 def why_joined(given: Any, main: Tensor, inputs: Sequence[Tensor]) -> str:
@@ -34,6 +35,15 @@ def why_joined(given: Any, main: Tensor, inputs: Sequence[Tensor]) -> str:
     if any(_numbers_graphs(each, main) or _is_edges(each, main) for each in others):
         return GRAPH
     return ROW if any(_starts_samples(each, main) for each in others) else ""
+
+
+def is_one_sample(main: Tensor, targets: Tensor | None) -> bool:
+    """Return whether a row of values has a single target, so that no dimension counts samples.
+
+    >>> is_one_sample(torch.rand(4), torch.tensor(1)), is_one_sample(torch.rand(4), torch.ones(4))
+    (True, False)
+    """
+    return main.ndim == 1 and targets is not None and not targets.ndim
 
 
 def is_square_graph(value: Tensor, main: Tensor) -> bool:

@@ -198,6 +198,8 @@ def _untested(setup: ModelSetup, results: Iterable[Result]) -> tuple[str, ...]:
         notes.append(f"{counted(late, 'test')} did not run: {LATE}")
     if setup.copy_failure:
         notes.append(f"the model itself was run, and restored afterwards. {setup.copy_failure}")
+    if setup.reading:
+        notes.append(setup.reading)
     if setup.synthetic_from:
         source = setup.synthetic_from
         notes.append(f"the inputs were generated for {source}: the data is not tested")
