@@ -17,13 +17,13 @@ from sickbay.checkups.batch import Batch, Inapplicable
 from sickbay.checkups.batch_forms import Reading, other_readings, uncut, without_unknown_labels
 from sickbay.checkups.class_outputs import classes_second
 from sickbay.checkups.given_setup import GivenSetup, Value, required
-from sickbay.checkups.model_copies import ModelCopies
 from sickbay.checkups.model_losses import (
     loss_by_function,
     loss_without_function,
     main_output,
 )
 from sickbay.checkups.restore_model import restored
+from sickbay.checkups.reused_copies import ModelCopies
 from sickbay.checkups.shared_state import FEWEST_SAMPLES, Outside, shares_state
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.checkups.training_passes import FirstPass, first_pass

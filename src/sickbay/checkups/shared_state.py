@@ -12,8 +12,8 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from sickbay.checkups.held_state import held_by, held_by_both
-from sickbay.checkups.model_copies import ModelCopies
 from sickbay.checkups.restore_model import restored, without_gradients
+from sickbay.checkups.reused_copies import ModelCopies
 from sickbay.checkups.unregistered import unregistered, unregistered_layers
 from sickbay.errors import Declined
 from sickbay.isolated_random import IsolatedRandom
