@@ -63,6 +63,18 @@ def errors_explained(what: str) -> Iterator[None]:
         raise UsageError(f"{what} raised {error_summary(error)}{where}.") from error
 
 
+@contextmanager
+def exits_explained() -> Iterator[None]:
+    """Turn an attempt of the user's code to end the program into a `UsageError`."""
+    try:
+        yield
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # rich ends the program so
+            raise
+        with errors_explained("The model, the loss or the data"):
+            raise
+
+
 def defined_at(thing: Any) -> tuple[str, int]:
     """Return the file, relative to the current folder, and line of a class or function.
 

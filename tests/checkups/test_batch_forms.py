@@ -31,6 +31,42 @@ def test_a_pair_may_be_two_inputs(model: nn.Module) -> None:
     assert "the loss is not tested without targets" in report.untested
 
 
+class Scaled(nn.Module):
+    """Needs a second input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor, scale: Tensor) -> Tensor:
+        out: Tensor = self.head(x) * scale[:, None]
+        return out
+
+
+def test_a_forgotten_input_is_not_replaced_by_the_targets_of_a_loss() -> None:
+    batch = models.numbers(8, 4), models.LABELS
+    report = checkup(Scaled(), batch, nn.CrossEntropyLoss())
+    assert "missing 1 required positional argument" in report["runs_on_the_batch"].message
+    assert report.fails("critical")
+
+
+@pytest.mark.parametrize("loss", [None, lambda output: output.square().mean()])
+def test_the_report_says_that_targets_were_taken_as_an_input(loss: Any) -> None:
+    report = checkup(Scaled(), (models.numbers(8, 4), models.numbers(8)), loss)
+    assert report["runs_on_the_batch"].outcome == "passed"
+    assert "the last part of the batch was taken as an input, not as targets" in report.untested
+
+
+def test_a_row_with_a_single_target_is_one_sample() -> None:
+    batch = models.numbers(4), torch.tensor(1)
+    assert (Batch.of(batch).size, len(Batch.of(batch).first(1).main)) == (1, 4)
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    report = checkup(model, batch, nn.CrossEntropyLoss())
+    assert not report.failed, report
+    assert report["targets_are_sane"].message == "there is only one target"
+    assert report["runs_on_the_batch"].outcome == "passed"
+
+
 class Wide(nn.Module):
     """Has a mistake that no other reading of the batch may hide."""
 

@@ -51,6 +51,20 @@ def test_a_test_that_crashes_accuses_nobody() -> None:
     assert (crashed.statement, crashed.reason) == ("It does not crash.", "It would.")
     assert (senseless.outcome, senseless.message) == ("skipped", "there is none")
     assert not report.failed
+    assert report.crashed == [crashed]
+
+
+def test_a_test_that_crashes_is_shown_apart() -> None:
+    report = checkup(network(), tests=[Crashes(), MakesNoSense()])
+    lines = str(report).splitlines()
+    assert lines[:2] == [
+        "? crashed 'crashes': it raised ZeroDivisionError: last line",
+        "- skipped 'makes no sense': there is none",
+    ]
+    assert "0 failed, 0 passed, 2 skipped (1 crashed)" in lines[-1]
+    as_json = report.as_json()
+    assert (as_json["skipped"], as_json["crashed"]) == (2, 1)
+    assert [each["crashed"] for each in as_json["results"]] == [True, False]
 
 
 def test_the_report_lists_what_was_not_tested() -> None:

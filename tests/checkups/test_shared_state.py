@@ -37,6 +37,9 @@ class Owner:
     def __deepcopy__(self, _memo: object) -> "Owner":
         return self
 
+    def run(self, x: Tensor) -> Any:
+        return self.layer(x)
+
 
 def owned(layer: nn.Module) -> Any:
     owner = Owner(layer)
@@ -88,6 +91,48 @@ def test_layers_of_a_loss_are_restored() -> None:
 
     checkup(nn.Linear(4, 3), data(), loss)
     assert before == state(network)
+
+
+class InEvaluation(nn.Module):
+    """Runs its norm layer through a function, but only in evaluation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.head = nn.BatchNorm1d(4), nn.Linear(4, 3)
+        self.function: Any = Owner(self.norm).run
+
+    def forward(self, x: Tensor) -> Any:
+        return self.head((self.norm if self.training else self.function)(x))
+
+
+def test_a_function_that_runs_only_in_evaluation() -> None:
+    model = InEvaluation()
+    before = state(model)
+    report = checkup(model, data(), nn.CrossEntropyLoss())
+    assert [each.test for each in report.failed] == []
+    assert before == state(model)
+
+
+elsewhere = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+
+
+class Elsewhere(nn.Module):
+    """Runs layers that only its module knows, in some modes."""
+
+    def __init__(self, *modes: bool) -> None:
+        super().__init__()
+        self.head, self.modes = nn.Linear(4, 3), modes
+
+    def forward(self, x: Tensor) -> Any:
+        return self.head(elsewhere(x) if self.training in self.modes else x)
+
+
+@pytest.mark.parametrize("modes", [[False], [True], [False, True]])
+@pytest.mark.parametrize("batch", [None, data()])
+def test_layers_that_only_the_code_names_are_restored(modes: list[bool], batch: Any) -> None:
+    before = state(elsewhere)
+    checkup(Elsewhere(*modes), batch)
+    assert before == state(elsewhere)
 
 
 class Scaling(nn.Module):

@@ -9,7 +9,9 @@ from sickbay.cli import main
 
 FILES = {
     "fine.py": """
+import torch
 from torch import nn
+from torch.utils.data import DataLoader
 def net(): return nn.Linear(4, 3)
 def inner(): raise ValueError("first\\nsecond \\x1b[31m")
 def fails(): inner()
@@ -19,7 +21,6 @@ def mixed(): return {"model": nn.Linear(4, 3), 1: 2}
 def keys(): return {1: 2, "x": 3}
 def words(): return "a model"
 def loader():
-    from torch.utils.data import DataLoader
     class Gone:
         def __len__(self): return 2
         def __getitem__(self, index): raise OSError("gone")
@@ -31,6 +32,15 @@ class Odd:
     def __getattr__(self, name): raise ZeroDivisionError("odd")
     def __dir__(self): return []
 odd = Odd()
+def exits(): raise SystemExit(0)
+class Exits(nn.Linear):
+    def forward(self, x): exits()
+class Leaving(DataLoader):
+    def __iter__(self): exits()
+def pair(): return torch.randn(8, 4), torch.arange(8) % 3
+def ending(): return Exits(4, 3)
+def leaving(): return Leaving([1])
+def lost(output, targets): exits()
 number = 7
 """,
     "raises.py": "import json\n\njson.loads('no')\n",
@@ -38,6 +48,9 @@ number = 7
     "broken.py": "def net(:\n",
     "needs.py": "import a_package_that_is_not_there\n",
 }
+
+
+PAIR = ["fine:net", "--batch", "fine:pair"]
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +89,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(["fine:net", "--loss", ""], "named as package.module:function", id="no-loss"),
         pytest.param(["fine:net", "--tests", ""], "There is no test ''", id="no-tests"),
         pytest.param(["fine:net", "--task", ""], "There is no task ''", id="no-task"),
+        pytest.param(["fine:ending"], "the data raised SystemExit: 0 (at ", id="in-the-model"),
+        pytest.param(["fine:net", "--batch", "fine:leaving"], "raised SystemExit", id="in-data"),
+        pytest.param([*PAIR, "--loss", "fine:lost"], "raised SystemExit: 0 (at ", id="in-the-loss"),
         pytest.param(["fine:net", "--batch", "fine:loader"], "raised OSError: gone", id="loader"),
     ],
 )
@@ -96,7 +112,7 @@ def test_errors_in_user_code(
         ("raises:net", "raises.py:3"),
         ("leaves:net", "leaves.py:2"),
         ("broken:net", "broken.py:1"),
-        ("fine:fails", "fine.py:4"),
+        ("fine:fails", "fine.py:6"),
     ],
 )
 def test_an_error_says_where_in_the_user_s_code_it_was(

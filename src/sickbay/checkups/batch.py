@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import DataLoader
 
-from sickbay.checkups.joined_samples import why_joined
+from sickbay.checkups.joined_samples import ONE_SAMPLE, is_one_sample, why_joined
 from sickbay.checkups.nested_values import mapped, tensors_from_arrays
+from sickbay.checkups.separate_samples import are_samples, selected
 from sickbay.checkups.shifted_targets import is_time_first
 from sickbay.errors import UsageError
 from sickbay.model_copies import parts_of, tensors_in
@@ -81,7 +82,7 @@ class Batch:
             batch, held = cls((), named), parts_of(named)
         else:
             args = tuple(given) if _is_collection(given) else (given,)
-            if isinstance(given, list) and _are_samples(given, targets):
+            if isinstance(given, list) and are_samples(given, targets):
                 args = (given,)
             batch, held = cls(tuple(map(converted, args))), parts_of(given)
         if targets is None:
@@ -92,11 +93,12 @@ class Batch:
 
     def with_layout(self) -> Batch:
         """Return the batch with what is known about where its samples are."""
+        is_one, given = is_one_sample(self.main, self.targets), (*self.args, self.kwargs)
         return replace(
             self,
             sample_dim=self._find_sample_dim(),
-            joined=why_joined((*self.args, self.kwargs), self.main, self.inputs),
-            listed=isinstance(self._first, list) and _are_samples(self._first, self.all_targets),
+            joined=ONE_SAMPLE if is_one else why_joined(given, self.main, self.inputs),
+            listed=isinstance(self._first, list) and are_samples(self._first, self.all_targets),
         )
 
     @property
@@ -128,7 +130,8 @@ class Batch:
             return len(self._first)
         if self.joined and self.targets is not None and self.targets.ndim:
             return len(self.targets)
-        return int(self.main.shape[self.sample_dim]) if self.main.ndim else 1
+        is_one = not self.main.ndim or self.joined == ONE_SAMPLE
+        return 1 if is_one else int(self.main.shape[self.sample_dim])
 
     @property
     def is_plain(self) -> bool:
@@ -154,36 +157,7 @@ class Batch:
 
         If samples cannot be taken out, return all of them.
         """
-        if self.joined:
-            return self
-        size, main = self.size, self.main
-
-        def select(value: Tensor, dim: int = 0) -> Tensor:
-            if value.ndim <= dim or value.shape[dim] != size:
-                return value
-            return value.index_select(dim, indices.to(value.device))
-
-        def select_input(value: Tensor) -> Tensor:
-            """Keep a mask that all samples share, even if it has as many rows as the batch."""
-            shared = self.squares_shared and value.shape == (size, size) and value is not main
-            return value if shared and _is_mask(value) else select(value, self.sample_dim)
-
-        def select_target(value: Tensor) -> Tensor:
-            """Follow targets that have one value for each position, also in a single row."""
-            rows = main.shape[:2]
-            if value.ndim and value.shape[0] == rows.numel() != size:
-                by_place = value.reshape(*rows, *value.shape[1:])
-                return select(by_place, self.sample_dim).flatten(0, 1)
-            return select(value, self.sample_dim if value.shape[:2] == rows else 0)
-
-        def select_items(values: list[Any]) -> list[Any] | None:
-            """Return items of a list with one item for each sample."""
-            tensors = all(isinstance(each, Tensor) for each in values)
-            if len(values) != size or (tensors and not self.listed):
-                return None
-            return [values[place] for place in indices.tolist()]
-
-        return self.map_inputs(select_input, select_items)._map_targets(select_target, select_items)
+        return self if self.joined else selected(self, indices)
 
     def map_inputs(
         self, function: Callable[[Tensor], Tensor], of_list: OfList = lambda _: None
@@ -203,7 +177,7 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
         move = methodcaller("to", device)
-        return self.map_inputs(move)._map_targets(move)
+        return self.map_inputs(move).map_targets(move)
 
     def require_samples(self) -> Batch:
         """Return the batch, or raise `Inapplicable` unless it holds several separate samples."""
@@ -229,7 +203,7 @@ class Batch:
     def _first(self) -> Any:
         return next(iter((*self.args, *self.kwargs.values())), None)
 
-    def _map_targets(
+    def map_targets(
         self, function: Callable[[Tensor], Tensor], of_list: OfList = lambda _: None
     ) -> Batch:
         nested = mapped(self.nested_targets, function, of_list=of_list)
@@ -278,23 +252,3 @@ def _first_batch(loader: DataLoader[Any]) -> Any:
 
 def _is_collection(value: Any) -> bool:
     return isinstance(value, tuple | list) and not isinstance(value, PackedSequence)
-
-
-def _are_samples(values: list[Any], targets: Any) -> bool:
-    """Return whether a list has one item for each sample, such as images of different sizes.
-
-    >>> images, inputs = [torch.rand(3, 9, 9)] * 2, [torch.rand(2, 5), torch.rand(2, 4)]
-    >>> _are_samples(images, torch.zeros(2)), _are_samples(inputs, torch.zeros(2))
-    (True, False)
-    """
-    if not values or not all(isinstance(each, Tensor) and each.ndim for each in values):
-        return False
-    rows = {each.shape[0] for each in values}
-    if isinstance(targets, list) or (isinstance(targets, Tensor) and targets.ndim):
-        return len(targets) == len(values) and rows != {len(values)}
-    return rows <= {1, 3} and all(each.ndim == 3 for each in values)
-
-
-def _is_mask(value: Tensor) -> bool:
-    """Return whether a tensor only says yes or no."""
-    return value.dtype == torch.bool or bool((value.isinf() | (value == 0) | (value == 1)).all())

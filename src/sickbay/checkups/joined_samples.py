@@ -12,6 +12,7 @@ from sickbay.model_copies import parts_of
 GRAPH = "the rows of the input are parts of a graph"
 PACKED = "the sequences are packed"
 ROW = "the samples are joined in one row"
+ONE_SAMPLE = "the batch is one sample, without a dimension for others"
 
 
 def why_joined(given: Any, main: Tensor, inputs: Sequence[Tensor]) -> str:
@@ -40,6 +41,15 @@ def graph_numbers(main: Tensor, inputs: Sequence[Tensor]) -> Tensor | None:
     """Return the input that says for each row to which graph it belongs, None if there is none."""
     others = (each for each in inputs if each is not main)
     return next((each for each in others if _numbers_graphs(each, main)), None)
+
+
+def is_one_sample(main: Tensor, targets: Tensor | None) -> bool:
+    """Return whether a row of values has a single target, so that no dimension counts samples.
+
+    >>> is_one_sample(torch.rand(4), torch.tensor(1)), is_one_sample(torch.rand(4), torch.ones(4))
+    (True, False)
+    """
+    return main.ndim == 1 and targets is not None and not targets.ndim
 
 
 def is_square_graph(value: Tensor, main: Tensor) -> bool:

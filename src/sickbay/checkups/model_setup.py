@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
@@ -14,17 +14,17 @@ from torch import Tensor, nn
 
 from sickbay import tasks
 from sickbay.checkups.batch import Batch, Inapplicable
-from sickbay.checkups.batch_forms import other_readings, uncut, without_unknown_labels
+from sickbay.checkups.batch_forms import Reading, other_readings, uncut, without_unknown_labels
 from sickbay.checkups.class_outputs import classes_second
 from sickbay.checkups.given_setup import GivenSetup, Value, required
-from sickbay.checkups.model_copies import ModelCopies
 from sickbay.checkups.model_losses import (
     loss_by_function,
     loss_without_function,
     main_output,
 )
 from sickbay.checkups.restore_model import restored
-from sickbay.checkups.shared_state import FEWEST_SAMPLES, shares_state
+from sickbay.checkups.reused_copies import ModelCopies
+from sickbay.checkups.shared_state import FEWEST_SAMPLES, Outside, shares_state
 from sickbay.checkups.synthetic_batch import synthetic_batch
 from sickbay.checkups.training_passes import FirstPass, first_pass
 from sickbay.errors import Declined
@@ -46,6 +46,7 @@ class ModelSetup(GivenSetup):
     """
 
     fixed_size = False  # whether the model runs only with the full batch
+    reading = ""  # how the batch was read, "" if as the guide says
     copy_failure = ""  # why the model itself had to be run, "" if it could be copied
 
     @cached_property
@@ -149,7 +150,7 @@ class ModelSetup(GivenSetup):
                 return whole.first(FEWEST_SAMPLES)
             cut = replace(whole, squares_shared=False)
             if not self.runs(cut.first(few.size)):
-                self.full_batch, self.fixed_size = uncut(whole)
+                self.full_batch, self.fixed_size, _ = uncut(whole)
                 return self.full_batch
             self.full_batch = whole = cut
         passes = QUICK / max(perf_counter() - start, 1e-6)
@@ -174,8 +175,11 @@ class ModelSetup(GivenSetup):
 
     @property
     def given_targets(self) -> Tensor:
-        """All targets that were given."""
-        return required(self.given_batch.targets, "no targets were given")
+        """All targets that were given, if there are several."""
+        found = required(self.given_batch.targets, "no targets were given")
+        if not found.ndim:
+            raise Inapplicable("there is only one target")
+        return found
 
     @property
     def first_pass(self) -> FirstPass:
@@ -193,12 +197,12 @@ class ModelSetup(GivenSetup):
         if not isinstance(found, Exception) or isinstance(found, Inapplicable):
             return found
         given, cut = self.full_batch, self.batch
-        for reading, fixed_size in other_readings(self):
-            self._read_as(reading, fixed_size=fixed_size)
+        for reading in other_readings(self):
+            self._read_as(reading)
             again = self._try_first_pass()
-            if not isinstance(again, Exception):
+            if not isinstance(again, Exception) and not self._drops_the_loss(again, given):
                 return again
-        self._read_as(given)
+        self._read_as(Reading(given))
         self.batch = cut
         return found
 
@@ -244,6 +248,11 @@ class ModelSetup(GivenSetup):
         """Whether a copy runs parts of the model itself, as closures make it do."""
         return shares_state(self, self._copies, self._loss)
 
+    def _watched(self, model: nn.Module) -> AbstractContextManager[object]:
+        """Record what a model runs that is no part of it, as long as that was never looked for."""
+        is_known = "full_batch" in vars(self)
+        return nullcontext() if is_known else Outside(self.model, model, self.restoring)
+
     def _try_first_pass(self) -> FirstPass | Exception:
         try:
             batch = self.batch
@@ -252,18 +261,22 @@ class ModelSetup(GivenSetup):
         except Exception as error:
             return error
 
-    def _read_as(self, batch: Batch, *, fixed_size: bool = False) -> None:
+    def _drops_the_loss(self, found: FirstPass, given: Batch) -> bool:
+        """Return whether the batch was read so that the user's loss lacks its targets."""
+        return self.has_loss and not found.has_loss and given.all_targets is not None
+
+    def _read_as(self, reading: Reading) -> None:
         """Go on with another reading of the batch."""
-        self.full_batch, self.fixed_size = batch, fixed_size
+        self.full_batch, self.fixed_size, self.reading = reading
         for name in ("batch", "task", "_shares_state"):
             vars(self).pop(name, None)
-        if fixed_size:
-            self.batch = batch
+        if reading.fixed_size:
+            self.batch = reading.batch
 
     def runs(self, batch: Batch, *, training: bool = False) -> bool:
         """Return whether the model, without the loss, can be called with a batch."""
         try:
-            with self.model_copy(training=training) as model, torch.no_grad():
+            with self.model_copy(training=training) as model, torch.no_grad(), self._watched(model):
                 self.run(model, batch)
         except Exception:
             return False

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import isabstract
 from math import inf
@@ -18,7 +19,8 @@ from sickbay.checkups.base import Inapplicable, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.model_losses import Loss
 from sickbay.checkups.model_setup import ModelSetup
-from sickbay.checkups.restore_model import copy_loss, default_modes
+from sickbay.checkups.restore_model import default_modes
+from sickbay.checkups.shared_state import safe_loss
 from sickbay.checkups.statements import known_statements
 from sickbay.checkups.wording import counted, raised
 from sickbay.console import Progress, Screen
@@ -27,7 +29,7 @@ from sickbay.isolated_random import IsolatedRandom, loader_generators
 from sickbay.model_arguments import check_model, check_optimizer
 from sickbay.reports.checkup_report import Report, Result
 from sickbay.tasks import TASKS, Task
-from sickbay.user_code import defined_at
+from sickbay.user_code import defined_at, exits_explained
 
 Test = str | Statement | type[Statement]
 LATE = "the time was up"
@@ -95,11 +97,16 @@ def checkup(
     dtype = next(dtypes, torch.float32)
     loaders = [each for each in (batch, validation) if isinstance(each, DataLoader)]
     generators = set[torch.Generator]().union(*map(loader_generators, loaders))
-    with IsolatedRandom(seed, *generators), default_modes(model):
+    with (
+        IsolatedRandom(seed, *generators),
+        default_modes(model),
+        exits_explained(),
+        ExitStack() as restoring,
+    ):
         setup = ModelSetup(
             model,
             None if batch is None else Batch.of(batch, dtype),
-            copy_loss(loss),
+            safe_loss(loss, model, restoring),
             optimizer,
             task or "",
             None if validation is None else Batch.of(validation, dtype),
@@ -160,7 +167,7 @@ def _examine_all(
 
 
 def _examine(statement: Statement, setup: ModelSetup) -> Result:
-    """Return the result of a test; one that raises shows nothing, and says why."""
+    """Return the result of a test; one that crashes accuses nobody, and says why."""
     start = perf_counter()
     try:
         with warnings.catch_warnings(), torch.enable_grad():
@@ -171,7 +178,7 @@ def _examine(statement: Statement, setup: ModelSetup) -> Result:
     except (MemoryError, torch.cuda.OutOfMemoryError):
         result = statement.skipped("there is not enough memory for it")
     except Exception as error:
-        result = statement.skipped(raised(error))
+        result = replace(statement.skipped(raised(error)), crashed=True)
     return replace(result, seconds=perf_counter() - start)
 
 
@@ -191,6 +198,8 @@ def _untested(setup: ModelSetup, results: Iterable[Result]) -> tuple[str, ...]:
         notes.append(f"{counted(late, 'test')} did not run: {LATE}")
     if setup.copy_failure:
         notes.append(f"the model itself was run, and restored afterwards. {setup.copy_failure}")
+    if setup.reading:
+        notes.append(setup.reading)
     if setup.synthetic_from:
         source = setup.synthetic_from
         notes.append(f"the inputs were generated for {source}: the data is not tested")

@@ -28,6 +28,7 @@ class Result:
         statement: What should hold.
         reason: Why that matters.
         remedy: What to do about a failure, "" if there is nothing to suggest.
+        crashed: Whether the test was skipped because it raised an exception that it did not expect.
         layers: The layers or parameters concerned, named as in the model.
         evidence: The measured numbers, by name.
         curves: Measured series of equal length, by name, as of a learning rate range test.
@@ -41,6 +42,7 @@ class Result:
     statement: str = ""
     reason: str = ""
     remedy: str = ""
+    crashed: bool = False
     layers: tuple[str, ...] = ()
     evidence: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
@@ -92,6 +94,11 @@ class Report:
         return self._with("skipped")
 
     @property
+    def crashed(self) -> list[Result]:
+        """The skipped tests that raised an exception, which says nothing about the model."""
+        return [result for result in self.results if result.crashed]
+
+    @property
     def ok(self) -> bool:
         """Whether no test failed."""
         return not self.failed
@@ -110,6 +117,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict that JSON can hold."""
         counts = {name: len(self._with(name)) for name in ("passed", "failed", "skipped")}
+        counts["crashed"] = len(self.crashed)
         results = [{**asdict(each), "evidence": to_json(each.evidence)} for each in self.results]
         for result in results:
             del result["curves"]

@@ -28,6 +28,15 @@ class Doubled(nn.Module):
         return self.two(hidden) + hidden.mul_(2).sum(1, keepdim=True)
 
 
+class Unready(nn.Linear):
+    """Only works in training."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            raise NotImplementedError
+        return super().forward(x)
+
+
 def endless(_outputs: Tensor, _targets: Tensor) -> Tensor:
     return _outputs.sum() * float("inf")
 
@@ -41,6 +50,10 @@ def endless(_outputs: Tensor, _targets: Tensor) -> Tensor:
         pytest.param(Doubled(), (X, Y), None, "was changed in place", id="in-place"),
         pytest.param(of(float("nan")), (X, Y), None, "contains NaN or Inf", id="nan"),
         pytest.param(of(0.1), (X, Y), endless, "the loss is", id="loss"),
+        pytest.param(
+            *(Unready(4, 3), (X, Y), nn.CrossEntropyLoss(), "in evaluation mode it raised"),
+            id="evaluation",
+        ),
         pytest.param(of(0.1), (X, Y + 2), None, "raised IndexError: Target 3", id="target"),
         pytest.param(nn.Embedding(4, 2), (Y + 2), None, "IndexError: index out of", id="token"),
     ],
@@ -66,3 +79,9 @@ def test_passes(model: nn.Module, batch: Any) -> None:
     result = checkup(model, batch, tests=RunsOnTheBatch()).results[0]
     assert result.outcome == "passed"
     assert "shape (8, 3)" in result.message
+
+
+@pytest.mark.parametrize(("batch", "told"), [((X, Y), True), (X, False)])
+def test_a_loss_is_only_told_if_there_is_one(batch: Any, told: bool) -> None:
+    result = checkup(nn.Linear(4, 3), batch, tests=RunsOnTheBatch()).results[0]
+    assert ("the loss is" in result.message) is told

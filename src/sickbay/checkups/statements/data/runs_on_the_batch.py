@@ -13,7 +13,7 @@ class RunsOnTheBatch(Statement):
 
     How it is tested:
         One forward pass in training mode, the loss if there are targets, and a backward pass. The
-        output and the loss must be finite.
+        output and the loss must be finite. Then one forward pass in evaluation mode.
     """
 
     order = 1
@@ -25,6 +25,8 @@ class RunsOnTheBatch(Statement):
             raise first
         if isinstance(first, Exception):
             return self.fails(raised(first))
+        if error := _error_in_evaluation(setup):
+            return self.fails(f"in evaluation mode {raised(error)}")
         loss = first.loss.item()
         if first.main is None:
             if not first.loss.isfinite():
@@ -33,6 +35,20 @@ class RunsOnTheBatch(Statement):
         shape = tuple(first.output.shape)
         if not first.output.isfinite().all():
             return self.fails(f"the output of shape {shape} contains NaN or Inf")
+        if not first.has_loss:
+            return self.holds(f"the output has shape {shape}")
         if not first.loss.isfinite():
             return self.fails(f"the loss is {loss:g}", loss=loss)
         return self.holds(f"the output has shape {shape}, the loss is {loss:.3g}", loss=loss)
+
+
+def _error_in_evaluation(setup: ModelSetup) -> Exception | None:
+    """Return what the model raises in evaluation mode, None if it runs."""
+    try:
+        with setup.model_copy() as model, torch.no_grad():
+            setup.run(model, setup.batch)
+    except (Inapplicable, MemoryError, torch.cuda.OutOfMemoryError):
+        return None
+    except Exception as error:
+        return error
+    return None

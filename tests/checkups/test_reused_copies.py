@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from sickbay.checkups import checkup
-from sickbay.checkups.model_copies import ModelCopies
+from sickbay.checkups.reused_copies import ModelCopies
 from tests.checkups.small_network import data, network
 
 
