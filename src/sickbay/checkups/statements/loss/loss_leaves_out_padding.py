@@ -1,9 +1,10 @@
 from collections.abc import Iterator
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.statements.loss.loss_slopes import loss_slopes
+from sickbay.checkups.statements.sequences.embedded_tokens import lookups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +49,8 @@ class LossLeavesOutPadding(Statement):
 
 def _padding(setup: ModelSetup, targets: Tensor) -> Iterator[Tensor]:
     """Yield where the input of an embedding and the target are both padding."""
-    for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
-        tokens = args[0] if args else None
-        if layer.padding_idx is None or not isinstance(tokens, Tensor) or tokens.ndim != 2:
+    for layer, tokens in lookups(setup, setup.batch):
+        if layer.padding_idx is None or tokens.ndim != 2:
             continue
         if tokens.numel() == targets.numel():
             padded = (tokens == layer.padding_idx) & (targets.view_as(tokens) == layer.padding_idx)
