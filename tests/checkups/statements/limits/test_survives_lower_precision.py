@@ -136,3 +136,37 @@ class Casting(nn.Module):
 def test_no_weights_are_kept_from_one_precision_to_the_next() -> None:
     report = checkup(Casting(), rows()[0], tests=SurvivesLowerPrecision())
     assert "bfloat16 and float16" in report.passed[0].message
+
+
+class WrongForOthers(nn.Module):
+    """Fifty times too large in lower precision, but for the first sample."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(12, 3)
+
+    def forward(self, x: Tensor) -> Any:
+        out = self.layer(x)
+        if out.dtype == torch.float32:
+            return out
+        return torch.cat([out[:1], 50 * out[1:]])
+
+
+def test_one_wrong_sample_of_two_is_enough() -> None:
+    result = checkup(WrongForOthers(), rows()[0], tests=SurvivesLowerPrecision()).results[0]
+    assert result.outcome == "failed"
+    assert "differs by 49 of its size" in result.message
+
+
+class NearlyZero(WrongForOthers):
+    """Gives the first sample a small output, of which rounding changes much."""
+
+    def forward(self, x: Tensor) -> Any:
+        out = self.layer(x)
+        usual = out.float() * (1 + (out.dtype != torch.float32) * 1e-3)
+        return torch.cat([usual[:1] * 1e-3 + (out.dtype != torch.float32) * 1e-3, usual[1:]])
+
+
+def test_a_small_output_may_be_rounded() -> None:
+    result = checkup(NearlyZero(), rows()[0], tests=SurvivesLowerPrecision()).results[0]
+    assert result.outcome == "passed", result.message
