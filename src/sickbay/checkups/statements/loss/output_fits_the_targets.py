@@ -15,6 +15,7 @@ from sickbay.checkups.loss_probes import (
     output_of,
     rejected_labels,
 )
+from sickbay.checkups.statements.loss.label_range import needs_more_outputs
 from sickbay.tasks import DISTANCES
 
 
@@ -45,17 +46,18 @@ class OutputFitsTheTargets(Statement):
                 if accepts(setup, reshaped, wanted):
                     return self.fails(f"{shapes}; the loss takes {description}")
         if not has_labels(setup, output):
-            if _is_broadcast(setup, output, targets):
+            if setup.once(is_broadcast):
                 return self.fails(f"{shapes}: the loss broadcasts them to each other")
             return self.holds(shapes)
         classes = output.shape[class_dimension(output, targets) or 0]
         if classes == 1:
             return self.fails(f"{shapes}: cross-entropy over one output is always 0")
-        beyond = [each for each in rejected_labels(setup, output, classes) if each >= classes]
-        from_one = beyond == [classes] and setup.given_targets.min() == 1  # targets_are_sane tells
-        if beyond and not from_one:
-            message = f"the highest label is {max(beyond)}, but there are only {classes} outputs"
-            return self.fails(message, width=classes, largest=max(beyond))
+        rejected = rejected_labels(setup, output, classes)
+        if needs_more_outputs(setup, classes, rejected):
+            message = f"the highest label is {max(rejected)}, but there are only {classes} outputs"
+            return self.fails(message, width=classes, largest=max(rejected))
+        if rejected:
+            raise Inapplicable("the labels are wrong, see targets_are_sane")
         return self.holds(shapes)
 
 
@@ -72,12 +74,21 @@ def _other_shapes(output: Tensor, targets: Tensor) -> Iterator[tuple[str, Tensor
         yield "a target for every output", output, one_hot(output, targets, dimension)
 
 
-def _is_broadcast(setup: ModelSetup, output: Tensor, targets: Tensor) -> bool:
-    """Return whether matching shapes change the loss, or broadcasting does not."""
-    if not setup.has_loss or output.shape == targets.shape:
+def is_broadcast(setup: ModelSetup) -> bool:
+    """Return whether the loss compares outputs with targets of another shape, each with each.
+
+    Then matching shapes change the loss, or broadcasting does not.
+    """
+    first, targets = setup.first_pass_or_error, setup.targets
+    if isinstance(first, Exception) or not setup.has_loss or first.main is None:
+        return False
+    output = first.main
+    if output.shape == targets.shape:
+        return False
+    if needs_more_than_output(setup) or has_labels(setup, output):
         return False
     output = torch.rand_like(output)  # the model's own may all be equal
-    same_count, loss = output.numel() == targets.numel(), setup.first_pass.origin.loss
+    same_count, loss = output.numel() == targets.numel(), first.origin.loss
     if not same_count and loss not in DISTANCES:
         return False
     try:
