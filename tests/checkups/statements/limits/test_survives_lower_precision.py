@@ -102,10 +102,11 @@ def test_a_model_of_another_kind_is_skipped() -> None:
 class Growing(nn.Module):
     """Residual blocks whose outputs grow until the statistics of their norms have settled."""
 
-    def __init__(self) -> None:
+    def __init__(self, momentum: float) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12)) for _ in range(14)
+            nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12, momentum=momentum))
+            for _ in range(14)
         )
         for weight in self.parameters():
             if weight.ndim > 1:
@@ -117,8 +118,9 @@ class Growing(nn.Module):
         return x
 
 
-def test_batch_norm_settles_first() -> None:
-    assert checkup(Growing(), rows()[0], tests=SurvivesLowerPrecision()).passed
+@pytest.mark.parametrize("momentum", [0.1, 1e-10])
+def test_batch_norm_settles_first(momentum: float) -> None:
+    assert checkup(Growing(momentum), rows()[0], tests=SurvivesLowerPrecision()).passed
 
 
 class Casting(nn.Module):

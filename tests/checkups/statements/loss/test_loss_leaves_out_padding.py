@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
@@ -56,3 +57,10 @@ def test_a_loss_may_leave_it_out_in_its_own_way() -> None:
 def test_skips_what_has_no_padding() -> None:
     assert examined(Words(), (TOKENS[:, :-1], TOKENS[:, 1:]), counts).outcome == "skipped"
     assert examined(Words(padding=None), NEXT, counts).outcome == "skipped"
+
+
+@pytest.mark.parametrize(("ends", "outcome"), [(3, "failed"), (2, "skipped")])
+def test_a_few_positions_of_padding_show_nothing(ends: int, outcome: str) -> None:
+    tokens = TOKENS.clone()
+    tokens[0, -1 - ends :] = 0
+    assert examined(Words(), (tokens[:, :-1], tokens[:, 1:]), counts).outcome == outcome
