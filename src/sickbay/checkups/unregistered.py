@@ -2,15 +2,13 @@
 
 from collections import deque
 from collections.abc import Iterator
-from math import sqrt
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
+from sickbay.checkups.looks_random import looks_random
+
 MAX_DEPTH = 4  # of nested lists
-LEAST = 256  # numbers that show how they are distributed
-NORMAL, EVEN = 3.0, 1.8  # mean fourth power of numbers drawn so, divided by their deviation
 
 
 def unregistered(model: nn.Module) -> dict[str, Tensor]:
@@ -31,7 +29,7 @@ def unregistered(model: nn.Module) -> dict[str, Tensor]:
 
 
 def random_constants(model: nn.Module) -> dict[str, Tensor]:
-    """Return matrices of random numbers that are not saved: a new model draws others.
+    """Return matrices that look random and are not saved: a new model may draw others.
 
     >>> import torch
     >>> _, model = torch.manual_seed(0), nn.Linear(1, 1)
@@ -43,24 +41,7 @@ def random_constants(model: nn.Module) -> dict[str, Tensor]:
     plain = [(name, each) for name, each in plain_tensors(model) if id(each) not in known]
     saved = model.state_dict()
     plain += [(name, each) for name, each in model.named_buffers() if name not in saved]
-    return {name: each for name, each in plain if not each.requires_grad and _looks_random(each)}
-
-
-def _looks_random(values: Tensor) -> bool:
-    """Return whether a matrix looks drawn: no value twice, no trend, and a usual distribution."""
-    if values.ndim < 2 or values.numel() < LEAST or not values.is_floating_point():
-        return False
-    known = values.detach().double().cpu().flatten(1)
-    known = (known - known.mean()) / known.std().clamp(min=1e-12)
-    if not known.isfinite().all() or len(torch.unique(known.abs())) < 0.95 * known.numel():
-        return False
-    error = 1 / sqrt(known.numel())  # of a mean
-    pairs = (known[1:] * known[:-1], known[:, 1:] * known[:, :-1])
-    trend = max(abs(each.mean().item()) if each.numel() else 0.0 for each in pairs)
-    if max(trend, abs(known.pow(3).mean().item()) / 4) > 5 * error:
-        return False
-    peak = known.pow(4).mean().item()
-    return abs(peak - NORMAL) < 25 * error or abs(peak - EVEN) < 5 * error
+    return {name: each for name, each in plain if not each.requires_grad and looks_random(each)}
 
 
 def plain_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -184,8 +184,8 @@ def test_another_output_does_not_excuse_a_loss_without_gradient() -> None:
 
 
 def test_nan_fails() -> None:
-    model = Made(lambda self, x: self.head((x * 0).sqrt() * self.by), head=nn.Linear(8, 3))
-    model.by = nn.Parameter(torch.full((8,), torch.nan))
+    model = Made(lambda self, x: self.head((x * self.by).square().sqrt()), head=nn.Linear(8, 3))
+    model.by = nn.Parameter(torch.zeros(8))
     result = examined(model)
     assert result.outcome == "failed"
     assert "NaN or Inf" in result.message
@@ -215,11 +215,22 @@ def with_deeper_stages() -> nn.Module:
     return Made(forward, one=nn.Linear(8, 8), two=nn.Linear(8, 99), head=nn.Linear(8, 3))
 
 
+def with_a_cut_part(width: int) -> nn.Module:
+    """Its first layer, of 9 weights for each unit, gets no gradient; the rest has 867."""
+
+    def forward(self: Any, x: Tensor) -> Any:
+        return self.head(torch.cat([x, self.cut(x).detach()[:, :1]], 1).repeat(1, 32))
+
+    return Made(forward, cut=nn.Linear(8, width), head=nn.Linear(288, 3))
+
+
 @pytest.mark.parametrize(
     ("make", "severity"),
     [
         (with_a_pooler, "warning"),
         (with_deeper_stages, "warning"),
+        (lambda: with_a_cut_part(10), "warning"),
+        (lambda: with_a_cut_part(11), "critical"),
         (detached, "critical"),
         (dead, "critical"),
     ],

@@ -122,3 +122,58 @@ def test_one_sample_is_changed_and_not_the_whole_batch() -> None:
 
 def test_a_single_sample_is_changed_as_a_whole() -> None:
     assert checkup(WholeBatch(), rows()[0][:1], tests=SurvivesEdgeInputs()).failed
+
+
+class Refusing(nn.Module):
+    """Raises for inputs that a function does not accept."""
+
+    def __init__(self, accepts: Any, training: bool = False) -> None:
+        super().__init__()
+        self.accepts, self.only, self.layer = accepts, training, nn.Linear(12, 3)
+
+    def forward(self, x: Tensor) -> Any:
+        if (self.training or not self.only) and not self.accepts(x):
+            raise ValueError("no such sample")
+        return self.layer(x)
+
+
+class OnlyTrains(Refusing):
+    def forward(self, x: Tensor) -> Any:
+        if not self.training:
+            raise ValueError("it is not ready")
+        return super().forward(x)
+
+
+def varies(x: Tensor) -> bool:
+    return bool((x.std(1) > 0).all())
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_sample_that_raises_is_a_warning(training: bool) -> None:
+    result = checkup(Refusing(varies, training), rows(), tests=SurvivesEdgeInputs()).results[0]
+    assert (result.outcome, result.severity) == ("failed", "warning")
+    assert result.message == "inputs that are all zero raise ValueError: no such sample"
+
+
+def test_values_outside_the_range_of_the_batch_may_be_refused() -> None:
+    batch = torch.rand(8, 12) * 0.9
+    model = Refusing(lambda x: x.max() < 0.95)
+    result = checkup(model, batch, tests=SurvivesEdgeInputs()).results[0]
+    assert result.outcome == "passed"
+    assert result.message == "inputs that are all zero or tiny gave finite outputs and gradients"
+
+
+def test_gradients_that_were_not_seen_are_not_claimed() -> None:
+    def loss(output: Tensor, targets: Tensor) -> Tensor:
+        if len(targets) < 3:
+            raise ValueError("too few samples")
+        return nn.functional.cross_entropy(output, targets)
+
+    [result] = checkup(Refusing(lambda _: True), rows(), loss, tests=SurvivesEdgeInputs()).results
+    assert result.outcome == "passed"
+    assert result.message.endswith("gave finite outputs")
+
+
+def test_skips_a_model_that_only_runs_in_training() -> None:
+    [result] = checkup(OnlyTrains(varies), rows(), tests=SurvivesEdgeInputs()).results
+    assert result.outcome == "skipped"

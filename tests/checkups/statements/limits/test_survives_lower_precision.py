@@ -102,10 +102,11 @@ def test_a_model_of_another_kind_is_skipped() -> None:
 class Growing(nn.Module):
     """Residual blocks whose outputs grow until the statistics of their norms have settled."""
 
-    def __init__(self) -> None:
+    def __init__(self, momentum: float) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12)) for _ in range(14)
+            nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12, momentum=momentum))
+            for _ in range(14)
         )
         for weight in self.parameters():
             if weight.ndim > 1:
@@ -117,8 +118,9 @@ class Growing(nn.Module):
         return x
 
 
-def test_batch_norm_settles_first() -> None:
-    assert checkup(Growing(), rows()[0], tests=SurvivesLowerPrecision()).passed
+@pytest.mark.parametrize("momentum", [0.1, 1e-10])
+def test_batch_norm_settles_first(momentum: float) -> None:
+    assert checkup(Growing(momentum), rows()[0], tests=SurvivesLowerPrecision()).passed
 
 
 class Casting(nn.Module):
@@ -136,3 +138,37 @@ class Casting(nn.Module):
 def test_no_weights_are_kept_from_one_precision_to_the_next() -> None:
     report = checkup(Casting(), rows()[0], tests=SurvivesLowerPrecision())
     assert "bfloat16 and float16" in report.passed[0].message
+
+
+class WrongForOthers(nn.Module):
+    """Fifty times too large in lower precision, but for the first sample."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(12, 3)
+
+    def forward(self, x: Tensor) -> Any:
+        out = self.layer(x)
+        if out.dtype == torch.float32:
+            return out
+        return torch.cat([out[:1], 50 * out[1:]])
+
+
+def test_one_wrong_sample_of_two_is_enough() -> None:
+    result = checkup(WrongForOthers(), rows()[0], tests=SurvivesLowerPrecision()).results[0]
+    assert result.outcome == "failed"
+    assert "of its size (limit 0.1)" in result.message
+
+
+class NearlyZero(WrongForOthers):
+    """Gives the first sample a small output, of which rounding changes much."""
+
+    def forward(self, x: Tensor) -> Any:
+        out = self.layer(x)
+        usual = out.float() * (1 + (out.dtype != torch.float32) * 1e-3)
+        return torch.cat([usual[:1] * 1e-3 + (out.dtype != torch.float32) * 1e-3, usual[1:]])
+
+
+def test_a_small_output_may_be_rounded() -> None:
+    result = checkup(NearlyZero(), rows()[0], tests=SurvivesLowerPrecision()).results[0]
+    assert result.outcome == "passed", result.message

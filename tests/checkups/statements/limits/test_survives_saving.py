@@ -199,13 +199,13 @@ def test_a_random_matrix_in_a_plain_attribute_is_not_saved() -> None:
     model = Projected(matrix, registered=False)
     before = matrix.clone()
     [result] = checkup(model, x, tests=SurvivesSaving()).results
-    assert result.outcome == "failed"
-    assert "matrix is not in the state dict" in result.message
+    assert (result.outcome, result.severity) == ("failed", "warning")
+    assert result.message == "matrix looks random and is not saved"
     assert matrix.equal(before)
     buffered = Projected(matrix, registered=True)
     buffered.register_buffer("matrix", matrix, persistent=False)
     [result] = checkup(buffered, x, tests=SurvivesSaving()).results
-    assert result.outcome == "failed"
+    assert (result.outcome, result.severity) == ("failed", "warning")
 
 
 def test_registered_and_computed_matrices_are_right() -> None:
@@ -222,3 +222,25 @@ def test_registered_and_computed_matrices_are_right() -> None:
 def test_the_list_of_weights_of_a_frozen_recurrent_layer_is_no_constant() -> None:
     torch.manual_seed(0)
     assert not random_constants(nn.RNN(16, 32).requires_grad_(False))
+
+
+def test_trained_values_count_more_than_random_ones() -> None:
+    torch.manual_seed(0)
+    model = Made(lambda self, x: self.a((x @ self.drawn).cos()) * self.by, a=nn.Linear(64, 3))
+    model.drawn, model.by = torch.randn(8, 64), torch.ones(3, requires_grad=True)
+    result = examined(model)
+    assert (result.outcome, result.severity) == ("failed", "critical")
+    assert result.layers == ("by",)
+
+
+class Keyed(nn.Linear):
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        self.scale = state_dict["scale"]
+        return super().load_state_dict(state_dict, strict, assign)
+
+
+def test_a_state_that_cannot_be_loaded_fails_whatever_is_raised() -> None:
+    result = examined(Keyed(8, 3))
+    assert (result.outcome, result.message) == ("failed", "load_state_dict raised: 'scale'")

@@ -105,3 +105,11 @@ def test_labels_of_a_decoder_may_be_shifted_twice_too() -> None:
     source = torch.randint(20, (8, 5), generator=torch.Generator().manual_seed(1))
     batch = (source, SHIFTED[0]), SHIFTED[1]
     assert examined(Translator(shifts=False), batch, shifts).outcome == "failed"
+
+
+def test_labels_that_repeat_are_no_sign_of_a_second_shift() -> None:
+    runs = torch.stack([torch.arange(2).repeat_interleave(20) + place for place in range(8)])
+    batch = runs[:, :-1], runs[:, 1:]
+    model = nn.Sequential(nn.Embedding(20, 16), nn.Linear(16, 20))
+    result = examined(model, batch, models.each_token)
+    assert result.outcome == "passed", result.message

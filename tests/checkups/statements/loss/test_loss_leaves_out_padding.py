@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
@@ -68,3 +69,10 @@ def test_padding_is_also_known_by_what_fills_up_the_targets() -> None:
     assert (
         examined(Words(padding=None), (within[:, :-1], within[:, 1:]), counts).outcome == "skipped"
     )
+
+
+@pytest.mark.parametrize(("ends", "outcome"), [(3, "failed"), (2, "skipped")])
+def test_a_few_positions_of_padding_show_nothing(ends: int, outcome: str) -> None:
+    tokens = TOKENS.clone()
+    tokens[0, -1 - ends :] = 0
+    assert examined(Words(), (tokens[:, :-1], tokens[:, 1:]), counts).outcome == outcome

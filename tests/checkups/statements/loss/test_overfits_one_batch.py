@@ -38,7 +38,6 @@ def zeroed(model: nn.Module) -> nn.Module:
 @pytest.mark.parametrize(
     ("sicken", "message"),
     [
-        pytest.param(lambda m: models.Then(m, Tensor.detach), "gets a gradient", id="detached"),
         pytest.param(lambda m: m.requires_grad_(False), "no parameter is trainable", id="frozen"),
         pytest.param(zeroed, "the loss of 4 samples", id="zeros"),
     ],
@@ -240,9 +239,9 @@ class Flat(nn.Module):
         return out
 
 
-def test_shapes_that_are_stretched_do_not_pass() -> None:
+def test_shapes_that_are_stretched_in_the_loss_do_not_pass() -> None:
     model, (x, y), loss = models.regression()
-    result = examined(Flat(), (x, y.flatten()), loss)
+    result = examined(Flat(), (x, y), lambda output, targets: loss(output.T, targets))
     assert result.outcome == "failed"
     assert "for the same one everywhere" in result.message
     assert examined(Flat(), (x, y), loss).outcome == "passed"
@@ -260,7 +259,7 @@ def test_a_loss_that_is_low_before_training_shows_nothing() -> None:
 
 
 class DropPath(nn.Module):
-    def __init__(self, drop_prob: float) -> None:
+    def __init__(self, drop_prob: float | None) -> None:
         super().__init__()
         self.drop_prob = drop_prob
 
@@ -283,6 +282,10 @@ class Straight(nn.Module):
         pytest.param(nn.Dropout(0.5), False, id="dropout"),
         pytest.param(nn.AlphaDropout(0.5), False, id="alpha"),
         pytest.param(DropPath(0.2), False, id="stochastic-depth"),
+        pytest.param(DropPath(1.0), False, id="drops-all"),
+        pytest.param(DropPath(0.0), True, id="drops-none"),
+        pytest.param(DropPath(2.0), True, id="no-probability"),
+        pytest.param(DropPath(None), True, id="no-number"),
         pytest.param(Dropper(), True, id="has-weights"),
         pytest.param(Straight(), True, id="not-dropout"),
     ],

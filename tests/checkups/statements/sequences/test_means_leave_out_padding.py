@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
 
 from sickbay.checkups import Result, checkup
 
@@ -39,7 +40,7 @@ def examined(model: nn.Module, batch: Any) -> Result:
 def test_a_mean_over_padding_is_found() -> None:
     result = examined(Words(lambda values, _: values.mean(1)), PADDED)
     assert result.outcome == "failed"
-    assert "a mean over 9 positions counts padding, which is 28% of the tokens" in result.message
+    assert "as a sample was padded to 2, 4 and 8 positions" in result.message
     assert examined(Words(lambda values, _: values.mean(dim=-2)), PADDED).outcome == "failed"
 
 
@@ -52,3 +53,90 @@ def test_skips_what_has_no_padding() -> None:
     assert examined(Words(lambda values, _: values.mean(1)), TOKENS).outcome == "skipped"
     unknown = Words(lambda values, _: values.mean(1), padding=None)
     assert examined(unknown, PADDED).outcome == "skipped"
+
+
+class Tagged(Words):
+    """An output for each token."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head(self.tokens(x))
+        return out
+
+
+class Fixed(Words):
+    def forward(self, x: Tensor) -> Tensor:
+        assert x.shape[1] == 9
+        return super().forward(x)
+
+
+class Convolved(Words):
+    """Reads several tokens at once, then pools."""
+
+    def __init__(self, pool: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__(pool)
+        self.layer = nn.Conv1d(16, 16, 5, padding=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        values = self.layer(self.tokens(x).transpose(1, 2)).transpose(1, 2)
+        out: Tensor = self.head(self.pool(values, x))
+        return out
+
+
+class Read(Words):
+    """A recurrent layer whose last state is used, or the mean of all."""
+
+    def __init__(self, pool: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__(pool)
+        self.layer = nn.GRU(16, 16, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head(self.pool(self.layer(self.tokens(x))[0], x))
+        return out
+
+
+def highest(values: Tensor, _: Tensor) -> Tensor:
+    return values.amax(1)
+
+
+def averaged(values: Tensor, _: Tensor) -> Tensor:
+    return values.mean(1)
+
+
+def both_averaged(values: Tensor, tokens: Tensor) -> Tensor:
+    kept = (tokens != 0).float()[..., None]
+    return (values * kept).mean(1) / kept.mean(1)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        pytest.param(lambda values, x: values.sum(1) / x.shape[1], id="divided-by-the-length"),
+        pytest.param(
+            lambda values, _: F.adaptive_avg_pool1d(values.transpose(1, 2), 1)[..., 0], id="pooled"
+        ),
+        pytest.param(lambda values, _: values.transpose(1, 2).mean(-1), id="transposed"),
+        pytest.param(lambda values, _: torch.mean(input=values, dim=1), id="by-name"),
+        pytest.param(lambda values, _: torch.einsum("nld->nd", values) / 9, id="padding-added"),
+    ],
+)
+def test_a_mean_is_found_however_it_is_written(pool: Callable[[Tensor, Tensor], Tensor]) -> None:
+    model = Words(lambda values, x: pool(values + 1, x))
+    assert examined(model, PADDED).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("model", "outcome"),
+    [
+        pytest.param(Words(both_averaged), "passed", id="ratio-of-means"),
+        pytest.param(Words(lambda values, _: values.sum(1)), "passed", id="sum-of-zeros"),
+        pytest.param(Convolved(highest), "passed", id="highest-of-convolution"),
+        pytest.param(Convolved(averaged), "failed", id="mean-of-convolution"),
+        pytest.param(Read(lambda values, _: values[:, -1]), "passed", id="last-state"),
+        pytest.param(Read(averaged), "failed", id="mean-of-states"),
+        pytest.param(Tagged(averaged), "skipped", id="an-output-for-each-token"),
+        pytest.param(Fixed(averaged), "skipped", id="one-length"),
+    ],
+)
+def test_what_pools_is_told_by_what_padding_changes(model: nn.Module, outcome: str) -> None:
+    result = examined(model, PADDED)
+    assert result.outcome == outcome, result.message

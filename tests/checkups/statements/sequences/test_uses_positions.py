@@ -18,7 +18,6 @@ from tests.checkups.attention_models import (
 )
 from tests.checkups.sound_models import Pooled, images, series
 
-
 WITHOUT = tokens()[0], torch.zeros(*tokens()[0].shape, 0)
 
 
@@ -45,11 +44,15 @@ class Late(Classifier):
         nn.init.zeros_(self.places.weight)
 
 
-class Covered(Unplaced):
+class Covered(nn.Module):
     """Also takes covariates, of which there are none."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = Unplaced()
+
     def forward(self, x: Tensor, covariates: Tensor) -> Any:
-        return super().forward(torch.cat([x, covariates.flatten(1).long()], 1))
+        return self.body(torch.cat([x, covariates.flatten(1).long()], 1))
 
 
 class Tagger(GPT):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
+from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.class_outputs import class_dimension
 from sickbay.checkups.loss_probes import (
     accepts,
@@ -12,6 +12,7 @@ from sickbay.checkups.loss_probes import (
     output_of,
     rejected_labels,
 )
+from sickbay.checkups.statements.loss.label_range import needs_more_outputs
 from sickbay.tasks import DISTANCES
 
 
@@ -56,6 +57,8 @@ class TargetsAreSane(Statement):
         if has_labels(setup, output):
             classes = output.shape[class_dimension(output, setup.targets) or 0]
             rejected = rejected_labels(setup, output, classes)
+            if needs_more_outputs(setup, classes, rejected):
+                raise Inapplicable("the outputs are too few, see output_fits_the_targets")
             if least == 1 and most == classes in rejected:
                 return f"the labels go from 1 to {classes}, but classes count from 0"
             if rejected and min(rejected) < 0:

@@ -9,7 +9,7 @@ from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, d
 from sickbay.checkups.statements.gradients.first_steps import loss_falls, reached_parameters
 from sickbay.checkups.wording import counted, several
 
-MOST = 0.5  # share of all weights
+FEW = 0.1  # share of the weights that a part must stay below to be few
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,8 @@ class GradientReachesEveryParameter(Statement):
         gradients = {name: each for name, each in first.gradients.items() if name in first.used}
         if not gradients:
             raise Inapplicable("no trainable parameter is used")
+        if not first.loss.isfinite():
+            raise Inapplicable("the loss is not finite, see runs_on_the_batch")
         known = {name: each for name, each in gradients.items() if each is not None}
         broken = [name for name, each in known.items() if not isfinite(each)]
         unclear = {} if broken or first.reached >= gradients.keys() else gradients
@@ -56,7 +58,7 @@ def _trains_without(setup: ModelSetup, names: Sequence[str]) -> bool:
     sizes = {name: each.numel() for name, each in setup.model.named_parameters()}
     used = sum(sizes[name] for name in setup.first_pass.gradients)
     without = sum(sizes[name] for name in set(names))
-    harmless = without < MOST * used or _have_no_effect(setup, names)
+    harmless = without < FEW * used or _have_no_effect(setup, names)
     return setup.first_pass.has_loss and harmless and setup.once(loss_falls)
 
 

@@ -1,17 +1,22 @@
 """Longer than 60 lines: outputs, gradients and padding are checked in different ways."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.statements.sequences.embedded_tokens import vocabulary
 from sickbay.checkups.training_passes import first_pass
+from sickbay.printable import error_summary
 
 SAMPLES = 2
+NOT_FINITE, UNKNOWN = "give", "raise IndexError"  # how grave problems begin
+HANDLE = "handle such a sample in the model, or leave it out of the data"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +30,8 @@ class SurvivesEdgeInputs(Statement):
         One sample is changed. In evaluation: to zeros, to ones, and scaled down and up; for tokens,
         to zeros, to a single token, and to the last known token. In training: the gradients for
         zeros and for ones. A sample of only padding tokens may fail if it works with a single other
-        token.
+        token. If the model raises, that is a warning; it may refuse values outside the range of the
+        batch, except tokens that its embedding lacks.
     """
 
     order = 1
@@ -36,19 +42,29 @@ class SurvivesEdgeInputs(Statement):
         if not setup.first_pass.output.isfinite().all():
             raise Inapplicable("the output for the batch as given is not finite")
         batch = setup.batch.first_if_separate(SAMPLES)
-        main = batch.main
-        one = _one_sample(batch)
+        if reason := _pass(setup, batch, training=False):
+            raise Inapplicable(f"in evaluation, the samples as given {reason}")
+        trains = not _pass(setup, batch, training=True)
+        finite, main, one = list[str](), batch.main, _one_sample(batch)
         for name, edge in self._edges(setup, main[one]):
             changed = main.clone()
             changed[one] = edge
             constant = bool((edge == edge.flatten()[0]).all())
-            if problem := _problem(setup, batch.with_input(main, changed), constant):
-                one_token = changed.clone()
-                one_token[(*one, ..., 0)] = main.max()
-                padding = not main.is_floating_point() and main.ndim > 1 and not edge.any()
-                if not padding or _problem(setup, batch.with_input(main, one_token), False):
-                    return self.fails(f"inputs that are {name} {problem}")
-        return self.holds("zero, constant and extreme inputs gave finite outputs and gradients")
+            problem = _problem(setup, batch.with_input(main, changed), trains and constant)
+            if problem and _is_padding(main, edge):
+                changed[(*one, ..., 0)] = main.max()
+                problem = _problem(setup, batch.with_input(main, changed), False)
+            if not problem:
+                finite.append(name)
+            elif problem.startswith((NOT_FINITE, UNKNOWN)):
+                return self.fails(f"inputs that are {name} {problem}")
+            elif setup.batch.main.min() <= edge.min() and edge.max() <= setup.batch.main.max():
+                result = self.fails(f"inputs that are {name} {problem}", remedy=HANDLE)
+                return replace(result, severity="warning")
+        if not finite:
+            raise Inapplicable("the model takes no inputs but those given")
+        what = "finite outputs and gradients" if trains else "finite outputs"
+        return self.holds(f"inputs that are {' or '.join(finite)} gave {what}")
 
     def _edges(self, setup: ModelSetup, main: Tensor) -> Iterator[tuple[str, Tensor]]:
         yield "all zero", torch.zeros_like(main)
@@ -56,7 +72,7 @@ class SurvivesEdgeInputs(Statement):
             yield "all one", torch.ones_like(main)
             yield "tiny", main * 1e-6
             yield f"{self.large:g} times as large", main * self.large
-        elif main.dtype != torch.bool and (tokens := _vocabulary(setup)) is not None:
+        elif main.dtype != torch.bool and (tokens := vocabulary(setup, setup.batch)) is not None:
             yield "one token repeated", torch.full_like(main, int(main.max()))
             yield f"the last token, {tokens - 1},", torch.full_like(main, tokens - 1)
 
@@ -68,36 +84,32 @@ def _one_sample(batch: Batch) -> tuple[Any, ...]:
     return (*[slice(None)] * batch.sample_dim, 0)
 
 
-def _vocabulary(setup: ModelSetup) -> int | None:
-    """Return the size of the first embedding that gets the input itself, None if there is none."""
-    main = setup.batch.main
-    for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
-        if args and args[0].shape == main.shape and torch.equal(args[0], main):
-            return layer.num_embeddings
-    return None
+def _is_padding(main: Tensor, edge: Tensor) -> bool:
+    """Return whether a sample is nothing but the token that may be padding."""
+    return not main.is_floating_point() and main.ndim > 1 and not edge.any()
 
 
-def _problem(setup: ModelSetup, batch: Batch, constant: bool) -> str:
-    """Return what is not finite, "" if all is or the model does not run for another reason."""
-    with setup.model_copy() as model:
+def _problem(setup: ModelSetup, batch: Batch, trains: bool) -> str:
+    """Return what is wrong with a pass in evaluation, and with one in training if asked for."""
+    problem = _pass(setup, batch, training=False)
+    return _pass(setup, batch, training=True) if trains and not problem else problem
+
+
+def _pass(setup: ModelSetup, batch: Batch, *, training: bool) -> str:
+    """Return what is not finite in a pass, or how it raises, "" if neither."""
+    with setup.model_copy(training=training) as model:
         if not batch.main.is_floating_point():  # on a GPU an unknown token ends the process
             model, batch = model.cpu(), batch.to(torch.device("cpu"))
         try:
-            output = setup.evaluate(batch, model)
-        except IndexError as error:
-            return f"raise {type(error).__name__}: {error}"
-        except Exception:
-            return ""
-        if not output.isfinite().all():
-            return "give outputs that are NaN or Inf"
-    if not constant:
-        return ""
-    with setup.model_copy(training=True) as model:
-        try:
+            if not training:
+                output = setup.evaluate(batch, model)
+                return (
+                    "" if output.isfinite().all() else f"{NOT_FINITE} outputs that are NaN or Inf"
+                )
             gradients = first_pass(model, batch, setup.run, setup.loss_of).gradients
-        except Exception:
-            return ""
-    for name, gradient in gradients.items():
-        if gradient is not None and not isfinite(gradient):
-            return f"give a gradient of {name} that is NaN or Inf"
-    return ""
+        except Inapplicable:
+            raise
+        except Exception as error:
+            return f"raise {error_summary(error)}"
+    wild = [name for name, each in gradients.items() if each is not None and not isfinite(each)]
+    return f"{NOT_FINITE} a gradient of {wild[0]} that is NaN or Inf" if wild else ""

@@ -1,10 +1,11 @@
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.statements.loss.loss_slopes import loss_slopes
+from sickbay.checkups.statements.sequences.embedded_tokens import lookups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +50,8 @@ class LossLeavesOutPadding(Statement):
 
 def _padding(setup: ModelSetup, targets: Tensor) -> Iterator[Tensor]:
     """Yield where the input of an embedding and the target are both padding."""
-    for layer, args in setup.layer_calls(setup.batch, nn.Embedding):
-        tokens = args[0] if args else None
-        if not isinstance(tokens, Tensor) or tokens.ndim != 2 or tokens.numel() != targets.numel():
+    for layer, tokens in lookups(setup, setup.batch):
+        if tokens.ndim != 2 or tokens.numel() != targets.numel():
             continue
         aligned = targets.view_as(tokens)
         filler = layer.padding_idx

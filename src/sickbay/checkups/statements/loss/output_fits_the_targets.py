@@ -16,6 +16,7 @@ from sickbay.checkups.loss_probes import (
     output_of,
     rejected_labels,
 )
+from sickbay.checkups.statements.loss.label_range import needs_more_outputs
 from sickbay.tasks import DISTANCES
 
 TARGET_SIZE = "Using a target size"  # how the warning of torch's losses begins
@@ -48,17 +49,18 @@ class OutputFitsTheTargets(Statement):
                 if accepts(setup, reshaped, wanted):
                     return self.fails(f"{shapes}; the loss takes {description}")
         if not has_labels(setup, output):
-            if _is_broadcast(setup, output, targets) or _torch_warns(setup):
+            if setup.once(is_broadcast):
                 return self.fails(f"{shapes}: the loss broadcasts them to each other")
             return self.holds(shapes)
         classes = output.shape[class_dimension(output, targets) or 0]
         if classes == 1:
             return self.fails(f"{shapes}: cross-entropy over one output is always 0")
-        beyond = [each for each in rejected_labels(setup, output, classes) if each >= classes]
-        from_one = beyond == [classes] and setup.given_targets.min() == 1  # targets_are_sane tells
-        if beyond and not from_one:
-            message = f"the highest label is {max(beyond)}, but there are only {classes} outputs"
-            return self.fails(message, width=classes, largest=max(beyond))
+        rejected = rejected_labels(setup, output, classes)
+        if needs_more_outputs(setup, classes, rejected):
+            message = f"the highest label is {max(rejected)}, but there are only {classes} outputs"
+            return self.fails(message, width=classes, largest=max(rejected))
+        if rejected:
+            raise Inapplicable("the labels are wrong, see targets_are_sane")
         return self.holds(shapes)
 
 
@@ -75,6 +77,19 @@ def _other_shapes(output: Tensor, targets: Tensor) -> Iterator[tuple[str, Tensor
         yield "a target for every output", output, one_hot(output, targets, dimension)
 
 
+def is_broadcast(setup: ModelSetup) -> bool:
+    """Return whether the loss compares outputs with targets of another shape, each with each."""
+    first, targets = setup.first_pass_or_error, setup.targets
+    if isinstance(first, Exception) or not setup.has_loss or first.main is None:
+        return False
+    output = first.main
+    if output.shape == targets.shape:
+        return False
+    if needs_more_than_output(setup) or has_labels(setup, output):
+        return False
+    return _torch_warns(setup) or _compares_each(setup, output, targets)
+
+
 def _torch_warns(setup: ModelSetup) -> bool:
     """Return whether torch warns that a loss gets targets of another size than its input."""
     with setup.model_copy() as model, warnings.catch_warnings(record=True) as told:
@@ -83,10 +98,8 @@ def _torch_warns(setup: ModelSetup) -> bool:
     return any(TARGET_SIZE in str(each.message) for each in told)
 
 
-def _is_broadcast(setup: ModelSetup, output: Tensor, targets: Tensor) -> bool:
+def _compares_each(setup: ModelSetup, output: Tensor, targets: Tensor) -> bool:
     """Return whether matching shapes change the loss, or broadcasting does not."""
-    if not setup.has_loss or output.shape == targets.shape:
-        return False
     output = torch.rand_like(output)  # the model's own may all be equal
     same_count, loss = output.numel() == targets.numel(), setup.first_pass.origin.loss
     if not same_count and loss not in DISTANCES:

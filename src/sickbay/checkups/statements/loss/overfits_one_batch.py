@@ -18,6 +18,7 @@ from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, d
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.loss_probes import ignores_targets
 from sickbay.checkups.statements.loss.loss_levels import Levels, levels
+from sickbay.checkups.statements.loss.output_fits_the_targets import is_broadcast
 from sickbay.checkups.training_passes import LossOf, main_output, training_losses
 from sickbay.tasks import DISTANCES
 
@@ -142,7 +143,9 @@ def _untrainable(setup: ModelSetup) -> str:
     if not any(each.requires_grad for each in parameters):
         return "no parameter is trainable: all have requires_grad=False"
     if all(each is None for each in first.gradients.values()):
-        return "no parameter gets a gradient from the loss"
+        raise Inapplicable("no gradient, see gradient_reaches_every_parameter")
+    if setup.batch.targets is not None and setup.once(is_broadcast):
+        raise Inapplicable("outputs and targets are broadcast, see output_fits_the_targets")
     if any(each.dtype == torch.float16 for each in parameters):
         raise Inapplicable("weights in float16 cannot be trained directly")
     return ""

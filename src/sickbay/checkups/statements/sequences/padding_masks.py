@@ -52,7 +52,7 @@ def _masks_like(name: str, given: Tensor, batch: Batch) -> Iterator[Masked]:
     added = given.is_floating_point() and not given.max() > 0  # to scores
     if not added and not bool(((given == 0) | (given == 1)).all()):
         return
-    for keeps in [False] if added else _senses(name, given):
+    for keeps in [False] if added else _senses(name, given, batch):
         drops = given < 0 if added else (given == 0) == keeps
         rows = drops.reshape(size, -1, length).all(dim=1)
         left = rows[:, 0].count_nonzero() > rows[:, -1].count_nonzero()
@@ -68,14 +68,20 @@ def _masks_like(name: str, given: Tensor, batch: Batch) -> Iterator[Masked]:
         yield Masked(name, masked, dropped, _token(batch.main, rows))
 
 
-def _senses(name: str, given: Tensor) -> list[bool]:
-    """Return whether 1 may mean keep: by the name, and most positions are kept."""
-    share = given.float().mean().item()
-    most = [share > 0.5] if share != 0.5 else [True, False]
-    if name in EITHER:
-        return most
-    named = name in KEEP
-    return [named] if named in most else [named, not named]
+def _senses(name: str, given: Tensor, batch: Batch) -> list[bool]:
+    """Return whether 1 means keep, or both if neither the name nor the batch tells."""
+    if name not in EITHER:
+        return [name in KEEP]
+    if bool((given == given.flatten()[0]).all()):  # nothing is padding
+        return [bool(given.any())]
+    size, length = batch.main.shape[:2]
+    ones = (given != 0).reshape(size, -1, length)
+    padded = {keeps: _is_constant(batch.main[(ones != keeps).all(1)]) for keeps in (True, False)}
+    return [keeps for keeps in padded if padded[keeps]] if any(padded.values()) else [*padded]
+
+
+def _is_constant(values: Tensor) -> bool:
+    return bool((values == values[:1]).all()) and values.shape[0] > 0
 
 
 def _token(main: Tensor, dropped: Tensor) -> Tensor | None:

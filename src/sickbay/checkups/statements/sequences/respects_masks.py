@@ -1,15 +1,17 @@
 """Longer than 60 lines: what looks like a leak is compared with a call without padding."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import difference
+from sickbay.checkups.statements.sequences.embedded_tokens import padding_token
 from sickbay.checkups.statements.sequences.padding_masks import (
     LENGTHS,
     Masked,
@@ -19,6 +21,7 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
     by_position,
     by_sample,
+    changed,
     changes,
     nudged_output,
     unambiguous_samples,
@@ -40,7 +43,8 @@ class RespectsMasks(Statement):
         A third of one sample is masked with the mask that you pass, on the side where that has its
         padding, and then changed. The outputs of that sample's other positions must stay the same,
         or be those of the sample without that third. In a key_padding_mask, True means drop; in an
-        attention_mask, 0 means drop. A plain mask drops the value that is rarer in it.
+        attention_mask, 0 means drop. A plain mask may mean either, unless all that it drops has the
+        same value. If the model obeys another mask, one that it ignores is a warning.
     """
 
     order = 5
@@ -56,20 +60,24 @@ class RespectsMasks(Statement):
         masks = list(given_masks(setup.model, batch))
         if not masks:
             raise Inapplicable("the batch has no mask")
-        leaks: list[tuple[Masked, int]] = []
+        leaks: dict[str, tuple[int, Masked]] = {}  # the fewest of a name: its sense may be unknown
         for masked in masks:
-            try:
+            with suppress(Inapplicable):  # it needs a mask of another kind
                 count = _leaks(setup, masked)
-            except Inapplicable:  # it needs a mask of another kind
-                continue
-            if not count:
-                return self.holds(f"positions that {masked.name} drops changed no other output")
-            leaks.append((masked, count))
+                if count < leaks.get(masked.name, (inf,))[0]:
+                    leaks[masked.name] = count, masked
         if not leaks:
             raise Inapplicable("the model takes no mask that could be constructed")
-        masked, count = leaks[0]
-        message = f"positions that {masked.name} drops changed {count} outputs of those it keeps"
-        return self.fails(message, changed=count)
+        obeyed = [name for name, (count, _) in leaks.items() if not count]
+        drop = f"{' and '.join(obeyed)} {'drop' if len(obeyed) > 1 else 'drops'}"
+        for name, (count, masked) in leaks.items():
+            if not count or (obeyed and _is_read(setup, batch, masked)):
+                continue
+            but = f", while those that {drop} changed none" if obeyed else ""
+            message = f"positions that {name} drops changed {count} outputs of those it keeps{but}"
+            result = self.fails(message, changed=count)
+            return replace(result, severity="warning") if obeyed else result
+        return self.holds(f"positions that {drop} changed no other output")
 
 
 def _leaks(setup: ModelSetup, masked: Masked) -> int:
@@ -83,6 +91,12 @@ def _leaks(setup: ModelSetup, masked: Masked) -> int:
     if len(leaking) > 1 and leaking.float().mean() < LOCAL:
         raise Inapplicable("only positions next to the padding change")
     return int(torch.count_nonzero(leaking))
+
+
+def _is_read(setup: ModelSetup, batch: Batch, masked: Masked) -> bool:
+    """Return whether outputs change with a mask, which may only do its part beside others."""
+    before, after = (nudged_output(setup, each) for each in (batch, masked.batch))
+    return before.shape != after.shape or bool(changed(before, after).any())
 
 
 def _of_kept(output: Tensor, masked: Masked) -> Tensor:
@@ -102,7 +116,7 @@ def _of_kept(output: Tensor, masked: Masked) -> Tensor:
 def _same_without_padding(setup: ModelSetup, masked: Masked) -> bool:
     """Return whether a sample gives the same outputs with padding and without."""
     batch, main, kept = masked.batch, masked.batch.main, _kept_places(masked)
-    token = masked.token if masked.token is not None else _padding_token(setup, batch)
+    token = masked.token if masked.token is not None else _known_padding(setup, batch)
     padded = main.clone()
     if token is not None:
         padded[-1, masked.dropped] = token
@@ -121,12 +135,10 @@ def _same_without_padding(setup: ModelSetup, masked: Masked) -> bool:
     return False
 
 
-def _padding_token(setup: ModelSetup, batch: Batch) -> Any:
+def _known_padding(setup: ModelSetup, batch: Batch) -> Any:
     """Return the token that the model knows as padding, None if it knows none."""
-    for layer, args in setup.layer_calls(batch, nn.Embedding):
-        if args and args[0].shape == batch.main.shape and layer.padding_idx is not None:
-            return layer.padding_idx
-    return getattr(getattr(setup.model, "config", None), "pad_token_id", None)
+    known, config = padding_token(setup, batch), getattr(setup.model, "config", None)
+    return getattr(config, "pad_token_id", None) if known is None else known
 
 
 def _kept_places(masked: Masked) -> Tensor:

@@ -33,6 +33,8 @@ def nudged_output(setup: ModelSetup, batch: Batch) -> Tensor:
 def changes(setup: ModelSetup, batch: Batch, old: Tensor, new: Tensor) -> Tensor:
     """Return which values of the output change when an input is replaced."""
     before, after = (nudged_output(setup, each) for each in (batch, batch.with_input(old, new)))
+    if old.equal(new):
+        raise Inapplicable("the inputs could not be changed")
     if before.shape != after.shape:
         raise Inapplicable("the shape of the outputs depends on the values of the inputs")
     return changed(before, after)
@@ -48,19 +50,34 @@ def unambiguous_samples(batch: Batch) -> Batch:
 
 
 def altered(values: Tensor) -> Tensor:
-    """Return other values of the same range.
+    """Return other values of the same range; each row differs, also where all values are equal.
 
-    >>> altered(torch.tensor([[0, 1, 5, 5]])), altered(torch.tensor([[0.0, 1.0]]))
-    (tensor([[1, 2, 0, 0]]), tensor([[0., 1.]]))
+    >>> altered(torch.tensor([[0, 1, 5, 5]])), altered(torch.tensor([[0.0, 1.0], [0.0, 0.5]]))
+    (tensor([[1, 2, 0, 0]]), tensor([[1.0000, 0.0000],
+            [0.5000, 1.0000]]))
+    >>> altered(torch.tensor([3, 3])), altered(torch.tensor([0, 0]))
+    (tensor([2, 2]), tensor([1, 1]))
     """
     if values.dtype == torch.bool:
         return ~values
     low, high = values.min(), values.max()
     if not values.is_floating_point():
-        wide, least = values.long(), int(low)  # a byte would overflow
-        return ((wide - least + 1) % (int(high) - least + 1) + least).to(values.dtype)
-    mirrored = low + high - values
-    return mirrored.flip(-1) if values.ndim else mirrored
+        least, count = int(low), int(high) - int(low) + 1
+        if count == 1:
+            return values - 1 if least > 0 else values + 1
+        wide = values.long()  # a byte would overflow
+        return ((wide - least + 1) % count + least).to(values.dtype)
+    new = low + high - values
+    if values.ndim > 1:
+        new = torch.where(_same_rows(new.flip(-1), values), new, new.flip(-1))
+    spread = high - low if high > low else torch.ones_like(low)
+    return torch.where(_same_rows(new, values), low + spread * torch.rand_like(values), new)
+
+
+def _same_rows(one: Tensor, other: Tensor) -> Tensor:
+    """Return which rows are equal, or which values if there are no rows."""
+    same = one == other
+    return same.all(dim=-1, keepdim=True) if same.ndim > 1 else same
 
 
 def changed(one: Tensor, other: Tensor) -> Tensor:

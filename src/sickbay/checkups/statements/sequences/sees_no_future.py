@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.shifted_targets import relation_to_targets
+from sickbay.checkups.statements.loss.loss_slopes import loss_slopes
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     altered,
@@ -19,7 +19,6 @@ from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
     unambiguous_samples,
 )
-from sickbay.checkups.training_passes import main_output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ class SeesNoFuture(Statement):
         if length < 4:
             raise Inapplicable(f"the sequences have only {length} positions")
         same = not predicts and relations[0] == "same"
-        last_counts = _last_position_counts(setup, batch, time) if same else None
+        last_counts = _last_position_counts(setup, batch, length) if same else None
         # The loss may shift the targets itself.
         predicts = predicts or last_counts is False or setup.is_next_token
         cut = length // 2
@@ -96,14 +95,7 @@ def _changed_positions(
     return places[:start], places[start:]
 
 
-def _last_position_counts(setup: ModelSetup, batch: Batch, time: int) -> bool | None:
+def _last_position_counts(setup: ModelSetup, batch: Batch, length: int) -> bool | None:
     """Return whether the loss depends on the last position; not so if it shifts the targets."""
-    with setup.model_copy() as model:
-        raw = setup.run(model, batch)
-        output, loss = main_output(raw), setup.loss_of(raw, batch)
-        if loss is None or not output.requires_grad:
-            return None
-        slope = torch.autograd.grad(loss, output, allow_unused=True)[0]
-    length = batch.main.shape[time]
-    slopes = None if slope is None else by_position(slope, batch, length)
+    slopes = loss_slopes(setup, batch, length)
     return None if slopes is None else bool(slopes[:, -1].any())

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass
 from sickbay.checkups.batch import LABELS, Batch
+from sickbay.checkups.statements.sequences.embedded_tokens import longest
 from sickbay.checkups.statements.sequences.observe_attention import Attention
 from sickbay.checkups.statements.sequences.samples_and_positions import (
     time_dimension,
@@ -119,16 +120,8 @@ def _try_lengths(setup: ModelSetup, batch: Batch) -> Lengths:
 
 def _longest(setup: ModelSetup, length: int) -> list[int]:
     """Return the length that position embeddings allow, if it is longer than this one."""
-    found = list[int]()
-    for layer, args in setup.layer_calls(setup.batch.first(1), nn.Embedding):
-        if not args or not isinstance(args[0], Tensor):  # a size, or arguments by name
-            continue
-        places = args[0].detach().flatten()
-        counted = torch.arange(len(places), device=places.device) + places[:1]
-        if len(places) >= length and torch.equal(places, counted):
-            found.append(layer.num_embeddings - (int(places[-1]) + 1 - length))
-    longest = min(found, default=length)
-    return [longest] if length < longest <= LONGEST else []
+    most = longest(setup, setup.batch, length)
+    return [most] if most is not None and length < most <= LONGEST else []
 
 
 def _output_shape(setup: ModelSetup, model: nn.Module, batch: Batch) -> Shape:
