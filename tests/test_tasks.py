@@ -147,3 +147,7 @@ def test_labels(targets: Any, expected: int) -> None:
 def test_what_it_may_say() -> None:
     assert get_args(Task) == TASKS
     assert "" in TASKS
+
+
+def test_no_targets_have_no_labels() -> None:
+    assert labels(np.zeros(0)) == 0

@@ -62,7 +62,7 @@ def labels(targets: NDArray[np.floating | np.integer]) -> int:
 
 def _rounded(targets: NDArray[Any]) -> NDArray[Any]:
     """Round the targets if all are whole numbers up to rounding errors."""
-    if not np.isfinite(targets).all():
+    if not targets.size or not np.isfinite(targets).all():
         return targets
     near = np.round(targets)
     return near if np.abs(targets - near).max() < 1e-3 < np.abs(near).max() else targets

@@ -1,5 +1,7 @@
 """The best constant answer to the targets of all batches so far."""
 
+from math import log
+
 import pytest
 import torch
 
@@ -42,3 +44,12 @@ def test_the_share_of_the_most_frequent_class() -> None:
 
 def test_nothing_was_seen_yet() -> None:
     assert (ClassCounts().share, ColumnMeans().variance) == (0.0, 0.0)
+
+
+def test_the_entropy_of_the_classes() -> None:
+    counts = ClassCounts()
+    assert counts.entropy == 0
+    counts.add(torch.tensor([0, 1, 2, 3]))
+    assert counts.entropy == pytest.approx(log(4))
+    counts.add(torch.tensor([0] * 96))
+    assert counts.entropy == pytest.approx(-0.97 * log(0.97) - 3 * 0.01 * log(0.01))

@@ -10,7 +10,7 @@ from sickbay.problems import StillFalling
 from tests.doctor.loops import learn
 from tests.models import features, mlp
 
-problem = StillFalling(share=0.25, drop=0.5, level=0.125, least=40)
+problem = StillFalling(share=0.25, drop=0.5, level=0.125, least=40, least_fall=1 / 64)
 
 
 def losses(first: float, before: float, last: float, noise: float = 0.0) -> list[float]:
@@ -39,6 +39,8 @@ def history(loss: Sequence[float], ended: bool = True) -> History:
         pytest.param(losses(5.0, 2.0, 0.7, noise=3.6), True, id="more-than-chance"),
         pytest.param(losses(5.0, 2.0, 0.7, noise=3.8), False, id="by-chance"),
         pytest.param(losses(2.0, 2.0, 2.0), False, id="flat"),
+        pytest.param(losses(128.0, 127.0, 126.0), True, id="whole-fall-at-the-limit"),
+        pytest.param(losses(128.0, 127.9, 127.0), False, id="hardly-falls"),
         pytest.param(losses(2.0, 1.0, 1.5), False, id="rising"),
         pytest.param(losses(1.0, 3.0, 2.0), False, id="above-the-first"),
         pytest.param([*losses(5.0, 2.0, 1.0)[:-1], nan], False, id="nan"),

@@ -22,11 +22,12 @@ class Answers:
 
     `score` is the share of right classes, or the share of the targets' variance that is explained,
     and `constant_score` what the best constant answer gets; with several outputs, the best one for
-    each. `purity` is the share of the most frequent class in the batch, and `pull` the cosine
-    between the direction in which the loss pulls the outputs and that towards the targets: below 0,
-    the loss pulls them away. `weight_slope` is the power of its frequency by which the loss weights
-    a class, or the yes to a tag. `tags` is the largest number of tags of a sample. `twins` is the
-    share of samples whose two answers are the same. `sure_errors` are explained in their own file.
+    each. `constant_entropy` is the cross-entropy of the frequencies of the classes. `purity` is the
+    share of the most frequent class in the batch, and `pull` the cosine between the direction in
+    which the loss pulls the outputs and that towards the targets: below 0, the loss pulls them
+    away. `weight_slope` is the power of its frequency by which the loss weights a class, or the yes
+    to a tag. `tags` is the largest number of tags of a sample. `twins` is the share of samples
+    whose two answers are the same. `sure_errors` are explained in their own file.
     """
 
     def __init__(self) -> None:
@@ -79,6 +80,7 @@ class Answers:
             right = float((given.argmax(1) == labels).double().mean())
             purity = float(torch.unique(labels, return_counts=True)[1].max()) / len(labels)
             found = {"score": right, "constant_score": counts.share, "purity": purity}
+            found["constant_entropy"] = counts.entropy
             return found | (sure_errors(given, wanted) if task == "multiclass" else {})
         means = self._means[task]
         self._widths.add(wanted.shape[1])  # those of sequences may differ: count them as one

@@ -1,6 +1,7 @@
 """The best constant answer to the targets so far."""
 
 from dataclasses import dataclass, field
+from math import log
 
 import torch
 from torch import Tensor
@@ -25,6 +26,17 @@ class ClassCounts:
     def share(self) -> float:
         """The share of targets that are of the most frequent class."""
         return max(self.counts.values(), default=0) / max(1, sum(self.counts.values()))
+
+    @property
+    def entropy(self) -> float:
+        """The cross-entropy of answering each time with how frequent the classes are.
+
+        >>> counts = ClassCounts({0.0: 5, 1.0: 5})
+        >>> round(counts.entropy, 3)
+        0.693
+        """
+        total = sum(self.counts.values())
+        return -sum(count / total * log(count / total) for count in self.counts.values())
 
 
 @dataclass

@@ -21,10 +21,10 @@ class NotLearning(Problem):
         variance explained) is compared with that of the best constant answer to the targets so far:
         the most frequent class, or the mean. The model gains less than `gain` of what a constant
         answer gets wrong, on so many samples that the standard error of the gain is at most twice
-        that, and its loss has not fallen by `loss_drop`, nor below that of the base rate of yes. It
-        counts from step `after` on if half of the planned epochs are over, and at the end of a run
-        from step `least` on. If no epochs are planned, a model that is above chance by three
-        standard errors has ten times as many steps.
+        that, and its loss has not fallen by `loss_drop`, nor below that of the frequencies of the
+        answers. It counts from step `after` on if half of the planned epochs are over, and at the
+        end of a run from step `least` on. If no epochs are planned, a model that is above chance by
+        three standard errors has ten times as many steps.
 
     Example:
         >>> history = History(loss=500 * [2.3], score=500 * [0.12], constant_score=500 * [0.11])

@@ -19,7 +19,8 @@ class StillFalling(Problem):
         last 512 steps if it reported fewer than eight epochs. In the last quarter the loss fell by
         at least `share` of the whole fall since the first loss, or by `drop` of itself, and by more
         than chance. It is still above `level` of the first loss. A run of fewer than `few` steps in
-        at most `short` epochs counts if its loss fell at all.
+        at most `short` epochs counts if its loss fell. A loss that fell by less than `least_fall`
+        in all does not count.
 
     Example:
         >>> history = History(loss=[2.0 - 0.01 * step for step in range(100)])
@@ -36,6 +37,7 @@ class StillFalling(Problem):
     advice = "train for more epochs, or raise the learning rate"
     reads = ("end",)
 
+    least_fall: float = threshold(0.01, "Whole fall, relative to the first loss.", least=0)
     share: float = threshold(0.12, "Share of the whole fall in the last quarter.", above=0)
     drop: float = threshold(0.1, "Fall in the last quarter, relative to the loss.", above=0)
     level: float = threshold(
@@ -59,7 +61,7 @@ class StillFalling(Problem):
         if not 0 < epochs <= self.short or not 8 <= steps < self.few:
             return None
         now = fmean(_last_quarters(losses)[1]) if len(losses) >= 8 else nan
-        if not self.level * first <= now < first:
+        if not self.level * first <= now <= (1 - self.least_fall) * first:
             return None
         message = f"the run ended after {steps} steps in {epochs} epoch{'s' * (epochs > 1)}"
         message += f", while its loss fell from {first:.3g} to {now:.3g}"
@@ -79,7 +81,8 @@ class StillFalling(Problem):
         chance = sqrt(pvariance(before) / len(before) + pvariance(last) / len(last))
         fall, whole = earlier - now, first - now
         enough = fall >= min(self.share * whole, self.drop * earlier)
-        if whole <= 0 or not enough or fall < chance or now < self.level * first:
+        enough &= whole > 0 and whole >= self.least_fall * abs(first)
+        if not enough or fall < chance or now < self.level * first:
             return None
         message = f"the loss fell from {earlier:.3g} to {now:.3g} in the last quarter of the run"
         message += f", and from {first:.3g} in all"

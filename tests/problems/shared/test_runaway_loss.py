@@ -27,6 +27,9 @@ from sickbay.vitals import Setup
         pytest.param([0.01 * step**2 for step in range(200)], False, id="rises"),
         pytest.param([-0.5 * step for step in range(5000)], True, id="long-and-straight"),
         pytest.param([-5 * step**0.5 for step in range(5000)], False, id="long-and-slower"),
+        pytest.param([550.0, -4e4, -5e9, -1e20, -1e19], True, id="out-of-all-bounds"),
+        pytest.param([5.0, -3e6, -5e6], False, id="within-bounds"),
+        pytest.param([5.0, -3e6, -5.1e6], True, id="just-out-of-bounds"),
         pytest.param([], False, id="no-loss"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Whether a loss falls without end: far below 0, and no slower than before."""
+"""Whether a loss falls without end: far below 0 and no slower than before, or out of all bounds."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,6 +9,7 @@ from sickbay.history import History
 
 PARTS, LEAST = 6, 150  # parts of the newest losses that are compared, and losses needed
 DEEP = 50.0  # times the size of the first loss, or of 1 if that is larger
+BOTTOMLESS = 1e6  # the same for a loss that need not fall steadily any more
 STEADY = 0.8  # of its last fall, by which the loss must fall again from part to part
 
 
@@ -22,10 +23,15 @@ def runs_away(history: History) -> bool:
     True
     >>> runs_away(History(loss=[1 - 0.5 * step**0.5 for step in range(20_000)]))
     False
+    >>> runs_away(History(loss=[550.0, -4.6e4, -5e9, -1e20, -1e19]))
+    True
     """
     if not history.latest("loss") < -DEEP:
         return False
     losses = history.recent("loss", history.step + 1)
+    deepest = min(filter(isfinite, losses), default=0.0)
+    if deepest < -BOTTOMLESS * max(1.0, abs(history.first("loss"))):
+        return True
     if len(losses) < LEAST or not all(map(isfinite, losses)):
         return False
     means, first = _means(losses), history.first("loss")
