@@ -1,3 +1,5 @@
+"""Longer than 60 lines: what a model does without is told from what its training needs."""
+
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
