@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.models.reasons import why_right
 
 Record = dict[str, Any]
+RAISED = "it raised "  # how a checkup begins the message of a test that crashed
 
 
 def sound(records: Iterable[Record]) -> list[Record]:
@@ -28,13 +29,24 @@ def failed(record: Record) -> list[Record]:
 
 def right_failures(record: Record) -> list[tuple[Record, str]]:
     """Return the failures on a sound model that are right, each with why."""
-    reasons = [(each, why_right(record["name"], each["test"])) for each in failed(record)]
+    reasons = [(each, reason(record, each)) for each in failed(record)]
     return [(each, why) for each, why in reasons if why]
 
 
 def false_failures(record: Record) -> list[Record]:
     """Return the failures on a sound model that have no reason."""
-    return [each for each in failed(record) if not why_right(record["name"], each["test"])]
+    return [each for each in failed(record) if not reason(record, each)]
+
+
+def reason(record: Record, failure: Record) -> str:
+    """Return why a failure on a sound model is right, "" if it is not."""
+    return why_right(record["name"], failure["test"], failure["message"])
+
+
+def crashed(record: Record) -> list[Record]:
+    """Return the tests that raised an exception of their own, which shows nothing of the model."""
+    skipped = [each for each in record["results"] if each["outcome"] == "skipped"]
+    return [each for each in skipped if each["message"].startswith(RAISED)]
 
 
 def is_accused(record: Record) -> bool:

@@ -15,6 +15,7 @@ from benchmarks.report_page import Sheet, key_figures, number, page_head, percen
 LIMITS = (
     ("sound models with a false failure", "at most", 0.02),
     ("sound models with a false critical failure", "at most", 0.0),
+    ("sound models on which a test crashed", "at most", 0.0),
     ("faults found by the right test", "at least", 0.88),
     ("models changed by the checkup", "at most", 0.0),
 )
@@ -39,6 +40,7 @@ def sheets(records: Sequence[Record]) -> list[Sheet]:
         must_hold(records),
         false_failures(records),
         right_failures(records),
+        crashes(records),
         by_fault(judge.faulty(records)),
         by_library(records),
         costs(records),
@@ -55,6 +57,9 @@ def figures(records: Sequence[Record]) -> dict[str, tuple[int, int]]:
         "sound models with a false failure": (sum(map(judge.is_accused, sound)), len(sound)),
         "sound models with a false critical failure": (
             sum(map(judge.is_accused_gravely, sound)), len(sound),
+        ),
+        "sound models on which a test crashed": (
+            sum(bool(judge.crashed(each)) for each in sound), len(sound),
         ),
         "faults found by the right test": (sum(map(judge.is_found, faulty)), len(faulty)),
         "models changed by the checkup": (
@@ -93,6 +98,16 @@ def right_failures(records: Sequence[Record]) -> Sheet:
     ]
     columns = ("architecture", "test", "severity", "message", "why it is right")
     return Sheet("Failures that are right", "", columns, rows)
+
+
+def crashes(records: Sequence[Record]) -> Sheet:
+    rows = [
+        [each["name"], result["test"], brief(result["message"])]
+        for each in judge.sound(records)
+        for result in judge.crashed(each)
+    ]
+    columns = ("architecture", "test", "message")
+    return Sheet("Tests that crashed on sound models", "", columns, rows)
 
 
 def by_fault(faulty: Sequence[Record]) -> Sheet:

@@ -1,9 +1,13 @@
-"""What a checkup must leave as it was: the model, its gradients, the batch, random numbers."""
+"""What a checkup must leave as it was: the model, its gradients, loss, batch, random numbers."""
 
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import getclosurevars
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from benchmarks.checkup.case import Inputs
 from sickbay.model_copies import tensors_in
 
 Parts = dict[str, Any]
+DEPTH = 5  # of nested values
 
 
 def parts_of(given: Inputs) -> Parts:
@@ -31,6 +36,8 @@ def parts_of(given: Inputs) -> Parts:
         "trained parameters": {name: each.requires_grad for name, each in model.named_parameters()},
         "modes": {name: each.training for name, each in model.named_modules()},
         "hooks": {name: hooks_of(each) for name, each in model.named_modules()},
+        "plain attributes": {name: attributes_of(each) for name, each in model.named_modules()},
+        "loss": held_by(given.loss),
         "batch": [copied(each) for each in tensors_in(given.batch)],
         "random numbers": random_states,
     }
@@ -48,6 +55,39 @@ def copied(value: Any) -> Any:
 
 def copies(tensors: Mapping[str, Any]) -> dict[str, Any]:
     return {name: copied(value) for name, value in tensors.items()}
+
+
+def attributes_of(module: nn.Module) -> Parts:
+    """Return copies of what a module holds beside parameters, buffers, layers and hooks."""
+    of_torch = vars(nn.Module())
+    return {name: held_by(value) for name, value in vars(module).items() if name not in of_torch}
+
+
+def held_by(value: Any, depth: int = DEPTH) -> Any:
+    """Return a copy of what a value holds: of other objects their attributes, or only their type.
+
+    >>> held_by({"a": [torch.zeros(2), 3]})
+    {"'a'": [tensor([0., 0.]), 3]}
+    """
+    if value is None or isinstance(value, Tensor | str | int | float | complex):
+        return copied(value)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if not depth:
+        return type(value).__name__
+    if isinstance(value, nn.Module):
+        layers = value.named_modules()
+        own = {name: held_by(vars(each), depth - 1) for name, each in layers}
+        return [copies(value.state_dict()), own]
+    if isinstance(value, Mapping):
+        return {repr(key): held_by(each, depth - 1) for key, each in value.items()}
+    if isinstance(value, list | tuple | deque):
+        return [held_by(each, depth - 1) for each in value]
+    if isinstance(value, partial):
+        return [held_by(each, depth - 1) for each in (value.func, value.args, value.keywords)]
+    if isinstance(value, FunctionType):
+        return [held_by(each, depth - 1) for each in getclosurevars(value).nonlocals.values()]
+    return held_by(getattr(value, "__dict__", type(value).__name__), depth - 1)
 
 
 def hooks_of(module: nn.Module) -> int:
@@ -73,7 +113,7 @@ def same(one: Any, other: Any) -> bool:
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    return bool(one == other) or (one != one and other != other)  # NaN
 
 
 def same_tensor(one: Tensor, other: Tensor) -> bool:

@@ -16,13 +16,23 @@ from benchmarks.models.all_models import Model, check, every, unique
 from benchmarks.models.architecture import Architecture, Library, half_of
 from benchmarks.models.planted import Fault
 from benchmarks.models.soundness import losses_of
-from benchmarks.models.unchanged import changed, parts_of
+from benchmarks.models.unchanged import changed, held_by, parts_of, same
 
 
 def make() -> Inputs:
     data = torch.randn(8, 3), torch.randn(8, 1)
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
-    return Inputs(model, data, nn.MSELoss())
+    vars(model)["seen"] = {"batches": [0], "mean": torch.zeros(3)}
+    return Inputs(model, data, Weighted())
+
+
+class Weighted(nn.MSELoss):
+    """Counts how often it is called, in a tensor and in a number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.ones(1))
+        self.calls = 0
 
 
 SOUND = Architecture("torch/rows", "torch", ("torch",), make)
@@ -81,13 +91,43 @@ def test_a_fault_is_found_if_one_of_its_tests_fails() -> None:
 def test_a_failure_with_a_reason_is_not_false(monkeypatch: pytest.MonkeyPatch) -> None:
     given = record(("modes_differ", "critical"))
     assert judge.is_accused_gravely(given)
-    monkeypatch.setattr(reasons, "REASONS", {"modes_differ": {"It is so.": ("timm/resnet",)}})
+    reason = reasons.Reason("It is so.", ("timm/resnet",), "both modes")
+    monkeypatch.setattr(reasons, "REASONS", {"modes_differ": (reason,)})
+    assert judge.is_accused(given)
+    given["results"][0]["message"] = "both modes give the same output"
     assert not judge.is_accused(given)
+    assert judge.right_failures(given) == [(given["results"][0], "It is so.")]
 
 
 def test_reasons_are_given_for_models_that_exist() -> None:
-    named = {name for each in reasons.REASONS.values() for names in each.values() for name in names}
-    assert named <= set(every())
+    listed = [each for some in reasons.REASONS.values() for each in some]
+    named = [name for each in listed for name in each.architectures]
+    assert set(named) <= set(every())
+    assert all(each.said for each in listed)
+
+
+def test_an_architecture_has_one_reason_for_each_test() -> None:
+    for some in reasons.REASONS.values():
+        named = [name for each in some for name in each.architectures]
+        assert len(named) == len(set(named))
+
+
+def test_a_test_that_crashes_on_a_sound_model_is_counted() -> None:
+    given = record()
+    other = {"outcome": "skipped", "severity": "warning", "seconds": 0.1}
+    given["results"] = [{"test": "modes_differ", "message": "no layer has a mode", **other}]
+    assert tables.figures([given])["sound models on which a test crashed"] == (0, 1)
+    given["results"].append({"test": "uses_positions", "message": "it raised IndexError", **other})
+    assert tables.figures([given])["sound models on which a test crashed"] == (1, 1)
+    assert "Tests that crashed on sound models" in [each.title for each in tables.sheets([given])]
+
+
+def test_a_function_holds_what_is_in_its_closure() -> None:
+    weights = torch.ones(2)
+    before = held_by(lambda output, targets: (weights * (output - targets)).sum())
+    assert same(before, [torch.ones(2)])
+    weights.add_(1)
+    assert same(before, [torch.ones(2)])
 
 
 def test_a_checkup_that_raises_is_a_grave_failure() -> None:
@@ -103,6 +143,11 @@ def test_a_checkup_that_raises_is_a_grave_failure() -> None:
         ("trained parameters", lambda given: given.model[0].requires_grad_(False)),
         ("modes", lambda given: given.model[1].eval()),
         ("hooks", lambda given: given.model[0].register_forward_hook(lambda *_: None)),
+        ("plain attributes", lambda given: given.model.seen["batches"].append(1)),
+        ("plain attributes", lambda given: given.model.seen["mean"].add_(1)),
+        ("loss", lambda given: given.loss.weight.add_(1)),
+        ("loss", lambda given: setattr(given.loss, "calls", 1)),
+        ("loss", lambda given: given.loss.eval()),
         ("batch", lambda given: given.batch[0].zero_()),
         ("random numbers", lambda _: torch.rand(1)),
     ],

@@ -43,6 +43,13 @@ def with_nan() -> Tensor:
         ),
         pytest.param(network, (with_nan(), LABELS), CROSS, "inputs_are_sane", id="nan-input"),
         pytest.param(
+            lambda: network(1),
+            (X, with_nan()[:, 2:3]),
+            SQUARES,
+            "targets_are_sane",
+            id="nan-target",
+        ),
+        pytest.param(
             lambda: models.Then(network(), Tensor.detach),
             (X, LABELS),
             CROSS,

@@ -17,7 +17,7 @@ class Turned(Masked):
         return super().forward(x, valid_mask)
 
 
-HEAVY = torch.arange(LENGTH) < torch.tensor([LENGTH, 3, 4, 3, 5, 3])[:, None]
+HEAVY = torch.arange(LENGTH) < torch.tensor([LENGTH - 2, 3, 4, 3, 5, 3])[:, None]
 SPARSE = tokens()[0][:6].clamp(min=1) * HEAVY
 
 
@@ -29,6 +29,7 @@ SPARSE = tokens()[0][:6].clamp(min=1) * HEAVY
         pytest.param(Valid(), HEAVY, "passed", id="keep"),
         pytest.param(Turned(), HEAVY, "failed", id="keep-inverted"),
         pytest.param(Plain(), ~HEAVY, "passed", id="either"),
+        pytest.param(Plain(), HEAVY & False, "passed", id="either-without-padding"),
         pytest.param(Plain(lambda mask: ~mask), HEAVY, "passed", id="either-the-other-way"),
         pytest.param(Plain(lambda mask: ~mask), ~HEAVY, "failed", id="inverted-by-the-padding"),
     ],

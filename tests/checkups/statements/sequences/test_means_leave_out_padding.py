@@ -140,3 +140,17 @@ def test_a_mean_is_found_however_it_is_written(pool: Callable[[Tensor, Tensor], 
 def test_what_pools_is_told_by_what_padding_changes(model: nn.Module, outcome: str) -> None:
     result = examined(model, PADDED)
     assert result.outcome == outcome, result.message
+
+
+def test_several_samples_must_end_in_padding() -> None:
+    once = TOKENS.clone()
+    once[1, 5:] = 0
+    assert examined(Words(averaged), once).outcome == "skipped"
+    once[2, 7:] = 0
+    assert examined(Words(averaged), once).outcome == "failed"
+
+
+def test_a_head_of_zeros_hides_nothing() -> None:
+    model = Words(averaged)
+    nn.init.zeros_(model.head.weight)
+    assert examined(model, PADDED).outcome == "failed"

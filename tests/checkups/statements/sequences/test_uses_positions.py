@@ -143,3 +143,16 @@ def test_passes(model: nn.Module, batch: Any) -> None:
 )
 def test_skips(model: nn.Module, batch: Any) -> None:
     assert checkup(model, batch, tests=UsesPositions()).results[0].outcome == "skipped"
+
+
+class WithNothing(Classifier):
+    """Takes further inputs for each position, of which a batch may have none."""
+
+    def forward(self, x: Tensor, more: Tensor | float = 0.0) -> Any:
+        return super().forward(x) + torch.as_tensor(more).sum()
+
+
+def test_an_empty_input_is_no_mask() -> None:
+    x = sentences()[0]
+    batch = (x, torch.zeros(*x.shape, 0)), sentences()[1]
+    assert checkup(WithNothing(), batch, tests=UsesPositions()).passed

@@ -1,3 +1,5 @@
+"""Longer than 60 lines: what a model does without is told from what its training needs."""
+
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
@@ -35,8 +37,8 @@ class GradientReachesEveryParameter(Statement):
         gradients = {name: each for name, each in first.gradients.items() if name in first.used}
         if not gradients:
             raise Inapplicable("no trainable parameter is used")
-        if not first.loss.isfinite():
-            raise Inapplicable("the loss is not finite, see runs_on_the_batch")
+        if cause := _why_not_finite(setup):
+            raise Inapplicable(cause)
         known = {name: each for name, each in gradients.items() if each is not None}
         broken = [name for name, each in known.items() if not isfinite(each)]
         unclear = {} if broken or first.reached >= gradients.keys() else gradients
@@ -51,6 +53,15 @@ class GradientReachesEveryParameter(Statement):
                 return replace(result, severity="warning") if harmless else result
         count = len(gradients)
         return self.holds(f"gradients reach {counted(count, 'parameter')}", reached=count)
+
+
+def _why_not_finite(setup: ModelSetup) -> str:
+    """Return what makes gradients NaN or Inf without being a fault of theirs, "" if nothing."""
+    first, targets = setup.first_pass, setup.batch.targets
+    if first.main is not None and not first.main.isfinite().all():
+        return "the output is not finite, see runs_on_the_batch"
+    wild = targets is not None and not targets.isfinite().all()
+    return "targets are NaN or Inf, see targets_are_sane" if wild and first.loss.isnan() else ""
 
 
 def _trains_without(setup: ModelSetup, names: Sequence[str]) -> bool:

@@ -50,9 +50,8 @@ class UsesPositions(Statement):
             )
         time = time_dimension(setup)
         length = main.shape[time]
-        others = [each for each in batch.inputs if each is not main and each.numel()]
-        others = [each for each in others if length in each.shape]
-        if length < 3 or any(bool((each != each.flatten()[0]).any()) for each in others):
+        others = [each for each in batch.inputs if each is not main and length in each.shape]
+        if length < 3 or any(bool((each != each.flatten()[:1]).any()) for each in others):
             raise Inapplicable("the sequences are too short, or have masks")
         before = nudged_output(setup, batch)
         if not _mixes_positions(setup, batch, before, time):
