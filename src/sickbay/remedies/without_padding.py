@@ -73,7 +73,9 @@ def leaves_out(wrapped: WithoutPadding, outputs: Tensor, targets: Tensor) -> boo
     over = targets == wrapped.ignore_index
     return any(
         not bool(rows[over].any()) and _same_direction(was[~over], rows[~over])
-        for was, rows in zip(_by_position(before, targets), _by_position(after, targets), strict=True)
+        for was, rows in zip(
+            _by_position(before, targets), _by_position(after, targets), strict=True
+        )
     )
 
 
