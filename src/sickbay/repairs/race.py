@@ -188,7 +188,8 @@ def conclude(search: Search, run: Run) -> Outcome:
     """
     if run.progress.healthy:
         complete, met = search.is_complete(run), search.succeeds(run)
-        short = UNDERFITTING if complete else "out of budget"
+        short = "uncertain" if search.suffices(run) else UNDERFITTING
+        short = short if complete else "out of budget"
         short = "stopped" if run.progress.stopped else short
         search.finish(run, "healthy" if complete and met else short)
         learnt = run.remedy is None or run.progress.learns
