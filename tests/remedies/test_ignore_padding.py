@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from sickbay.recipe import Recipe
+from sickbay.recipe import Loss, Recipe
 from sickbay.remedies import Fitted, IgnorePadding
 from sickbay.remedies.padding import padding
+from sickbay.remedies.without_padding import WithoutPadding, leaves_out
 from tests.remedies.cases import FOUND, prescribed
 
 COUNT, PLACES = 32, 9
@@ -67,3 +68,44 @@ def test_a_loss_without_padding(loss: object) -> None:
     expected = F.cross_entropy(outputs[INSIDE], LABELS[INSIDE] - first)
     assert given.item() == pytest.approx(expected.item())
     assert IgnorePadding().prescribe(FOUND, changed) is None
+
+
+def picked(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Take -100 for the class that is the 100th from the end."""
+    shares, labels = outputs.log_softmax(-1).flatten(0, 1), labels.flatten()
+    return -shares[torch.arange(len(labels)), labels].mean()
+
+
+def smoothed(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Ignore -100 in one of two terms only."""
+    return flat(outputs, labels) - 0.1 * outputs.log_softmax(-1).mean()
+
+
+def summed(outputs: Tensor, labels: Tensor) -> Tensor:
+    each = F.cross_entropy(outputs.movedim(-1, 1), labels, reduction="none")
+    return each.sum() / len(labels)
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes", "left_out"),
+    [
+        pytest.param(picked, 8, False, id="fails"),
+        pytest.param(picked, 150, False, id="another-class"),
+        pytest.param(smoothed, 8, False, id="only-half-of-it"),
+        pytest.param(summed, 8, True, id="another-scale"),
+    ],
+)
+def test_a_loss_of_one_s_own_is_tried_first(loss: Loss, classes: int, left_out: bool) -> None:
+    model = nn.Sequential(nn.Embedding(6, 8), nn.Linear(8, classes))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    given = Recipe(model, loss, optimizer, targets=LABELS, example=(WORDS,))
+    assert (IgnorePadding().prescribe(FOUND, given) is not None) == left_out
+
+
+def test_positions_that_are_joined_or_second_are_recognised() -> None:
+    wrapped = WithoutPadding(F.cross_entropy, 1)
+    joined, second = torch.randn(COUNT * PLACES, 8), torch.randn(COUNT, 8, PLACES)
+    assert leaves_out(wrapped, second, LABELS)
+    flattened = WithoutPadding(lambda outputs, labels: flat(outputs, labels), 1)
+    assert leaves_out(flattened, joined, LABELS)
+    assert not leaves_out(flattened, torch.randn(COUNT * PLACES * 2, 4), LABELS)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from sickbay.recipe import Loss
 from sickbay.remedies import KeepOutputsPositive
+from sickbay.remedies.keep_outputs_positive import columns_above_zero
 from tests.remedies.cases import FOUND, X, mlp, pasted, recipe
 
 COUNTS = (torch.arange(64.0) % 5)[:, None]
@@ -63,3 +64,8 @@ def test_a_variance_becomes_positive_and_the_mean_stays(last: nn.Module) -> None
     assert bool((outputs[:, 1] > 0).all())
     assert torch.equal(outputs[:, 0], model(X)[:, 0])
     assert torch.equal(pasted(given, made)[0](X), outputs)
+
+
+def test_columns_are_tried_on_the_device_of_the_outputs() -> None:
+    with torch.device("meta"):  # where a tensor lands that is made without saying where
+        assert columns_above_zero(gauss, X[:, :2], X[:, :1]) == [1]

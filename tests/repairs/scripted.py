@@ -15,7 +15,7 @@ from sickbay.findings import Finding
 from sickbay.problems import LossSpike
 from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.remedies import Remedy
-from sickbay.repairs import race
+from sickbay.repairs import candidates, race
 from sickbay.repairs.journal import Journal
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import Progress, Run, Update, Weights
@@ -194,8 +194,9 @@ class Race:
         self, monkeypatch: pytest.MonkeyPatch, scripts: Scripts, odds: Mapping[str, float],
         remedies: Sequence[Remedy] | None = None, **more: Any,
     ) -> None:  # fmt: skip
-        monkeypatch.setattr(race, "odds", lambda _, remedy: Odds(odds[remedy.key]))
-        monkeypatch.setattr(race, "worth", lambda _, remedy: odds[remedy.key])
+        for part in (race, candidates):
+            monkeypatch.setattr(part, "odds", lambda _, remedy: Odds(odds[remedy.key]))
+        monkeypatch.setattr(candidates, "worth", lambda _, remedy: odds[remedy.key])
         given = [Change(name) for name in odds] if remedies is None else remedies
         whole = {AS_GIVEN: ILL, TO_THE_END: at(0.1), **scripts}
         self.search: Search = search_of(whole, given, **more)

@@ -39,6 +39,10 @@ def weighted(weight: float) -> Callable[[Tensor, Tensor], Tensor]:
     return loss
 
 
+def weighted_shares(outputs: Tensor, labels: Tensor) -> Tensor:
+    return functional.binary_cross_entropy(outputs, labels, 1 + 4 * labels)
+
+
 @pytest.mark.parametrize(
     ("loss", "expected"),
     [
@@ -49,6 +53,7 @@ def weighted(weight: float) -> Callable[[Tensor, Tensor], Tensor]:
         pytest.param(only_yes, False, id="one-class-gets-nothing"),
         pytest.param(weighted(5.0), True, id="rare-ones-heavy"),
         pytest.param(weighted(0.2), True, id="upside-down"),
+        pytest.param(weighted_shares, True, id="logits-are-refused"),
         pytest.param(weighted(1.2), False, id="almost-even"),
     ],
 )
@@ -63,6 +68,63 @@ def test_several_classes(weights: list[float]) -> None:
 
     uneven = len(set(weights)) > 1
     assert weighs_classes(loss, torch.zeros(120, 3), torch.arange(120) % 3) is uneven
+
+
+def cumulative(outputs: Tensor, labels: Tensor) -> Tensor:
+    shares, hot = outputs.softmax(1), functional.one_hot(labels, outputs.shape[1])
+    return (shares.cumsum(1) - hot.cumsum(1)).square().sum(1).mean()
+
+
+def expected_class(outputs: Tensor, labels: Tensor) -> Tensor:
+    numbers = 0.1 + torch.arange(outputs.shape[1])
+    return ((outputs.softmax(1) * numbers).sum(1) - labels).square().mean()
+
+
+def far_ones(outputs: Tensor, labels: Tensor) -> Tensor:
+    away = (torch.arange(outputs.shape[1]) - labels[:, None]).abs()
+    return functional.cross_entropy(outputs, labels) + (outputs.softmax(1) * away).sum(1).mean()
+
+
+@pytest.mark.parametrize("loss", [cumulative, expected_class, far_ones])
+@pytest.mark.parametrize("classes", [2, 3, 5, 12, 40])
+def test_ordered_classes_are_not_weighted(
+    loss: Callable[[Tensor, Tensor], Tensor], classes: int
+) -> None:
+    assert not weighs_classes(loss, torch.zeros(120, classes), torch.arange(120) % classes)
+
+
+@pytest.mark.parametrize("log_input", [True, False])
+@pytest.mark.parametrize("labels", [LABELS, 1 - LABELS])
+def test_counts_of_none_and_one_are_not_weighted(log_input: bool, labels: Tensor) -> None:
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        return functional.poisson_nll_loss(outputs, targets, log_input=log_input)
+
+    assert not weighs_classes(loss, torch.zeros(120), labels)
+
+
+def smoothed(outputs: Tensor, labels: Tensor) -> Tensor:
+    weight = torch.tensor([1.0, 2.0, 6.0])
+    return functional.cross_entropy(outputs, labels, weight, label_smoothing=0.1)
+
+
+def shares(outputs: Tensor, labels: Tensor) -> Tensor:
+    return functional.nll_loss(outputs.clamp(min=1e-7).log(), labels, torch.tensor([1.0, 2.0, 6.0]))
+
+
+def adjusted(outputs: Tensor, labels: Tensor) -> Tensor:
+    return functional.cross_entropy(outputs + torch.tensor([0.9, 0.07, 0.03]).log(), labels)
+
+
+def focal_and_weighted(outputs: Tensor, labels: Tensor) -> Tensor:
+    each = functional.cross_entropy(outputs, labels, reduction="none")
+    return ((1 - (-each).exp()) ** 2 * each * torch.tensor([1.0, 2.0, 6.0])[labels]).mean()
+
+
+@pytest.mark.parametrize("loss", [smoothed, shares, adjusted, focal_and_weighted])
+def test_weights_are_seen_whatever_else_a_loss_does(
+    loss: Callable[[Tensor, Tensor], Tensor],
+) -> None:
+    assert weighs_classes(loss, torch.zeros(120, 3), torch.arange(120) % 3)
 
 
 def test_numbers_have_no_classes() -> None:

@@ -76,6 +76,12 @@ def test_chance_excuses_little_in_a_success(
     assert measuring({AS_GIVEN: learns(score)}, {}, yardstick=held).outcome.solved is solved
 
 
+def test_a_good_score_that_nobody_can_be_sure_of_is_uncertain(measuring: Any) -> None:
+    done = measuring({AS_GIVEN: learns(1.0)}, {}, yardstick=replace(WANTED, samples=17))
+    assert (done.results, done.outcome.solved) == ({"": "uncertain"}, False)
+    assert done.outcome.doubt == "there are only 17 held-out samples"
+
+
 def test_a_hint_leaves_a_run_healthy(measuring: Any) -> None:
     done = measuring({AS_GIVEN: learns(0.95, findings=[FALLING])}, {})
     told = done.outcome.summary().splitlines()

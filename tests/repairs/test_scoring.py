@@ -246,3 +246,10 @@ def test_digits_are_learnt() -> None:
     last = evaluate(model, CE, data)
     assert key(last) > key(first)
     assert last["val_accuracy"] > 0.9
+
+
+def test_logarithms_of_rates_are_scored_as_rates() -> None:
+    rates, counts = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[1.0], [2.0], [5.0]])
+    for outputs, log_input in ((rates.log(), True), (rates, False)):
+        found = scored(outputs, counts, nn.PoissonNLLLoss(log_input=log_input))
+        assert found["val_score"] == pytest.approx(1 - 1 / 8.6667, abs=1e-4)

@@ -1,3 +1,6 @@
+from torch import Tensor
+
+from sickbay.model_copies import run
 from sickbay.remedies.base import Finding, Recipe, Remedy, dataclass
 from sickbay.remedies.fit_loss_to_task import Fitted
 from sickbay.remedies.padding import padding
@@ -26,10 +29,14 @@ class IgnorePadding(Remedy):
 
     def prescribe(self, finding: Finding, recipe: Recipe) -> Recipe | None:
         label = _label(recipe)
-        if label is None:
+        if label is None or recipe.targets is None:
             return None
-        loss, line = without_padding(recipe.loss, label)
-        return recipe.but(line, loss=loss)
+        outputs = run(recipe.model, recipe.example, training=False)
+        if not isinstance(outputs, Tensor):
+            return None
+        targets = recipe.targets[: len(recipe.example[0])].to(outputs.device)
+        made = without_padding(recipe.loss, label, outputs, targets)
+        return None if made is None else recipe.but(made[1], loss=made[0])
 
 
 def _label(recipe: Recipe) -> int | None:

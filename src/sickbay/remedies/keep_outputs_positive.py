@@ -61,9 +61,15 @@ def columns_above_zero(loss: Loss, outputs: Tensor, targets: Tensor) -> list[int
     width = outputs.shape[1]
     if not is_finite(loss, sizes, known):
         return []
-    signs = [torch.ones(width).to(sizes).index_fill(0, torch.tensor(at), -1) for at in range(width)]
-    found = [at for at in range(width) if not is_finite(loss, sizes * signs[at], known)]
+    found = [at for at in range(width) if not is_finite(loss, _negated(sizes, at), known)]
     return found if len(found) < width else []
+
+
+def _negated(values: Tensor, column: int) -> Tensor:
+    """Return values with another sign in one column."""
+    changed = values.clone()
+    changed[:, column] *= -1
+    return changed
 
 
 def is_finite(loss: Loss, outputs: Tensor, targets: Tensor) -> bool:

@@ -30,7 +30,7 @@ class Attempt:
     words: str = "as given"  # what the remedy does
     epochs: float = 0.0
     score: float = float("-inf")  # the best one
-    result: str = ""  # `healthy`, the name of a problem, `slower`, `stopped`, or why it failed
+    result: str = ""  # `healthy`, a problem, `slower`, `stopped`, `uncertain`, or why it failed
 
     def __str__(self) -> str:
         score = f"score {self.score:.3f}, " if isfinite(self.score) else ""

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from math import ceil, inf
+from math import inf
 from typing import ClassVar
 
 from sickbay.findings import Finding
@@ -11,8 +10,9 @@ from sickbay.problems import Problem
 from sickbay.recipe import Recipe
 from sickbay.remedies import Remedy
 from sickbay.remedies.by_problem import CHOICES
-from sickbay.remedies.odds import odds, worth
-from sickbay.repairs.doubts import is_cut_short, is_falling, not_overcome
+from sickbay.remedies.odds import odds
+from sickbay.repairs.candidates import first_heat, has_problem, heat_of, prescribed, start
+from sickbay.repairs.doubts import is_falling, not_overcome
 from sickbay.repairs.going_on import pays
 from sickbay.repairs.outcome import Outcome
 from sickbay.repairs.run import GAIN, Run
@@ -22,11 +22,8 @@ from sickbay.repairs.shortfall import noted
 
 CANDIDATES = 4  # that race against each other
 FEW = 2  # that race while the budget is better spent on going on
-FIRST_HEAT = 0.05  # of the epochs; each further heat is twice as long
-SURE, STEEP = 0.9, 0.2  # odds at which a candidate runs alone, and gain in score by which it wins
 CLEAR_LEAD = 0.3  # lead in score that ends the race
 CLOSE = 1.3  # candidates within this many times the leader's distance from 1 are ranked by odds
-COOLDOWN = 0.2  # of the epochs, added at a tenth of the learning rate: makes up for the race
 DEPTH = 5  # problems that are treated one after the other
 
 
@@ -85,39 +82,16 @@ def further(search: Search, run: Run, winner: Run) -> Run:
 def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) -> Run | None:
     """Return the candidate that learns best, trained up to its last heat. None if none helps.
 
-    A candidate that fails costs next to nothing, so others take its place until enough of them
-    learn. If none learns, one with a new problem in place of the old one wins, then any other.
+    If none learns, one with a new problem in place of the old one wins, then any other. To go on
+    with the parent needs no heats.
     """
     choices = [pair for pair in prescribed(search, parent, finding) if pair[0].key not in tried]
     continuing = [pair for pair in choices if pair[0].continues]
     longer = next((pair for pair in continuing if continuing_pays(search, parent, pair[1])), None)
+    most = FEW if longer is not None and is_falling(parent) else CANDIDATES
     choices = [pair for pair in choices if not pair[0].continues]
-    choices.sort(key=lambda pair: -worth(finding.problem, pair[0]))
-    heat = max(1, round(FIRST_HEAT * search.settings.epochs))
-    learning: list[Run] = []
-    others: list[Run] = []
-    most = CANDIDATES if search.executor.pausable else 1
-    if longer is not None and is_falling(parent):
-        most = min(most, FEW)
-    while choices and len(learning) < most and search.affords():
-        first = choices[0][0]
-        sure = not learning and (first.specific or odds(finding.problem, first).mean >= SURE)
-        count = 1 if sure else most - len(learning)
-        batch, choices = choices[:count], choices[count:]
-        tried |= {remedy.key for remedy, _ in batch}
-        field = [start(search, parent, finding, *pair) for pair in batch]
-        search.advance(field, heat)
-        left = drop_failed(search, field, finding)
-        learning += [run for run in left if run.progress.healthy and run.progress.learns]
-        others += [run for run in left if run not in learning]
-        if sure and learning and wins_alone(learning[0], parent):
-            break
-    ranking = sorted(others, key=lambda run: (run.progress.finding is not None, *standing(run)))
-    promising = ranking[-1] if ranking else None
-    winner = run_heats(search, learning, heat) if learning else promising
-    for run in others:
-        if run is not winner:
-            search.finish(run, "slower" if run.progress.finding is None else "")
+    learning, others = first_heat(search, parent, finding, choices, most, tried)
+    winner = best_of(search, learning, others)
     worthy = winner is not None and promises(search, winner, parent)
     ahead = winner is not None and winner in learning and leads(winner, parent)
     longer = longer if search.affords() else None
@@ -131,15 +105,15 @@ def find_winner(search: Search, parent: Run, finding: Finding, tried: set[str]) 
     return start(search, parent, finding, *longer)
 
 
-def wins_alone(run: Run, parent: Run) -> bool:
-    """Return whether a candidate that is sure to work needs no others beside it.
-
-    One that goes on with the weights of its parent must have gained something over it: layers, for
-    instance, may be frozen on purpose.
-    """
-    if run.remedy is None or not run.remedy.specific:
-        return run.progress.gain > STEEP
-    return not run.remedy.keeps_weights or run.progress.score > parent.progress.score + GAIN
+def best_of(search: Search, learning: Sequence[Run], others: Sequence[Run]) -> Run | None:
+    """Return the winner among those that learn, else the most promising of the others."""
+    ranking = sorted(others, key=lambda run: (run.progress.finding is not None, *standing(run)))
+    promising = ranking[-1] if ranking else None
+    winner = run_heats(search, learning) if learning else promising
+    for run in others:
+        if run is not winner:
+            search.finish(run, "slower" if run.progress.finding is None else "")
+    return winner
 
 
 def continuing_pays(search: Search, run: Run, recipe: Recipe) -> bool:
@@ -172,36 +146,9 @@ def leads(run: Run, parent: Run) -> bool:
     return not is_falling(parent) or run.progress.score > parent.progress.score + GAIN
 
 
-def prescribed(search: Search, run: Run, finding: Finding) -> list[tuple[Remedy, Recipe]]:
-    """Return the remedies for a finding and their recipes.
-
-    A run that falls short may have said why: those remedies take turns with the general ones. There
-    are no general ones if only a loss that was still falling says so.
-    """
-    causes = [finding]
-    if finding.problem == UNDERFITTING:
-        causes = [] if is_cut_short(run) and run.meets_yardstick else causes
-        causes += {each.problem: each for each in run.progress.findings}.values()
-    lists = [search.prescribe(run, each) for each in {c.problem: c for c in causes}.values()]
-    turns = [pair for pairs in zip_longest(*lists) for pair in pairs if pair is not None]
-    return list({remedy.key: (remedy, recipe) for remedy, recipe in turns}.values())
-
-
-def start(search: Search, parent: Run, finding: Finding, remedy: Remedy, recipe: Recipe) -> Run:
-    """Start a candidate, from the last healthy weights if its remedy keeps them.
-
-    One that only goes on with its parent has had the epochs of the parent.
-    """
-    healthy = parent.healthy if remedy.keeps_weights else None
-    done = parent.done + int(parent.progress.epochs) if remedy.continues else 0
-    ends_by_itself = recipe.cooldown or recipe.scheduler is not None
-    if search.executor.pausable and not ends_by_itself:
-        recipe = recipe.but(cooldown=ceil(COOLDOWN * search.settings.epochs_of(recipe)))
-    return search.start(recipe, parent, finding, remedy, healthy, done)
-
-
-def run_heats(search: Search, field: Sequence[Run], heat: int) -> Run:
+def run_heats(search: Search, field: Sequence[Run]) -> Run:
     """Return the winner. After each heat the better half goes on, for twice as long."""
+    heat = heat_of(search)
     while True:
         field = in_order(field)
         lead = field[0].progress.score - field[1].progress.score if len(field) > 1 else inf
@@ -228,26 +175,6 @@ def in_order(field: Sequence[Run]) -> list[Run]:
     return close + sorted(others, key=standing, reverse=True)
 
 
-def drop_failed(search: Search, field: Sequence[Run], finding: Finding) -> list[Run]:
-    """Finish candidates that failed or still have the problem. Return the others."""
-    left = []
-    for run in field:
-        if run.progress.failed:
-            search.finish(run, f"failed: {run.progress.failed}")
-        elif has_problem(run, finding):
-            search.finish(run)
-            search.count(run, worked=False)
-        else:
-            left.append(run)
-    return left
-
-
-def has_problem(run: Run, finding: Finding) -> bool:
-    """Return whether a run was stopped by the same problem."""
-    found = run.progress.finding
-    return found is not None and found.problem == finding.problem
-
-
 def standing(run: Run) -> tuple[bool, float, float]:
     """Return what candidates are ranked by: health, then score, then loss."""
     losses = [each["val_loss"] for each in run.progress.scores if "val_loss" in each]
@@ -261,7 +188,8 @@ def conclude(search: Search, run: Run) -> Outcome:
     """
     if run.progress.healthy:
         complete, met = search.is_complete(run), search.succeeds(run)
-        short = UNDERFITTING if complete else "out of budget"
+        short = "uncertain" if search.suffices(run) else UNDERFITTING
+        short = short if complete else "out of budget"
         short = "stopped" if run.progress.stopped else short
         search.finish(run, "healthy" if complete and met else short)
         learnt = run.remedy is None or run.progress.learns

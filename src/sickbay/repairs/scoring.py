@@ -136,9 +136,7 @@ class _Tally:
             if self.task in ("binary", "multilabel"):
                 self.answers.append(answers(outputs, targets))
             elif self.task == "regression":
-                if loss_name(self.loss) == "bce_logits":
-                    outputs = outputs.sigmoid()
-                return {"val_score": explained_variance(outputs, targets)}
+                return {"val_score": explained_variance(as_values(outputs, self.loss), targets)}
         right = [(given == known).flatten() for given, known in self.answers]
         share = float(torch.cat(right).double().mean()) if right else nan
         return {} if isnan(share) else {"val_accuracy": share}
@@ -210,6 +208,18 @@ def answers(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     right = targets > (0.0 if signed else 0.5)
     given = outputs > (0.0 if logits else 0.5)
     return given.where(finite, ~right), right
+
+
+def as_values(outputs: Tensor, loss: Loss) -> Tensor:
+    """Return outputs on the scale of the targets, where a loss takes logits or logarithms.
+
+    >>> as_values(torch.zeros(2), nn.BCEWithLogitsLoss()), as_values(torch.zeros(2), nn.MSELoss())
+    (tensor([0.5000, 0.5000]), tensor([0., 0.]))
+    """
+    if loss_name(loss) == "bce_logits":
+        return outputs.sigmoid()
+    rates = isinstance(loss, nn.PoissonNLLLoss) and loss.log_input
+    return outputs.exp() if rates else outputs
 
 
 def explained_variance(outputs: Tensor, targets: Tensor) -> float:

@@ -1,6 +1,5 @@
 """Widening hidden layers, in networks that are too small for their task."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,16 +11,19 @@ from sickbay.isolated_random import IsolatedRandom
 from sickbay.model_copies import checked, copy_of, shape_of
 from sickbay.printable import raising
 from sickbay.surgery import torch_operations as ops
+from sickbay.surgery.layers_of_other_sizes import (
+    BATCH_NORMS,
+    CONVOLUTIONS,
+    EMBEDDINGS,
+    RECURRENT,
+    resized,
+)
 from sickbay.surgery.linear_paths import LINEAR, paths_from
 from sickbay.surgery.record_forward import ForwardPass, Operation, record_forward
 
 POOLING = frozenset(f"{name}max_pool{dims}d" for name in ("", "adaptive_") for dims in "123")
 # They treat every unit alike, or move it.
 BY_UNIT = LINEAR | ops.HIDDEN | POOLING
-CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-RECURRENT = (nn.RNN, nn.LSTM, nn.GRU)
-EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 
 Scale = dict[str, Fraction]  # by the name of a module
 
@@ -64,7 +66,7 @@ def widen_layers(
     with raising(Declined, "The layers cannot be widened"), IsolatedRandom(seed):
         for path in sorted(outputs.keys() | uses.keys()):
             scales = uses.get(path, Fraction(1)), outputs.get(path, Fraction(1))
-            _replace(result, path, _resized(result.get_submodule(path), *scales))
+            _replace(result, path, resized(result.get_submodule(path), *scales))
     return checked(result, model, example)
 
 
@@ -128,56 +130,6 @@ def _is_plain(model: nn.Module, path: str, forward: ForwardPass) -> bool:
         and all(each.requires_grad for each in held)
         and not layer._forward_pre_hooks
     )
-
-
-def _resized(module: nn.Module, inputs: Fraction, outputs: Fraction) -> nn.Module:
-    """Return a new module like another one, with other numbers of inputs and outputs."""
-    first = next(module.parameters(), None)
-    options: dict[str, Any] = (
-        {} if first is None else {"device": first.device, "dtype": first.dtype}
-    )
-    m: Any = module
-    make: Callable[..., nn.Module] = type(module)
-    if isinstance(module, nn.Linear):
-        sizes = _times(m.in_features, inputs), _times(m.out_features, outputs)
-        new = make(*sizes, bias=m.bias is not None, **options)
-    elif isinstance(module, CONVOLUTIONS):
-        sizes = _times(m.in_channels, inputs), _times(m.out_channels, outputs)
-        new = make(
-            *sizes, m.kernel_size, m.stride, m.padding, m.dilation, bias=m.bias is not None,
-            padding_mode=m.padding_mode, **options,
-        )  # fmt: skip
-    elif isinstance(module, BATCH_NORMS):
-        size = _times(m.num_features, inputs)
-        new = make(size, m.eps, m.momentum, m.affine, m.track_running_stats, **options)
-    elif isinstance(module, EMBEDDINGS):
-        size = _times(m.embedding_dim, outputs)
-        bag = isinstance(module, nn.EmbeddingBag)
-        more = {"mode": m.mode, "include_last_offset": m.include_last_offset} if bag else {}
-        new = make(
-            m.num_embeddings, size, max_norm=m.max_norm, norm_type=m.norm_type,
-            scale_grad_by_freq=m.scale_grad_by_freq, sparse=m.sparse, padding_idx=m.padding_idx,
-            **more, **options,
-        )  # fmt: skip
-    elif isinstance(module, nn.LayerNorm):
-        shape = (*m.normalized_shape[:-1], _times(m.normalized_shape[-1], inputs))
-        affine = {"elementwise_affine": m.elementwise_affine, "bias": m.bias is not None}
-        new = make(shape, m.eps, **affine, **options)
-    else:
-        kind = {"nonlinearity": m.nonlinearity} if isinstance(module, nn.RNN) else {}
-        sizes = _times(m.input_size, inputs), _times(m.hidden_size, outputs)
-        new = make(
-            *sizes, m.num_layers, bias=m.bias, batch_first=m.batch_first, dropout=m.dropout,
-            bidirectional=m.bidirectional, **kind, **options,
-        )  # fmt: skip
-    return new.train(module.training)
-
-
-def _times(size: int, scale: Fraction) -> int:
-    grown = size * scale
-    if grown.denominator != 1:
-        raise ValueError(f"{size} inputs do not come from whole units")
-    return int(grown)
 
 
 def _replace(model: nn.Module, path: str, new: nn.Module) -> None:

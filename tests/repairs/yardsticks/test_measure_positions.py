@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor, nn
 
+from sickbay.repairs.yardsticks import references
 from tests.repairs.yardsticks.test_measure import (
     CE,
     CLASSES,
@@ -105,3 +107,21 @@ def test_outputs_that_are_no_tensor_have_none() -> None:
     found = measured(Two(), (X, CLASSES), lambda out, _: out[0].mean(), said)
     assert not found.known
     assert said == ["no constant answer: the outputs are not one tensor"]
+
+
+def test_a_few_positions_are_enough_to_choose_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def positions(*_: Any) -> Any:
+        def answer(tokens: Any) -> Tensor:
+            asked.append(tokens[0].numel())
+            return torch.ones(tokens[0].numel(), 50)
+
+        return answer
+
+    monkeypatch.setattr(references, "per_position", positions)
+    many = (drawn(900, 60) * 20).long().abs() % 50
+    found = measured(Causal(False), (many, (many * 3 + 1) % 50), CE)
+    assert found.reference == 1.0  # that of bigrams
+    assert len(asked) == 1
+    assert 1000 < asked[0] <= 4000

@@ -111,6 +111,27 @@ def test_outputs_for_pairs_may_depend_on_both() -> None:
     assert unsound(Pairs(), (ROWS,), CLASSES) == ""
 
 
+class Drawn(nn.Module):
+    """Draws random numbers, in evaluation mode too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.layer(x)
+        return out + torch.randn_like(out)
+
+
+def test_samples_are_tried_on_a_copy_that_draws_the_same_random_numbers() -> None:
+    model = Drawn()
+    seen: list[object] = []
+    model.register_forward_hook(lambda *given: seen.append(given))
+    with torch.no_grad():
+        assert unsound(model, (ROWS,), CLASSES) == ""
+    assert not seen
+
+
 def test_as_many_classes_as_samples_tried_are_no_pairs() -> None:
     assert unsound(nn.Sequential(DENSE, nn.Softmax(0)), (ROWS,), CLASSES) == MIXED
 

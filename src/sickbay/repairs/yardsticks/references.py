@@ -30,6 +30,7 @@ from sickbay.repairs.yardsticks.soundness import sees_ahead
 FEWEST = 20  # samples of which a fifth is kept to choose a reference
 MOST_PAIRS = 10_000_000  # of a word and what follows
 WIDEST = 256  # outputs of a reference
+JUDGED, FEWEST_JUDGED = 4000, 8  # positions, and samples, that one for positions is chosen by
 FEW_COMPONENTS = 4  # of an autoencoder whose code is not seen
 Shares: TypeAlias = Callable[[Sequence[Tensor]], Tensor]  # of classes, a row for each position
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
@@ -82,6 +83,19 @@ def reference_for(
     if answers.width > WIDEST:
         several = answers.kind == "answers" and bool(good.all())
         return of_pixels(inputs, answers, right) if several else None
+    return of_features(model, data, inputs, answers, right, good, balanced)
+
+
+def of_features(
+    model: nn.Module,
+    data: Data,
+    inputs: Inputs,
+    answers: Answers,
+    right: Tensor,
+    good: Tensor,
+    balanced: bool,
+) -> Reference | None:
+    """Answer for each sample as a whole, with the simple model that is best on samples kept."""
     named = any(isinstance(each, EMBEDDINGS) for each in model.modules())
     order = torch.randperm(len(right))  # samples may come sorted by class
     rows = tuple(each.cpu()[good][order] for each in inputs)
@@ -192,7 +206,8 @@ def of_positions(
         bigrams(some[0], answers, here[here >= 0], here >= 0),
         per_position(some, labels[:kept], answers.width, ahead),
     ]
-    others, wanted = [each[kept:].cpu() for each in inputs], labels[kept:].flatten()
+    judged = slice(kept, kept + max(FEWEST_JUDGED, JUDGED // labels.shape[1]))
+    others, wanted = [each[judged].cpu() for each in inputs], labels[judged].flatten()
     asked = wanted >= 0
     chosen = max(
         (each for each in shares if each is not None),

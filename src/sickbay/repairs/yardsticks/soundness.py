@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from sickbay.isolated_random import evaluating
 from sickbay.probe import sight
 from sickbay.probe.trial import Trial
 from sickbay.repairs.yardsticks.answers import Inputs
 
-SAMPLES = 6  # to see whether one changes the output of another
 ROUNDING = 1e-4  # of the largest output: what another order of a sum may change
 CONSTANT = 1 / 3  # of the columns or channels
 COPIED = 0.95  # of the targets
@@ -83,39 +82,28 @@ def sees_ahead(model: nn.Module, inputs: Inputs) -> list[bool]:
 
 def _mixed(model: nn.Module, inputs: Inputs) -> str:
     """Return whether samples of a batch change the outputs of other samples."""
-    with evaluating(model):
-        found = _apart(model, inputs)
-        if found is None:
-            return ""
-        few, before, size = found
-        count = len(few[0])
-        for replaced in (0, count - 1):
-            changed = tuple(each.clone() for each in few)
-            for new, each in zip(changed, inputs, strict=True):
-                new[replaced] = each[count]
-            after = model(*changed)
-            kept = torch.arange(len(before)) // size != replaced
-            if after.shape != before.shape or _differ(before[kept], after[kept], before):
-                return "samples of a batch change the outputs of others"
+    trial = Trial.of(model, inputs, {})
+    if trial is None or trial.first is None or not trial.first.ndim:
+        return ""
+    before, count = trial.first, len(trial.inputs[0])
+    half = trial.answer(lambda values: values[: count // 2].clone())
+    if len(before) % count or half is None or half.shape[1:] != before.shape[1:]:
+        return ""  # each sample is compared with all
+    samples = torch.arange(len(before)) // (len(before) // count)
+    for replaced in (0, count - 1):
+        after = trial.answer(partial(_with_another, replaced))
+        kept = samples != replaced
+        if after is not None and _differ(before[kept], after[kept], before):
+            return "samples of a batch change the outputs of others"
     return ""
 
 
-def _apart(model: nn.Module, inputs: Inputs) -> tuple[Inputs, Tensor, int] | None:
-    """Return some samples, their outputs, and the rows of each; None if outputs are for pairs."""
-    for count in (SAMPLES, SAMPLES - 1):
-        few = tuple(each[:count] for each in inputs)
-        if len(inputs[0]) <= count:
-            return None
-        outputs = model(*few)
-        if not isinstance(outputs, Tensor) or not outputs.ndim or len(outputs) % count:
-            return None
-        if outputs.shape[1:2] != (count,):
-            return few, outputs, len(outputs) // count
-    return None
+def _with_another(replaced: int, values: Tensor) -> Tensor:
+    """Return samples with one of them in the place of another."""
+    changed = values.clone()
+    changed[replaced] = values[len(values) // 2]
+    return changed
 
 
 def _differ(one: Tensor, other: Tensor, whole: Tensor) -> bool:
-    if not bool(whole.isfinite().all() & other.isfinite().all()):
-        return False
-    largest = whole.detach().abs().max().clamp(min=1e-30)
-    return bool(((one - other).abs() > ROUNDING * largest).any())
+    return bool(((one - other).abs() > ROUNDING * whole.abs().max()).any())
