@@ -80,8 +80,23 @@ class Origin:
 
 def origin(node: Any) -> Origin:
     """Return what is behind the node of a loss; nothing if it combines several losses."""
+    found, bare, summing = _terms(node)
+    if len(found) != 1:
+        return Origin()
+    [(name, node)] = found.items()
+    summed = bare and "Sum" in summing and "Mean" not in summing
+    return replace(finish(name, node), bare=bare, summed=summed)
+
+
+def compared_by(node: Any) -> set[str]:
+    """Return the names of the losses that the node of a loss combines."""
+    return {*_terms(node)[0]}
+
+
+def _terms(node: Any) -> tuple[dict[str, Any], bool, set[str]]:
+    """Return the losses behind a node, whether nothing is around them, and what sums samples."""
     found: dict[str, Any] = {}
-    waiting, bare, summing = [node], True, set()
+    waiting, bare, summing = [node], True, set[str]()
     for _ in range(DEPTH):
         if not waiting:
             break
@@ -96,11 +111,7 @@ def origin(node: Any) -> Origin:
             bare &= title(node) in ("Mean", "Sum", "ToCopy")
             summing.add(title(node))
             waiting += inputs_of(node)
-    if len(found) != 1:
-        return Origin()
-    [(name, node)] = found.items()
-    summed = bare and "Sum" in summing and "Mean" not in summing
-    return replace(finish(name, node), bare=bare, summed=summed)
+    return found, bare, summing
 
 
 def activation(node: Any) -> tuple[str, bool, Any]:
