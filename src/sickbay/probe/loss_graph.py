@@ -102,9 +102,8 @@ def _terms(node: Any) -> tuple[dict[str, Any], bool, set[str]]:
         if name or (name := LOSSES.get(title(node), "")):
             found.setdefault(name, inner)
             summing.add(_reduction(node))
-        elif title(node) == "LogSoftmax" and not ranks_samples(
-            node
-        ):  # the only trace if targets are class probabilities
+        elif title(node) == "LogSoftmax" and not ranks_samples(node):
+            # The only trace if targets are class probabilities.
             found.setdefault("cross_entropy", node)
         elif title(node) in SUMMING:
             bare &= title(node) in ("Mean", "Sum", "ToCopy")
