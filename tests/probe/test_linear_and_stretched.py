@@ -9,7 +9,7 @@ from torch.nn import functional as f
 
 from sickbay.probe import linear_graph
 from sickbay.probe.linear_graph import has_linear_layers, is_linear
-from sickbay.probe.loss_graph import is_stretched
+from sickbay.probe.stretched import is_stretched
 from tests.models import compiled
 
 Loss = Callable[[Tensor], Tensor]
@@ -166,6 +166,31 @@ def pinball(out: Tensor) -> Tensor:
 def test_a_loss_written_by_hand_that_is_stretched(width: int, loss: Loss, expected: bool) -> None:
     out = nn.Linear(4, width)(torch.randn(6, 4))
     assert is_stretched(loss(out).grad_fn, out.grad_fn) is expected
+
+
+MASK = torch.where(Y[None] >= Y[:, None], 0.0, -1e9)
+CHOSEN = (Y[None] >= Y[:, None]).float()
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        pytest.param(lambda h: -(h - (h + MASK).logsumexp(1)).mean(), id="mask-is-added"),
+        pytest.param(lambda h: (CHOSEN * h.sigmoid()).sum(1).log().mean(), id="samples-are-chosen"),
+    ],
+)
+def test_samples_may_be_compared_with_each_other(loss: Loss, backward: bool) -> None:
+    out = nn.Linear(4, 1)(torch.randn(6, 4))
+    value = loss(out.squeeze(1))
+    if backward:
+        value.backward()  # type: ignore[no-untyped-call]
+    assert not is_stretched(value.grad_fn, out.grad_fn)
+
+
+def test_a_matrix_of_weights_is_no_target() -> None:
+    out = nn.Linear(4, 1)(torch.randn(6, 4))
+    assert not is_stretched((CHOSEN * out.squeeze(1)).sum().grad_fn, out.grad_fn)
 
 
 def test_a_single_sample_is_not_stretched() -> None:

@@ -33,6 +33,10 @@ def seen(loss: Tensor) -> tuple[str, str]:
     return found.loss, found.output
 
 
+def test_a_fourth_power_is_no_squared_error() -> None:
+    assert seen(((outputs() - NUMBERS) ** 4).mean()) == ("", "")
+
+
 C = "cross_entropy"
 LOSSES: dict[str, tuple[str, Loss]] = {
     "cross_entropy": (C, lambda out: f.cross_entropy(out, CLASSES)),

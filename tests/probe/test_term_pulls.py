@@ -1,6 +1,7 @@
 """How hard the terms of a loss pull where they meet."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 import torch
@@ -81,9 +82,11 @@ def slope_of_slopes(model: nn.Module) -> Tensor:
     return value
 
 
-def readings(model: nn.Module, loss: Loss, steps: int = 4) -> History:
+def readings(
+    model: nn.Module, loss: Loss, steps: int = 4, every: int | Literal["auto"] = "auto"
+) -> History:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    doctor = sickbay.watch(model, optimizer, on_finding="silent")
+    doctor = sickbay.watch(model, optimizer, on_finding="silent", every=every)
     for _ in range(steps):
         value = loss(model)
         optimizer.zero_grad()
@@ -99,8 +102,9 @@ def test_a_divergence_that_is_summed_drowns_an_error_that_is_averaged(summed: bo
     torch.manual_seed(0)
     history = readings(Coder(), coded(summed))
     pulls = history.recent("side_pull", 9)
-    assert len(pulls) == 3  # only the first readings pay for it
+    assert len(pulls) == 3  # later ones are rare
     assert (min(pulls) > 25) is not summed
+    history.ended = True
     assert bool(ImproperLoss().check(history)) is not summed
 
 
@@ -140,6 +144,39 @@ def test_an_error_inside_another_term_is_left_alone(loss: Loss) -> None:
     history = readings(model, loss)
     assert not history.recent("side_pull", 3)
     assert not history.recent("least_pull", 3)
+
+
+def test_a_difference_from_earlier_weights_is_no_error() -> None:
+    torch.manual_seed(0)
+    model = nn.Linear(12, 6)
+    old = [each.detach().clone() for each in model.parameters()]
+
+    def loss(model: nn.Module) -> Tensor:
+        moved = sum(((p - q) ** 2).sum() for p, q in zip(model.parameters(), old, strict=True))
+        value: Tensor = f.mse_loss(model(X), X[:, :6]) + 1e-3 * moved
+        return value
+
+    history = readings(model, loss)
+    first, *later = history.recent("side_pull", 9)
+    assert first == 0 < min(later)
+    assert not history.recent("least_pull", 9)
+
+
+def test_later_readings_are_ever_rarer() -> None:
+    history = readings(nn.Linear(12, 6), penalised(0.1), steps=60, every=1)
+    assert [step for step, _ in history.timed("side_pull", 99)] == [0, 1, 2, 5, 9, 14, 21, 31, 45]
+
+
+def test_a_penalty_that_ends() -> None:
+    torch.manual_seed(0)
+
+    def loss(model: nn.Module) -> Tensor:
+        made = model(X)
+        return f.mse_loss(made, X[:, :6].exp()) + 1000 * f.relu(-made).mean()
+
+    history = readings(nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, 6)), loss, 150)
+    pulls = history.recent("side_pull", 99)
+    assert min(pulls[:3]) > 25 > pulls[-1]
 
 
 def test_gradients_of_gradients_are_left_alone() -> None:

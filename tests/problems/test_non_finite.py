@@ -178,3 +178,15 @@ def test_it_leaves_no_damage_when_it_is_gone() -> None:
 def test_inputs_that_the_model_fills_in(bad_outputs: float, expected: bool) -> None:
     rows = {"input": 3.0, "output": bad_outputs, "target": 0.0}
     assert bool(problem.check(history(table("batch", 0, rows)))) is expected
+
+
+def test_of_large_outputs_only_the_first_are_known() -> None:
+    finding = problem.check(
+        history(
+            table("batch", 0, {"input": 1.0, "output": 0.0}),
+            table("activation", 0, {"a": 2048.0}),
+            loss=nan,
+        )
+    )
+    assert finding is not None
+    assert finding.message == "input of the model has 1 NaN or Inf"

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle, unserializable_hook
 
-from sickbay import tasks
 from sickbay.probe import before_backward, graph_facts, loss_graph, loss_modules
 from sickbay.probe.batch_scalars import BatchScalars
 from sickbay.probe.cost_clock import Clock
@@ -26,11 +25,11 @@ from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.similarity import punishes_likeness
 from sickbay.probe.statistics import measured
+from sickbay.probe.task_facts import is_of_another_loss, joined, shown
 from sickbay.probe.term_pulls import TermPulls
 from sickbay.probe.trials import Trials
 from sickbay.vitals import Kind, Setup, Table
 
-SAMPLE = 64  # samples of a batch from which the task is inferred
 WHOLE = 1_000_000  # values of an output that may be kept until backward
 PAIRS = 16  # pairs of outputs and targets kept of one step at most
 
@@ -137,12 +136,14 @@ class Batch:
     def release(self) -> Seen:
         """Return what was seen, and start over."""
         loss, inputs = self._loss, [] if self._nan_locator is None else self._nan_locator.inputs()
+        given = first_tensor(inputs)
         traced = loss_graph.Origin() if loss is None else loss_graph.origin(loss.grad_fn)
+        terms = loss_graph.compared_by(self._heard if loss is None else loss.grad_fn)
         activation, _, source = loss_graph.activation(self._output_node)
         rows = token_rows(inputs, self._own_loss)
         self._no_output = self._output is None
         seen = Seen(
-            inputs=first_tensor(inputs),
+            inputs=None if given is None else given.detach(),
             tokens=rows[-1] if rows else None,
             output=self._output,
             shape=self._shape,
@@ -153,6 +154,7 @@ class Batch:
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
             alone=len(inputs) < 2,
+            several=len(terms) > 1,
             pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
             | (self.guard.run("critic", self._critics.agreement) or {})
             | ({"policy_sign": self._policy_sign} if self._policy_sign else {}),
@@ -163,8 +165,7 @@ class Batch:
 
     def table(self, seen: Seen, step: int) -> Table | None:
         """Update what is known about the task; return the table, None if nothing was seen."""
-        pairs = settled(seen.pairs) or recovered(seen)
-        self._learn(seen, pairs)
+        pairs = self._learn(seen, settled(seen.pairs) or recovered(seen))
         found = measured(
             input=[seen.inputs],
             output=[pair.outputs for pair in pairs] if pairs else [seen.output],
@@ -222,50 +223,23 @@ class Batch:
         same = self._output.data_ptr() == outputs.data_ptr()
         return same or loss_graph.leads_to(outputs.grad_fn, self._output_node)
 
-    def _learn(self, seen: Seen, pairs: Sequence[Pair]) -> None:
-        """Add what this batch shows about the task to what is known."""
-        traced = seen.traced
-        pair = pairs[-1] if len({(each.loss, each.output) for each in pairs}) == 1 else None
-        loss, output, bare = traced.loss, traced.output, traced.bare
-        stretched = traced.stretched or seen.stretched
-        if not loss:
-            output = seen.activation
-        shapes = (seen.shape, ()) if pair is None else pair.shapes
-        if pair is not None:
-            # A divergence leaves no trace but its log-softmax, as a cross-entropy of shares does.
-            loss = pair.loss if pair.loss == "kl_div" else loss or pair.loss
-            output = output or pair.output
-            stretched |= loss in tasks.BROADCAST and shapes[0] != shapes[1]
-            same = pair.value is not None and seen.loss is not None and not seen.loss.ndim
-            bare |= same and bool(torch.isclose(pair.value, seen.loss))  # type: ignore[arg-type]
-        some = None if pair is None else pair.some_targets(SAMPLE)
-        task = tasks.infer(shapes[0], some, loss=loss, tokens=seen.tokens is not None)
-        known = self.facts
-        corrected = task in ("multilabel", "regression")  # one batch may look like a simpler task
+    def _learn(self, seen: Seen, pairs: list[Pair]) -> list[Pair]:
+        """Add what this batch shows to what is known, and return its pairs, none of other losses.
+
+        Where two heads are trained in turn, the loss of one says nothing of the other's targets.
+        """
+        new = shown(seen, pairs)
+        if is_of_another_loss(self.facts, new):
+            pairs, new = [], Setup(stretched=new.stretched)
+        facts, trials = joined(self.facts, new, seen), self.trials
         self.facts = replace(
-            known,
-            loss=known.loss or loss,
-            output=known.output or output,
-            task=task if corrected else known.task or task,
-            output_shape=known.output_shape or shapes[0],
-            target_shape=known.target_shape or shapes[1],
-            stretched=known.stretched or stretched,
-            bare=known.bare or bare,
-            summed=known.summed or traced.summed,
-            strays=known.strays or seen.strays,
-            looks_ahead=known.looks_ahead or seen.looks_ahead or self.trials.looks_ahead,
-            mixed=known.mixed or self.trials.mixed,
-            passed_on=known.passed_on or seen.passed_on,
-            linear=known.linear or seen.linear,
-            viewed_apart=known.viewed_apart or seen.viewed_apart,
-            squeezed=known.squeezed or seen.squeezed,
-            mixes_samples=known.mixes_samples or seen.over_samples,
-            over_positions=known.over_positions or seen.over_positions,
-            averages_errors=known.averages_errors or seen.averages_errors,
+            facts,
+            looks_ahead=facts.looks_ahead or trials.looks_ahead,
+            mixed=facts.mixed or trials.mixed,
             wrong_sign=bool(self._punishes),
             scale=self._scale,
-            labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
+        return pairs
 
     def _searched_facts(self, rows: Sequence[Tensor]) -> dict[str, Any]:
         """Return what a search of the whole graph shows; only once, as it is slow."""

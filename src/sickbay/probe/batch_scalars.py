@@ -14,6 +14,7 @@ from sickbay.probe.spread import is_dense, spread
 from sickbay.probe.trials import Trials
 from sickbay.vitals import Setup
 
+SURE = ("sure_errors", "sure_distance")
 FEW = 4  # samples needed to compare their gradients
 
 
@@ -37,6 +38,8 @@ class BatchScalars:
         # A loss without a name may compare something else than outputs and targets.
         if len(pairs) == 1 and (pairs[0].loss or pairs[0].value is None):
             found |= self._answered(seen, pairs[0], facts)
+            if seen.several:  # another term may be why the model contradicts its labels
+                found = {name: value for name, value in found.items() if name not in SURE}
             found |= self._leaked(seen, inputs, pairs[0].targets, facts)
         return {name: value for name, value in found.items() if not isnan(value)}
 

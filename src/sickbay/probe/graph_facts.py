@@ -10,6 +10,7 @@ from sickbay.probe.attention_masks import look_ahead
 from sickbay.probe.averaged_errors import averages_errors
 from sickbay.probe.initial_weights import unregistered
 from sickbay.probe.other_models import are_passed_on
+from sickbay.probe.stretched import is_stretched
 
 
 def search(
@@ -23,7 +24,7 @@ def search(
     known = source is not None
     return {
         "strays": loss_graph.count_strays(node, own) or unregistered(model, own, node),
-        "stretched": known and loss_graph.is_stretched(node, source, own),
+        "stretched": known and is_stretched(node, source, own),
         # An encoder may look ahead; its tokens are not those of the decoder.
         "looks_ahead": len(rows) == 1 and look_ahead(source, rows[0].shape[1]),
         "passed_on": are_passed_on(node, source, own),

@@ -9,7 +9,9 @@ from sickbay.probe.loss_graph import (
     activation,
     inputs_of,
     nodes,
+    ranks_samples,
     shape_of,
+    softmax_dimension,
     title,
 )
 
@@ -23,7 +25,8 @@ DEPTH = 24  # nodes followed at most
 def runs_over_samples(node: Any, source: Any) -> bool:
     """Return whether a softmax from the last activation to the loss runs over the samples.
 
-    `source` is the node of the output. A square matrix may compare samples with each other.
+    `source` is the node of the output. A square matrix may compare samples with each other, and a
+    loss may rank them by their one output.
 
     >>> import torch
     >>> outputs = torch.nn.Linear(3, 5)(torch.ones(8, 3))
@@ -31,11 +34,12 @@ def runs_over_samples(node: Any, source: Any) -> bool:
     >>> [runs_over_samples(loss.grad_fn, outputs.grad_fn) for loss in losses]
     [True, False]
     """
-    samples = shape_of(source)[:1]
+    samples, last = shape_of(source)[:1], activation(source)[2]
     return any(
-        _dimension(each) == 0
+        softmax_dimension(each) == 0
         and len(shape := shape_of(each)) > 1
         and shape[:1] == samples != shape[1:2]
+        and (each is last or not ranks_samples(each))
         for each in _after_the_layers(node, source)
         if title(each) in SOFTMAX
     )
@@ -52,7 +56,7 @@ def runs_over_positions(node: Any, source: Any) -> bool:
         return False
     return any(
         title(each) in SOFTMAX
-        and _dimension(each) == 1
+        and softmax_dimension(each) == 1
         and shape_of(each) == shape
         and (path := _path(each, source)) is not None
         and set(path) <= set(VIEWING)
@@ -86,7 +90,7 @@ def is_viewed_apart(node: Any, source: Any) -> bool:
 def squeezed_before(node: Any, source: Any) -> str:
     """Return the activation right before a log-softmax of any term of a loss, as of a policy.
 
-    `source` is the node of the output.
+    `source` is the node of the output. A softmax that ranks samples by their one output takes any.
 
     >>> import torch
     >>> shares = torch.nn.Linear(3, 5)(torch.ones(8, 3)).softmax(1)
@@ -94,9 +98,12 @@ def squeezed_before(node: Any, source: Any) -> str:
     >>> squeezed_before(policy.log_prob(torch.ones(8)).mean().grad_fn, shares.grad_fn)
     'softmax'
     """
+    one = shape_of(source)[1:] == (1,)
     for each in _after_the_layers(node, source):
         earlier = inputs_of(each)
         if title(each) == "LogSoftmax":
+            if one and ranks_samples(each):
+                continue
             name, _, found = activation(earlier[0])
         elif title(each) == "Sub" and len(earlier) == 2 and title(earlier[1]) == "Logsumexp":
             name, _, found = activation(earlier[0])
@@ -116,13 +123,6 @@ def _after_the_layers(node: Any, source: Any) -> set[Any]:
         return set()
     last = activation(source)[2]
     return graph - (nodes(*inputs_of(last)) if last is not None else set())
-
-
-def _dimension(node: Any) -> int:
-    """Return the dimension of a softmax, counted from the front."""
-    found = int(node._saved_dim)
-    found -= 2**64 if found >= 2**63 else 0
-    return found + len(shape_of(node)) if found < 0 else found
 
 
 def _path(node: Any, source: Any) -> list[str] | None:

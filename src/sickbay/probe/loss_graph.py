@@ -7,7 +7,7 @@ are modules or functions, and costs nothing until it is called.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from torch import nn
@@ -54,14 +54,11 @@ MOVING = (
 )  # fmt: skip
 # Losses written out by hand: the operations inside the mean, back to where the output comes in.
 COMPOSED = {
-    ("Abs", "Sub"): "l1",
-    ("Pow", "Sub"): "mse",
     ("Sub", "Exp"): "poisson_nll",
     ("Relu", "Rsub", "Mul"): "hinge",
     ("Clamp", "Rsub", "Mul"): "hinge",
     ("ClampMin", "Rsub", "Mul"): "hinge",
 }
-ELEMENTWISE = ("Sub", "Rsub", "Add", "Mul", "Div", "Pow")
 DEPTH = 24  # nodes followed at most
 NODES = 20_000  # larger graphs are not searched for strays
 
@@ -80,8 +77,23 @@ class Origin:
 
 def origin(node: Any) -> Origin:
     """Return what is behind the node of a loss; nothing if it combines several losses."""
+    found, bare, summing = _terms(node)
+    if len(found) != 1:
+        return Origin()
+    [(name, node)] = found.items()
+    summed = bare and "Sum" in summing and "Mean" not in summing
+    return replace(finish(name, node), bare=bare, summed=summed)
+
+
+def compared_by(node: Any) -> set[str]:
+    """Return the names of the losses that the node of a loss combines."""
+    return {*_terms(node)[0]}
+
+
+def _terms(node: Any) -> tuple[dict[str, Any], bool, set[str]]:
+    """Return the losses behind a node, whether nothing is around them, and what sums samples."""
     found: dict[str, Any] = {}
-    waiting, bare, summing = [node], True, set()
+    waiting, bare, summing = [node], True, set[str]()
     for _ in range(DEPTH):
         if not waiting:
             break
@@ -90,17 +102,14 @@ def origin(node: Any) -> Origin:
         if name or (name := LOSSES.get(title(node), "")):
             found.setdefault(name, inner)
             summing.add(_reduction(node))
-        elif title(node) == "LogSoftmax":  # the only trace if targets are class probabilities
+        elif title(node) == "LogSoftmax" and not ranks_samples(node):
+            # The only trace if targets are class probabilities.
             found.setdefault("cross_entropy", node)
         elif title(node) in SUMMING:
             bare &= title(node) in ("Mean", "Sum", "ToCopy")
             summing.add(title(node))
             waiting += inputs_of(node)
-    if len(found) != 1:
-        return Origin()
-    [(name, node)] = found.items()
-    summed = bare and "Sum" in summing and "Mean" not in summing
-    return replace(finish(name, node), bare=bare, summed=summed)
+    return found, bare, summing
 
 
 def activation(node: Any) -> tuple[str, bool, Any]:
@@ -136,28 +145,6 @@ def nodes(*ends: Any, most: float = inf) -> set[Any]:
     3
     """
     return _reachable((node for node in ends if node is not None), inputs_of, most)
-
-
-def is_stretched(node: Any, source: Any, own: Collection[int] = ()) -> bool:
-    """Return whether a loss written by hand compares every output with every target of the batch.
-
-    An output of shape (B, 1) less a target of shape (B,) has the shape (B, B). `source` is the node
-    of the output. What a layer with a kernel in `own` (by id) computes is an output too, such as
-    the values beside a policy.
-    """
-    batch = shape_of(source)[:1]
-    if not batch or batch[0] < 2:
-        return False
-    for each in nodes(node, most=NODES):
-        shape, before = shape_of(each), inputs_of(each)
-        if title(each) in ELEMENTWISE and len(before) == 1 and shape == batch * 2:
-            first = shape_of(before[0])
-            if first in ((*batch, 1), batch) and (
-                leads_to(before[0], source)
-                or any(id(kernel) in own for kernel in kernels_of(activation(before[0])[2]))
-            ):
-                return True
-    return False
 
 
 def shape_of(node: Any) -> tuple[int, ...]:
@@ -229,6 +216,39 @@ def title(node: Any) -> str:
     return "" if name == "CompiledFunction" else name
 
 
+def ranks_samples(node: Any) -> bool:
+    """Return whether a softmax runs over samples with one value each, as a loss of ranks does."""
+    shape = shape_of(node)
+    return softmax_dimension(node) == 0 and prod(shape[1:]) == 1 != shape[0]
+
+
+def softmax_dimension(node: Any) -> int:
+    """Return the dimension of a softmax, counted from the front."""
+    found = int(node._saved_dim)
+    found -= 2**64 if found >= 2**63 else 0
+    return found + len(shape_of(node)) if found < 0 else found
+
+
+def distance(node: Any) -> str:
+    """Return the name of the loss if a node squares a difference or makes it absolute, else "".
+
+    >>> import torch
+    >>> off = torch.ones(3, requires_grad=True) - 2
+    >>> [distance(each.grad_fn) for each in (off**2, off.abs(), off**4, off)]
+    ['mse', 'l1', '', '']
+    """
+    name = {"Pow": "mse", "Abs": "l1"}.get(title(node), "")
+    if not name or title(_first_input(node)) != "Sub":
+        return ""
+    return "" if getattr(node, "_saved_exponent", 2) != 2 else name
+
+
+def variable_side(node: Any) -> Any:
+    """Return what a difference takes a constant from, or takes from one; None if it has no such."""
+    before = inputs_of(node)
+    return before[0] if len(before) == 1 and len(node.next_functions) == 2 else None
+
+
 def _reduction(node: Any) -> str:
     """Return `Sum` or `Mean` if the node of a loss does that to the losses of samples, else ""."""
     known = {1: "Mean", 2: "Sum"}.get(getattr(node, "_saved_reduction", 0), "")
@@ -238,6 +258,8 @@ def _reduction(node: Any) -> str:
 def _composed(node: Any) -> tuple[str, Any]:
     """Return the name of a loss written out by hand, and its innermost node."""
     if title(node) in ("Mean", "Sum"):
+        if name := distance(_first_input(node)):
+            return name, _first_input(_first_input(node))
         for names, loss in COMPOSED.items():
             inner = node
             for name in names:

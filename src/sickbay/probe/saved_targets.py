@@ -15,11 +15,13 @@ from sickbay.probe.loss_graph import (
     LOSSES,
     MOVING,
     SUMMING,
+    distance,
     finish,
     inputs_of,
     leads_to,
     shape_of,
     title,
+    variable_side,
 )
 from sickbay.probe.recover_targets import rounded
 from sickbay.probe.saved_tensors import HiddenError, saved
@@ -28,7 +30,6 @@ from sickbay.probe.seen_batch import Pair
 MOST = 200  # nodes looked at
 IGNORED = -100  # class number that torch ignores if nothing else is said
 LARGEST = 2**62  # a node keeps a number below 0 as one above this
-BY_HAND = {"Pow": "mse", "Abs": "l1"}  # of a difference
 OF_ANSWERS = ("BinaryCrossEntropy", "BinaryCrossEntropyWithLogits")
 TURNING = ("Transpose", "Permute", "T", "Index", "Expand")  # what changes the order of values
 
@@ -78,7 +79,7 @@ def _losses(node: Any) -> Iterator[Any]:
     while waiting and seen < MOST:
         node = waiting.pop(0)
         seen += 1
-        if title(node) in LOSSES or title(node) in BY_HAND:
+        if title(node) in LOSSES or distance(node):
             yield node
         with suppress(HiddenError):
             if title(node) in SUMMING and (_weighs_alike(node) or _weighs_answers(node)):
@@ -114,7 +115,7 @@ def _weighs_answers(node: Any) -> bool:
 
 
 def _pairs(node: Any, source: Any, output: Tensor) -> list[Pair]:
-    if title(node) in BY_HAND:
+    if distance(node):
         return _by_hand(node, source, output)
     if not leads_to(next(iter(inputs_of(node)), None), source):
         return []
@@ -152,18 +153,15 @@ def without_ignored(targets: Tensor, index: int) -> Tensor:
 def _by_hand(node: Any, source: Any, output: Tensor) -> list[Pair]:
     """Work out the targets from the difference that is squared, or made absolute."""
     [inner] = inputs_of(node)
-    both = [each for each, _ in inner.next_functions]
-    if title(inner) != "Sub" or len(both) != 2 or inputs_of(inner) in (both, []):
+    if (ours := variable_side(inner)) is None:
         return []
-    if title(node) == "Pow" and node._saved_exponent != 2:
-        return []
-    off, ours = saved(node, "self").detach(), inputs_of(inner)[0]
+    off = saved(node, "self").detach()
     same = off.numel() == output.numel() and shape_of(ours) == off.shape
     if not same or not _is_viewed(inner, source) or inner._saved_alpha != 1:
         return []
     given = output.reshape(off.shape)
-    targets = given - off if both[0] is not None else given + off
-    origin = finish(BY_HAND[title(node)], inner)
+    targets = given - off if inner.next_functions[0][0] is not None else given + off
+    origin = finish(distance(node), inner)
     return [replace(Pair.of(given, targets, origin.loss, origin.output), derived=True)]
 
 

@@ -57,6 +57,7 @@ class Seen:
     strays: int
     pulls: Mapping[str, float] = field(default_factory=dict)  # of terms, critics and policies
     alone: bool = True  # the model takes no other input
+    several: bool = False  # the loss has terms that are losses of different kinds
     stretched: bool = False  # the loss compares every output with every target
     looks_ahead: bool = False  # attention over the tokens has no mask
     passed_on: bool = False  # another model judges the output

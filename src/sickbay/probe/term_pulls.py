@@ -1,7 +1,7 @@
 """Measure how hard the terms of a loss pull where their gradients meet.
 
-Two terms can only be compared at a value that both depend on. So this looks for the values that
-one of them reaches by another way than the others, and hears of both gradients during backward.
+Two terms can only be compared at a value that both depend on. So this looks for a value through
+which both terms' gradients flow, each by its own path, and hears of both during backward.
 """
 
 from __future__ import annotations
@@ -9,39 +9,48 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from math import prod, sqrt
+from math import ceil, prod, sqrt
 from typing import Any
 
 from torch import Tensor, nn
 
 from sickbay.probe.guard import Guard
-from sickbay.probe.loss_graph import LOSSES, MOVING, inputs_of, nodes, shape_of, title, unmoved
+from sickbay.probe.loss_graph import (
+    LOSSES,
+    MOVING,
+    distance,
+    inputs_of,
+    nodes,
+    shape_of,
+    title,
+    unmoved,
+    variable_side,
+)
 from sickbay.probe.meter import Meter
 
 ADDING = ("Add", "Sub", "Rsub", "Neg", "Mean", "Sum", "Mul", "Div", "ToCopy")
 CHOOSING = ("Gather", "Logsumexp", "LogSoftmax")  # of actions, as in the loss of a policy
-LAYERS = (*MOVING, "Addmm", "Mm", "Bmm", "Convolution")
+USING = (*MOVING, "Addmm", "Mm", "Bmm", "Convolution")
 NODES, EDGES, VALUES = 4_000, 256, 4_000_000  # limits up to which it is measured
-READINGS = 3
+READINGS, RARER = 3, 1.4  # at first, and then ever more rarely, as weights of terms may rise
 OTHERS = "others"  # all terms that compare nothing with targets
 
 
 class TermPulls:
-    """Hears of the gradients of a loss whose terms meet, in the first few readings."""
+    """Hears of the gradients of a loss whose terms meet, in the first and a few later readings."""
 
     def __init__(self, guard: Guard, meter: Meter) -> None:
         self._guard = guard
-        self._left = 0 if meter.late else READINGS
-        self._listened = False  # at this step
+        self._off = meter.late
+        self._step = self._due = 0  # the batches read so far, and the number of the next one
         self._gradients: dict[tuple[int, int, str], Tensor] = {}
         self._handles: list[Any] = []
 
     def listen(self, loss: Any, model: nn.Module) -> None:
         """Hook the nodes behind a loss where its terms meet; `loss` is its node before backward."""
-        if not self._left or self._gradients or loss is None:
+        if self._off or self._step < self._due or self._gradients or loss is None:
             return
         self.forget()
-        self._listened = True
         edges = list(_meetings(loss, {*map(id, model.parameters())}))
         wanted: dict[Any, list[tuple[int, tuple[int, int], str]]] = defaultdict(list)
         for user, place, output, term in edges if len(edges) <= EDGES else ():
@@ -58,14 +67,16 @@ class TermPulls:
         squares: dict[str, float] = defaultdict(float)
         for (_, _, term), gradient in self._gradients.items():
             squares[term] += float(gradient.float().square().sum())
-        self._left -= self._listened
-        self._listened = False
+        if self._step >= self._due:
+            read = self._step + 1
+            self._due = read if read < READINGS else ceil(RARER * read)
+        self._step += 1
         self.forget()
-        other = sqrt(squares.pop(OTHERS, 0.0))
+        beside, other = OTHERS in squares, sqrt(squares.pop(OTHERS, 0.0))
         errors = sqrt(sum(squares.values()))
         if not errors > 0:
             return {}
-        if other:
+        if beside:
             return {"side_pull": other / errors}
         return {"least_pull": sqrt(min(squares.values())) / errors} if len(squares) > 1 else {}
 
@@ -112,7 +123,7 @@ def _meetings(loss: Any, own: Collection[int]) -> Iterator[tuple[Any, int, tuple
         through[node] = frozenset({errors[node]}) if node in errors else met
         if node in sums or node in errors or len(met) < 2 or any(len(e) != 1 for _, _, e in ways):
             continue
-        if _variable(node) and any(OTHERS in e and title(user) in LAYERS for user, _, e in ways):
+        if _variable(node) and any(OTHERS in e and title(user) in USING for user, _, e in ways):
             continue
         values += prod(shape_of(node))
         if values > VALUES:
@@ -147,7 +158,9 @@ def _flow(
 
 
 def error(node: Any) -> str:
-    """Return the name of the loss if a node compares something with targets, else "".
+    """Return the name of the loss if a node compares outputs with targets, else "".
+
+    A difference between a parameter and what it was before is no error.
 
     >>> import torch
     >>> output = torch.ones(3, requires_grad=True) * 2
@@ -156,10 +169,8 @@ def error(node: Any) -> str:
     """
     if name := LOSSES.get(title(node), ""):
         return name
-    by_hand = {"Pow": "mse", "Abs": "l1"}.get(title(node), "")
-    inner: Any = next(iter(inputs_of(node)), None) if by_hand else None
-    one_sided = inner is not None and title(inner) == "Sub" and len(inputs_of(inner)) == 1
-    return by_hand if one_sided and len(inner.next_functions) == 2 else ""
+    side = variable_side(inputs_of(node)[0]) if (name := distance(node)) else None
+    return "" if side is None or _variable(unmoved(side)) else name
 
 
 def _sums(loss: Any) -> set[Any]:

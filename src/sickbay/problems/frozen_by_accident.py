@@ -65,7 +65,6 @@ class FrozenByAccident(Problem):
 
     def check(self, history: History) -> Finding | None:
         setup, newest = history.setup, history.table("gradient")
-        complete = newest is not None and len(newest.names) == len(setup.shapes)
         if setup.untrained and gains_less(history, self.gain, self.after):
             count = len(setup.untrained)
             have = "layer has" if count == 1 else "layers have"
@@ -75,38 +74,34 @@ class FrozenByAccident(Problem):
         if len(erased) == self.checks and all(erased):
             message = f"gradients were gone when the optimizer stepped, in {self.checks} readings"
             return self.found(history, f"{message} in a row")
+        complete = newest is not None and len(newest.names) == len(setup.shapes)
         if complete and not setup.unheld and not setup.strays:
             return self._mostly_frozen(history)
-        kernels = [name for name, shape in setup.shapes.items() if len(shape) > 1]
-        called = [name for name in kernels if layer_of(name) not in setup.uncalled]
-        missing = [name for name in called if name in setup.unheld]
-        held = [name for name in kernels if name not in setup.unheld]
-        if missing and (held or len(setup.unheld) == len(setup.shapes)):
-            message, severity = _missing(kernels, missing, held)
+        if missing := _missing(setup):
+            message, severity = _not_held(setup, missing)
             found = self.found(history, message, layers=tuple(map(layer_of, missing)))
             return replace(found, severity=severity)
         if setup.strays:
             message = f"the model uses layers that it does not hold: {setup.strays}"
             return self.found(history, f"{message}; model.parameters() lacks them")
+        return self._without_gradient(history)
+
+    def _without_gradient(self, history: History) -> Finding | None:
+        setup = history.setup
         tables = history.tables("gradient", self.checks)
         tables = [table for table in tables if table.step > setup.since]
         if len(tables) < self.checks:
             return None
         reached = {name for table in tables for name in table.names}
+        kernels = _kernels(setup)
         if not reached:
-            return self._cut_off(history, len(kernels))
-        lost = [name for name in called if name not in reached and name not in setup.unheld]
-        lost = [name for name in lost if not self._moves(history, name)]
-        if not lost:
-            return None
+            message = f"no gradient reaches any of the {len(kernels)} kernels: {WHY}"
+            earlier = any(table.names for table in history.tables("gradient", LOOK_BACK))
+            return None if earlier else self.found(history, message)
+        lost = [name for name in _called(setup) if name not in reached | {*setup.unheld}]
+        lost = [name for name in lost if not _moves(history, name, self.checks)]
         message = f"{len(lost)} of {len(kernels)} kernels get no gradient"
-        return self.found(history, message, layers=tuple(map(layer_of, lost)))
-
-    def _moves(self, history: History, kernel: str) -> bool:
-        """Return whether a kernel changes, as one does that another optimizer holds too."""
-        tables = [each for each in history.tables("weight", self.checks) if kernel in each.names]
-        norms = [each.row(kernel)["norm"] for each in tables]
-        return bool(norms) and max(norms) - min(norms) > CHANGE * max(norms)
+        return self.found(history, message, layers=tuple(map(layer_of, lost))) if lost else None
 
     def _mostly_frozen(self, history: History) -> Finding | None:
         message = mostly_frozen(history.setup)
@@ -114,14 +109,33 @@ class FrozenByAccident(Problem):
             return None
         return replace(self.found(history, message, layers=history.setup.frozen), severity="info")
 
-    def _cut_off(self, history: History, kernels: int) -> Finding | None:
-        if any(table.names for table in history.tables("gradient", LOOK_BACK)):
-            return None
-        return self.found(history, f"no gradient reaches any of the {kernels} kernels: {WHY}")
+
+def _kernels(setup: Setup) -> list[str]:
+    return [name for name, shape in setup.shapes.items() if len(shape) > 1]
 
 
-def _missing(kernels: list[str], missing: list[str], held: list[str]) -> tuple[str, Severity]:
+def _called(setup: Setup) -> list[str]:
+    return [name for name in _kernels(setup) if layer_of(name) not in setup.uncalled]
+
+
+def _moves(history: History, kernel: str, readings: int) -> bool:
+    """Return whether a kernel changes, as one does that another optimizer holds too."""
+    tables = [each for each in history.tables("weight", readings) if kernel in each.names]
+    norms = [each.row(kernel)["norm"] for each in tables]
+    return bool(norms) and max(norms) - min(norms) > CHANGE * max(norms)
+
+
+def _missing(setup: Setup) -> list[str]:
+    """Return the kernels that are missing from the optimizer, none if it is for other models."""
+    held = [name for name in _kernels(setup) if name not in setup.unheld]
+    missing = [name for name in _called(setup) if name in setup.unheld]
+    return missing if held or len(setup.unheld) == len(setup.shapes) else []
+
+
+def _not_held(setup: Setup, missing: list[str]) -> tuple[str, Severity]:
     """Return what to say of kernels that are missing from the optimizer, and how bad it is."""
+    kernels = _kernels(setup)
+    held = [name for name in kernels if name not in setup.unheld]
     message = f"{len(missing)} of {len(kernels)} trainable kernels are missing from the optimizer"
     few = held and len(kernels) > 2 and len(held) <= max(1, len(kernels) // 4)
     if not few or kernels.index(missing[-1]) > kernels.index(held[0]):

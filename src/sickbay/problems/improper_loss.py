@@ -30,24 +30,34 @@ class ImproperLoss(Problem):
         Training minimises the loss, whether or not that makes sense.
 
     How it is judged:
-        One of these is found: a loss that pulls the outputs away from the targets, grows with how
-        alike they are, is 0 from the first step on, gives neither outputs nor weights any gradient,
-        is below its lower bound, falls far below 0 without slowing down, or pulls the answers of a
-        critic to a generator's samples as the critic's own loss does, for 100 steps; weights that
-        are larger for the more frequent classes; classes that a view has mixed; cross-entropy over
-        one unit, on targets that are not classes, or on several labels at once; log-likelihood of
-        values that are not logarithms; a soft margin loss without labels of -1; an L1 loss on one-
-        hot classes; a distance to class numbers; squared error on softmax or sigmoid outputs of
-        classes that are still guessed after 70 steps or two epochs. Or the loss falls far while the
-        share of right answers stays that of a constant, or rises steadily while the accuracy rises.
-        Or where terms of the loss meet in the first steps, those that compare nothing with targets
-        pull 25 times as hard as those that do, or 4 times if little is learnt. It is an `info` if
-        the logarithms of the choices of a policy are weighted without a minus. At the end of a run
-        that has not solved its task, any distance between classes is worth a remark, and so is an
-        error with less than 1 % of the pull of all. `fit` also calls a loss that is not torch's own
-        with right and wrong answers. It finds one that is lower for wrong answers, has no lower
-        bound, gives outputs no gradient, compares averages over the batch, has its softmax over the
-        samples, or is not finite because it takes the logarithm of 0.
+        One of these is found:
+
+        - a loss that pulls the outputs away from the targets, grows with how alike they are, is 0
+          from the first step on, gives neither outputs nor weights any gradient, is below its lower
+          bound, or falls far below 0 without slowing down;
+        - a loss that for 100 steps pulls the answers of a critic to a generator's samples as the
+          critic's own loss does;
+        - weights that are larger for the more frequent classes, or classes that a view has mixed;
+        - cross-entropy over one unit, on targets that are not classes, or on several labels at
+          once; log-likelihood of values that are not logarithms; a soft margin loss without labels
+          of -1; an L1 loss on one-hot classes; a distance to class numbers;
+        - squared error on softmax or sigmoid outputs of classes that are still guessed after 70
+          steps or two epochs;
+        - a loss that falls far while the share of right answers stays that of a constant, or that
+          rises steadily while the accuracy rises;
+        - terms that compare nothing with targets and, where the terms of the loss meet, pull 4
+          times as hard as those that do if little is learnt after 70 steps, or 25 times at the end
+          of a run that has not solved its task. They must do so in the first readings and in the
+          newest one.
+
+        It is an `info` if the logarithms of the choices of a policy are weighted without a minus.
+        At the end of a run that has not solved its task, any distance between classes is worth a
+        remark, and so is an error that never had 1 % of the pull of all.
+
+        `fit` also calls a loss that is not torch's own with right and wrong answers. It finds one
+        that is lower for wrong answers, has no lower bound, gives outputs no gradient, compares
+        averages over the batch, has its softmax over the samples, or is not finite because it takes
+        the logarithm of 0.
 
     Example:
         >>> from sickbay.vitals import Setup

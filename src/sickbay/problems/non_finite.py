@@ -11,6 +11,8 @@ from sickbay.vitals import KINDS, Table
 # feeds the loss, which feeds the gradients, and clipping spreads a NaN over all of them.
 ORDER = ("batch", "weight", "activation", "loss", "raw_gradient", "gradient", "grad_norm")
 
+LOSSES = 512  # to look back at for the one of a batch
+
 
 @dataclass(frozen=True, kw_only=True)
 class NonFinite(Problem):
@@ -22,7 +24,7 @@ class NonFinite(Problem):
     How it is judged:
         Any value in the batch, a weight, an activation, a gradient or the loss is not finite. The
         finding names the layers that hold one, in forward order. Inputs may be missing if the
-        outputs are finite, as those of a model that fills them in.
+        outputs and the loss are finite, as those of a model that fills them in.
 
     Example:
         >>> rows = {"a.weight": {"nonfinite": 0.0}, "b.weight": {"nonfinite": 3.0}}
@@ -52,7 +54,7 @@ class NonFinite(Problem):
         bad: dict[str, Table] = {
             table.kind: table
             for table in tables
-            if table.step == newest and not table.is_finite and spoilt(table).any()
+            if table.step == newest and not table.is_finite and spoilt(history, table).any()
         }
         steps = {kind: table.step for kind, table in bad.items()}
         for name in ("loss", "grad_norm"):
@@ -71,7 +73,7 @@ class NonFinite(Problem):
         return False  # if it had reached the weights, it would still be there
 
     def _in_table(self, history: History, table: Table) -> Finding:
-        where = [name for name, bad in zip(table.names, spoilt(table), strict=True) if bad]
+        where = [name for name, bad in zip(table.names, spoilt(history, table), strict=True) if bad]
         count, tensors = table.row(where[0])["nonfinite"], float(len(where))
         if table.kind == "batch":
             message = f"{where[0]} of the model has {count:.0f} NaN or Inf"
@@ -84,14 +86,17 @@ class NonFinite(Problem):
         return self.found(history, message, step=table.step, layers=layers, tensors=tensors)
 
 
-def spoilt(table: Table) -> NDArray[np.bool_]:
+def spoilt(history: History, table: Table) -> NDArray[np.bool_]:
     """Tell for each row whether it is not finite. Bad outputs only show that something else is.
 
-    A model whose outputs are finite copes with its inputs: it fills in what is missing.
+    A model whose outputs and loss are finite copes with its inputs: it fills in what is missing.
+    Of large outputs only the first are known.
     """
     bad = table.column("nonfinite") > 0
     if table.kind == "batch":
         outputs = bad[[name == "output" for name in table.names]]
-        left_out = ("output", "input") if len(outputs) and not outputs.any() else ("output",)
+        loss = dict(history.timed("loss", LOSSES)).get(table.step, 0.0)
+        copes = len(outputs) and not outputs.any() and isfinite(loss)
+        left_out = ("output", "input") if copes else ("output",)
         bad &= np.array([name not in left_out for name in table.names], bool)
     return bad
