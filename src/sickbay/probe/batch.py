@@ -21,7 +21,6 @@ from sickbay.probe.meter import Meter
 from sickbay.probe.mixed_samples import regroups
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
-from sickbay.probe.policy_signs import policy_sign
 from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
 from sickbay.probe.similarity import punishes_likeness
@@ -65,7 +64,6 @@ class Batch:
         self._found: list[Pair] = []  # in the graph of the loss
         self._pulls, self._critics = TermPulls(guard, meter), Critics(guard, meter)
         self._punishes: bool | None = None  # the loss grows as outputs become like a constant
-        self._policy_sign = 0.0
         self._loss: Tensor | None = None
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
@@ -112,8 +110,6 @@ class Batch:
         with self._clock.timing("batch"):
             self.guard.run("terms of the loss", self._pulls.listen, loss.grad_fn, self._model)
             self.guard.run("critic", self._critics.listen, loss.grad_fn, source, self._model)
-            if not self._searched and loss.grad_fn is not None:
-                self._policy_sign = self._policy_sign or policy_sign(loss.grad_fn)
         if output is None or source is None or loss.grad_fn is None:
             return
         self._heard = loss.grad_fn
@@ -154,8 +150,7 @@ class Batch:
             direct=source is traced.source,
             alone=len(inputs) < 2,
             pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
-            | (self.guard.run("critic", self._critics.agreement) or {})
-            | ({"policy_sign": self._policy_sign} if self._policy_sign else {}),
+            | (self.guard.run("critic", self._critics.agreement) or {}),
             **self._searched_facts(rows),
         )
         self._forget()

@@ -55,7 +55,7 @@ class Seen:
     traced: loss_graph.Origin
     direct: bool  # whether the loss was computed from the model's own output
     strays: int
-    pulls: Mapping[str, float] = field(default_factory=dict)  # of terms, critics and policies
+    pulls: Mapping[str, float] = field(default_factory=dict)  # of terms and critics
     alone: bool = True  # the model takes no other input
     stretched: bool = False  # the loss compares every output with every target
     looks_ahead: bool = False  # attention over the tokens has no mask

@@ -8,7 +8,7 @@ from sickbay.problems.shared.distances_of_classes import distance_of_classes
 from sickbay.problems.shared.learns_badly import best_accuracy
 from sickbay.problems.shared.loss_against_score import disagreement
 from sickbay.problems.shared.loss_faults import loss_fault
-from sickbay.problems.shared.observed_losses import observed_fault, rarer_actions
+from sickbay.problems.shared.observed_losses import observed_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.uneven_terms import drowned_errors, faint_error
 from sickbay.tasks import DISTANCES
@@ -41,8 +41,7 @@ class ImproperLoss(Problem):
         classes that are still guessed after 70 steps or two epochs. Or the loss falls far while the
         share of right answers stays that of a constant, or rises steadily while the accuracy rises.
         Or where terms of the loss meet in the first steps, those that compare nothing with targets
-        pull 25 times as hard as those that do, or 4 times if little is learnt. It is an `info` if
-        the logarithms of the choices of a policy are weighted without a minus. At the end of a run
+        pull 25 times as hard as those that do, or 4 times if little is learnt. At the end of a run
         that has not solved its task, any distance between classes is worth a remark, and so is an
         error with less than 1 % of the pull of all. `fit` also calls a loss that is not torch's own
         with right and wrong answers. It finds one that is lower for wrong answers, has no lower
@@ -72,7 +71,7 @@ class ImproperLoss(Problem):
             return self.found(history, message)
         if message := drowned_errors(history) or disagreement(history):
             return replace(self.found(history, message), severity="warning")
-        message = rarer_actions(history) or faint_error(history) or distance_of_classes(history)
+        message = faint_error(history) or distance_of_classes(history)
         return replace(self.found(history, message), severity="info") if message else None
 
     def stands_alone(self, finding: Finding) -> bool:

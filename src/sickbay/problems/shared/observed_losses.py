@@ -74,21 +74,6 @@ def observed_fault(history: History) -> str:
     return ""
 
 
-def rarer_actions(history: History) -> str:
-    """Return what to say if a loss makes actions with large weights rarer, "" if it does not.
-
-    >>> rarer_actions(History(policy_sign=[1.0, 1.0, 1.0]))
-    'the loss makes actions with large weights rarer: right for costs, the wrong sign for rewards'
-    """
-    signs = history.recent("policy_sign", READINGS)
-    if len(signs) < READINGS or min(signs) < 0:
-        return ""
-    return (
-        "the loss makes actions with large weights rarer: "
-        "right for costs, the wrong sign for rewards"
-    )
-
-
 def _has_accomplice(history: History) -> bool:
     """Return whether a generator and its critic always wanted the same.
 
