@@ -9,7 +9,7 @@ from sickbay.problems.shared.training_score import gains_less
 from sickbay.tasks import DISTANCES
 
 AGREEING, APART = 6, 100  # readings in which a critic agrees with its generator, and their steps
-WINDOW = 64  # of these readings
+WINDOW = 128  # of these readings
 READINGS, FIRST = 3, 5  # readings that must show it, and steps whose loss must be 0
 ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs of a sample
 DIFFER = 1e-3  # spread of outputs that belong apart
