@@ -19,6 +19,7 @@ from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transforme
 from sickbay.probe.locate_nan import NanLocator, excerpt
 from sickbay.probe.meter import Meter
 from sickbay.probe.mixed_samples import regroups
+from sickbay.probe.other_models import feeder
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
 from sickbay.probe.saved_targets import compared, settled
@@ -55,6 +56,7 @@ class Batch:
         self._output: Tensor | None = None
         self._whole: Tensor | None = None
         self._shape: tuple[int, ...] = ()
+        self._passes = 0  # in which the model itself learns, not another that feeds it
         self._output_node: Any = None
         self._gradient: Tensor | None = None  # of the loss with respect to the output
         self._gradient_hook: RemovableHandle | None = None
@@ -149,6 +151,7 @@ class Batch:
             traced=replace(traced, source=None),  # so that the graph can go
             direct=source is traced.source,
             alone=len(inputs) < 2,
+            passes=min(self._passes, PAIRS),
             pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
             | (self.guard.run("critic", self._critics.agreement) or {}),
             **self._searched_facts(rows),
@@ -159,6 +162,8 @@ class Batch:
     def table(self, seen: Seen, step: int) -> Table | None:
         """Update what is known about the task; return the table, None if nothing was seen."""
         pairs = settled(seen.pairs) or recovered(seen)
+        if len(pairs) < seen.passes:  # a critic's labels of the other pass may be others
+            pairs = [each for each in pairs if not each.has_one_target()]
         self._learn(seen, pairs)
         found = measured(
             input=[seen.inputs],
@@ -175,7 +180,7 @@ class Batch:
             self._hook.remove()
         self.arm(False)
 
-    def _on_forward(self, model: nn.Module, _args: Any, output: Any) -> None:
+    def _on_forward(self, model: nn.Module, args: Any, output: Any) -> None:
         wanted = self.due and model.training and not self._meter.blocked
         if not wanted or is_transformed():
             return
@@ -185,6 +190,11 @@ class Batch:
         self._critics.made(tensor)
         if not torch.is_grad_enabled():
             return
+        before = feeder(args)
+        own = before is None or id(before) in self._own()
+        if not own and self._passes:
+            return
+        self._passes += own
         self._own_loss = own_loss
         self._keep(tensor)
         if self._gradient is not None:
@@ -269,8 +279,11 @@ class Batch:
             return {"strays": 0}
         self._searched = True
         self.trials.regroups = regroups(self._model, self._output_node, self._shape)
-        own = {*map(id, self._model.parameters()), *self._optimized()}
-        return graph_facts.search(node, self._output_node, self._model, own, rows)
+        return graph_facts.search(node, self._output_node, self._model, self._own(), rows)
+
+    def _own(self) -> set[int]:
+        """Return the ids of the parameters that are trained."""
+        return {*map(id, self._model.parameters()), *self._optimized()}
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:
@@ -280,7 +293,7 @@ class Batch:
     def _forget(self) -> None:
         self._unhook()
         self._output = self._whole = self._loss = self._gradient = self._output_node = None
-        self._heard = None
+        self._heard, self._passes = None, 0
         self._pulls.forget()
         self._critics.forget()
         self._pairs, self._found, self._earlier = [], [], 0
