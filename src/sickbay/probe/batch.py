@@ -13,10 +13,10 @@ from sickbay import tasks
 from sickbay.probe import before_backward, graph_facts, loss_graph, loss_modules
 from sickbay.probe.batch_scalars import BatchScalars
 from sickbay.probe.cost_clock import Clock
-from sickbay.probe.critics import Critics
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.locate_nan import NanLocator, excerpt
+from sickbay.probe.loss_listeners import LossListeners
 from sickbay.probe.meter import Meter
 from sickbay.probe.mixed_samples import regroups
 from sickbay.probe.other_models import feeder
@@ -24,9 +24,7 @@ from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
 from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
-from sickbay.probe.similarity import punishes_likeness
 from sickbay.probe.statistics import measured
-from sickbay.probe.term_pulls import TermPulls
 from sickbay.probe.trials import Trials
 from sickbay.vitals import Kind, Setup, Table
 
@@ -64,8 +62,7 @@ class Batch:
         self._pairs: list[Pair] = []
         self._earlier = 0  # pairs of passes whose backward is over
         self._found: list[Pair] = []  # in the graph of the loss
-        self._pulls, self._critics = TermPulls(guard, meter), Critics(guard, meter)
-        self._punishes: bool | None = None  # the loss grows as outputs become like a constant
+        self._losses = LossListeners(guard, meter)
         self._loss: Tensor | None = None
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
@@ -110,8 +107,7 @@ class Batch:
         if not self.due or self._meter.blocked or is_transformed():
             return
         with self._clock.timing("batch"):
-            self.guard.run("terms of the loss", self._pulls.listen, loss.grad_fn, self._model)
-            self.guard.run("critic", self._critics.listen, loss.grad_fn, source, self._model)
+            self._losses.listen(loss.grad_fn, source, self._model)
         if output is None or source is None or loss.grad_fn is None:
             return
         self._heard = loss.grad_fn
@@ -119,8 +115,8 @@ class Batch:
             return
         with self._clock.timing("batch"):
             self._found += compared(loss.grad_fn, source, output)
-            if not self._searched and self._punishes is not False:  # as no loss before
-                self._punishes = punishes_likeness(loss.grad_fn, source)
+            if not self._searched:
+                self._losses.look(loss.grad_fn, source)
 
     def use(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Keep what the user passed to `doctor.step`."""
@@ -152,8 +148,7 @@ class Batch:
             direct=source is traced.source,
             alone=len(inputs) < 2,
             passes=min(self._passes, PAIRS),
-            pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
-            | (self.guard.run("critic", self._critics.agreement) or {}),
+            heard=self._losses.scalars(),
             **self._searched_facts(rows),
         )
         self._forget()
@@ -187,7 +182,7 @@ class Batch:
         tensor, own_loss = without_loss(output)
         if tensor is None:
             return
-        self._critics.made(tensor)
+        self._losses.made(tensor)
         if not torch.is_grad_enabled():
             return
         before = feeder(args)
@@ -267,7 +262,7 @@ class Batch:
             mixes_samples=known.mixes_samples or seen.over_samples,
             over_positions=known.over_positions or seen.over_positions,
             averages_errors=known.averages_errors or seen.averages_errors,
-            wrong_sign=bool(self._punishes),
+            wrong_sign=self._losses.punishes_likeness,
             scale=self._scale,
             labels=max(known.labels, 0 if some is None else tasks.labels(some)),
         )
@@ -294,6 +289,5 @@ class Batch:
         self._unhook()
         self._output = self._whole = self._loss = self._gradient = self._output_node = None
         self._heard, self._passes = None, 0
-        self._pulls.forget()
-        self._critics.forget()
+        self._losses.forget()
         self._pairs, self._found, self._earlier = [], [], 0

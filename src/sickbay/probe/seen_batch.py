@@ -59,7 +59,7 @@ class Seen:
     traced: loss_graph.Origin
     direct: bool  # whether the loss was computed from the model's own output
     strays: int
-    pulls: Mapping[str, float] = field(default_factory=dict)  # of terms and critics
+    heard: Mapping[str, float] = field(default_factory=dict)  # of terms and critics
     alone: bool = True  # the model takes no other input
     passes: int = 0  # through the model, up to as many as there may be pairs
     stretched: bool = False  # the loss compares every output with every target
