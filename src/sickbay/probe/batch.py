@@ -12,21 +12,19 @@ from torch.utils.hooks import RemovableHandle, unserializable_hook
 from sickbay.probe import before_backward, graph_facts, loss_graph, loss_modules
 from sickbay.probe.batch_scalars import BatchScalars
 from sickbay.probe.cost_clock import Clock
-from sickbay.probe.critics import Critics
 from sickbay.probe.guard import Guard
 from sickbay.probe.hooks import Hook, can_be_hooked, first_tensor, is_transformed, weakly
 from sickbay.probe.locate_nan import NanLocator, excerpt
+from sickbay.probe.loss_listeners import LossListeners
 from sickbay.probe.meter import Meter
 from sickbay.probe.mixed_samples import regroups
+from sickbay.probe.other_models import feeder
 from sickbay.probe.output_scale import output_scale
 from sickbay.probe.own_loss import token_rows, without_loss
-from sickbay.probe.policy_signs import policy_sign
 from sickbay.probe.saved_targets import compared, settled
 from sickbay.probe.seen_batch import Pair, Seen, recovered
-from sickbay.probe.similarity import punishes_likeness
 from sickbay.probe.statistics import measured
 from sickbay.probe.task_facts import is_of_another_loss, joined, shown
-from sickbay.probe.term_pulls import TermPulls
 from sickbay.probe.trials import Trials
 from sickbay.vitals import Kind, Setup, Table
 
@@ -55,6 +53,7 @@ class Batch:
         self._output: Tensor | None = None
         self._whole: Tensor | None = None
         self._shape: tuple[int, ...] = ()
+        self._passes = 0  # in which the model itself learns, not another that feeds it
         self._output_node: Any = None
         self._gradient: Tensor | None = None  # of the loss with respect to the output
         self._gradient_hook: RemovableHandle | None = None
@@ -62,9 +61,7 @@ class Batch:
         self._pairs: list[Pair] = []
         self._earlier = 0  # pairs of passes whose backward is over
         self._found: list[Pair] = []  # in the graph of the loss
-        self._pulls, self._critics = TermPulls(guard, meter), Critics(guard, meter)
-        self._punishes: bool | None = None  # the loss grows as outputs become like a constant
-        self._policy_sign = 0.0
+        self._losses = LossListeners(guard, meter)
         self._loss: Tensor | None = None
         self._heard: Any = None  # node of a loss of which the loop may tell the value alone
         self._scale = 1.0  # by which the outputs are multiplied right before the loss
@@ -109,10 +106,7 @@ class Batch:
         if not self.due or self._meter.blocked or is_transformed():
             return
         with self._clock.timing("batch"):
-            self.guard.run("terms of the loss", self._pulls.listen, loss.grad_fn, self._model)
-            self.guard.run("critic", self._critics.listen, loss.grad_fn, source, self._model)
-            if not self._searched and loss.grad_fn is not None:
-                self._policy_sign = self._policy_sign or policy_sign(loss.grad_fn)
+            self._losses.listen(loss.grad_fn, source, self._model)
         if output is None or source is None or loss.grad_fn is None:
             return
         self._heard = loss.grad_fn
@@ -120,8 +114,8 @@ class Batch:
             return
         with self._clock.timing("batch"):
             self._found += compared(loss.grad_fn, source, output)
-            if not self._searched and self._punishes is not False:  # as no loss before
-                self._punishes = punishes_likeness(loss.grad_fn, source)
+            if not self._searched:
+                self._losses.look(loss.grad_fn, source)
 
     def use(self, loss: Any, outputs: Any, targets: Any) -> None:
         """Keep what the user passed to `doctor.step`."""
@@ -155,9 +149,8 @@ class Batch:
             direct=source is traced.source,
             alone=len(inputs) < 2,
             several=len(terms) > 1,
-            pulls=(self.guard.run("terms of the loss", self._pulls.ratios) or {})
-            | (self.guard.run("critic", self._critics.agreement) or {})
-            | ({"policy_sign": self._policy_sign} if self._policy_sign else {}),
+            passes=min(self._passes, PAIRS),
+            heard=self._losses.scalars(),
             **self._searched_facts(rows),
         )
         self._forget()
@@ -165,7 +158,10 @@ class Batch:
 
     def table(self, seen: Seen, step: int) -> Table | None:
         """Update what is known about the task; return the table, None if nothing was seen."""
-        pairs = self._learn(seen, settled(seen.pairs) or recovered(seen))
+        pairs = settled(seen.pairs) or recovered(seen)
+        if len(pairs) < seen.passes:  # a critic's labels of the other pass may be others
+            pairs = [each for each in pairs if not each.has_one_target()]
+        pairs = self._learn(seen, pairs)
         found = measured(
             input=[seen.inputs],
             output=[pair.outputs for pair in pairs] if pairs else [seen.output],
@@ -181,16 +177,21 @@ class Batch:
             self._hook.remove()
         self.arm(False)
 
-    def _on_forward(self, model: nn.Module, _args: Any, output: Any) -> None:
+    def _on_forward(self, model: nn.Module, args: Any, output: Any) -> None:
         wanted = self.due and model.training and not self._meter.blocked
         if not wanted or is_transformed():
             return
         tensor, own_loss = without_loss(output)
         if tensor is None:
             return
-        self._critics.made(tensor)
+        self._losses.made(tensor)
         if not torch.is_grad_enabled():
             return
+        before = feeder(args)
+        own = before is None or id(before) in self._own()
+        if not own and self._passes:
+            return
+        self._passes += own
         self._own_loss = own_loss
         self._keep(tensor)
         if self._gradient is not None:
@@ -236,7 +237,7 @@ class Batch:
             facts,
             looks_ahead=facts.looks_ahead or trials.looks_ahead,
             mixed=facts.mixed or trials.mixed,
-            wrong_sign=bool(self._punishes),
+            wrong_sign=self._losses.punishes_likeness,
             scale=self._scale,
         )
         return pairs
@@ -248,8 +249,11 @@ class Batch:
             return {"strays": 0}
         self._searched = True
         self.trials.regroups = regroups(self._model, self._output_node, self._shape)
-        own = {*map(id, self._model.parameters()), *self._optimized()}
-        return graph_facts.search(node, self._output_node, self._model, own, rows)
+        return graph_facts.search(node, self._output_node, self._model, self._own(), rows)
+
+    def _own(self) -> set[int]:
+        """Return the ids of the parameters that are trained."""
+        return {*map(id, self._model.parameters()), *self._optimized()}
 
     def _unhook(self) -> None:
         if self._gradient_hook is not None:
@@ -259,7 +263,6 @@ class Batch:
     def _forget(self) -> None:
         self._unhook()
         self._output = self._whole = self._loss = self._gradient = self._output_node = None
-        self._heard = None
-        self._pulls.forget()
-        self._critics.forget()
+        self._heard, self._passes = None, 0
+        self._losses.forget()
         self._pairs, self._found, self._earlier = [], [], 0

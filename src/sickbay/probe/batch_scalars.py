@@ -32,7 +32,7 @@ class BatchScalars:
         # Where one of several inputs is constant, the others may tell the samples apart.
         spreads = {"output_spread": outputs, "input_spread": inputs if seen.alone else None}
         found = {name: spread(each) for name, each in spreads.items() if each is not None}
-        found |= {**seen.pulls, **of_gradient(seen)}
+        found |= {**seen.heard, **of_gradient(seen)}
         if inputs is not None:
             found |= self._codes.scalars(inputs)
         # A loss without a name may compare something else than outputs and targets.

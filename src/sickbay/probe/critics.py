@@ -2,30 +2,36 @@
 
 A critic is to tell made samples from real ones, and the generator to make that hard. So their
 losses must pull the critic's answers to the same samples in opposite directions, in any kind of
-adversarial training.
+adversarial training. A model of how good samples are is no critic: its loss does not pull the
+answers to made samples one way and all others the other way.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from sickbay.probe.guard import Guard
-from sickbay.probe.loss_graph import inputs_of, kernels_of, nodes, title
+from sickbay.probe.loss_graph import inputs_of, kernels_of, nodes, shape_of, title
 from sickbay.probe.meter import Meter
 from sickbay.probe.saved_tensors import HiddenError, saved
 
 PART = "critic"
 LAYERS = {"Addmm": "mat1", "Mm": "self", "Convolution": "input"}  # and where they keep their input
 NEAR, NODES = 60, 4_000  # nodes searched for a critic, and for its layers
-READINGS, BLIND = 40, 3  # at most, and without a critic
-PASSES = 8  # of the generator whose samples are kept: a long rollout may come before a step
+SEARCHES = 3  # steps whose losses are searched for a critic
+READINGS = 128  # more than the steps for which both must agree, as every step may be read
+PASSES = 8  # of the generator whose samples are known: a long rollout may come before a step
+ROWS, LARGEST = 2, 500_000  # samples by which a pass is recognised, and their values at most
 CLEAR = 0.99  # of the gradients must have one sign
+LastLayer = tuple[int, tuple[int, ...]]  # id of its kernel, and shape of an answer
+GENERATOR, MADE, OTHERS = "generator", "made", "others"  # the critic pulls made samples and others
 
 
 class Critics:
@@ -36,44 +42,50 @@ class Critics:
 
     def __init__(self, guard: Guard, meter: Meter) -> None:
         self._guard = guard
-        self._left = 0 if meter.late else BLIND
-        self._listened = False  # at this step
-        self._answering = 0  # id of the kernel of the critic's last layer
-        self._samples: deque[Tensor] = deque(maxlen=PASSES)
-        self._pulls: dict[str, float] = {}
+        self._steps_left = 0 if meter.late else SEARCHES
+        self._heard_a_loss = False  # at this step
+        self._last_layer: LastLayer | None = None  # of the critic
+        self._samples: deque[tuple[int, Tensor]] = deque(maxlen=PASSES)  # how many, and the first
+        self._pulls: dict[str, tuple[float, float]] = {}  # sum and size of gradients
         self._handles: list[Any] = []
 
     def made(self, samples: Tensor) -> None:
-        """Keep samples of the generator until the end of the step."""
-        if self._left:
-            self._samples.append(samples.detach())
+        """Keep the first samples of a pass of the generator until the end of the step."""
+        first = samples[:ROWS] if self._steps_left and samples.ndim > 1 else None
+        if first is not None and 0 < first.numel() <= LARGEST:
+            self._samples.append((len(samples), first.detach().clone()))
 
     def listen(self, loss: Any, source: Any, model: nn.Module) -> None:
         """Hook the critic's last layer; `loss` and `source` are nodes before backward."""
-        if not self._left or loss is None or not self._samples:
+        if not self._steps_left or loss is None or not (self._samples or self._last_layer):
             return
-        self._listened = True
+        self._heard_a_loss = True
         graph = nodes(loss, most=NODES)
         if len(graph) > NODES:
             return
         if source in graph:
             self._on_generator(_judging(loss, source), model)
-        elif self._answering:
-            for layer, rows in self._on_samples(graph):
-                self._hook("critic", layer, rows)
+        elif self._last_layer:
+            self._on_critic(graph, self._last_layer)
 
     def agreement(self) -> dict[str, float]:
-        """Return whether both pull the same way, if that is known; forget what was heard."""
-        self._left -= self._listened
-        self._listened = False
-        pulls = self._pulls
+        """Return whether both pull the same way, if that is known; forget what was heard.
+
+        Both want the same only if that is clear every time, so one that do not is enough.
+        """
+        self._steps_left -= self._heard_a_loss
+        pulls = {who: _sign(*pull) for who, pull in self._pulls.items()}
         self.forget()
-        if pulls.keys() != {"generator", "critic"} or not all(pulls.values()):
+        if pulls.keys() != {GENERATOR, MADE, OTHERS}:
             return {}
-        return {"critic_agrees": float(pulls["generator"] == pulls["critic"])}
+        agree = pulls[GENERATOR] == pulls[MADE] == -pulls[OTHERS] != 0
+        if not agree:
+            self._steps_left = 0
+        return {"critic_agrees": float(agree)}
 
     def forget(self) -> None:
         """Let go of samples and hooks."""
+        self._heard_a_loss = False
         self._pulls = {}
         self._samples.clear()
         for handle in self._handles:
@@ -83,32 +95,44 @@ class Critics:
     def _on_generator(self, layer: Any, model: nn.Module) -> None:
         kernel = None if layer is None else kernels_of(layer)[0]
         if kernel is None or any(kernel is each for each in model.parameters()):
+            self._samples.clear()
             return
-        self._left += 0 if self._answering else READINGS
-        self._answering = id(kernel)
-        self._hook("generator", layer, slice(None))
+        self._steps_left += 0 if self._last_layer else READINGS
+        self._last_layer = id(kernel), shape_of(layer)[1:]
+        self._hook(layer, self._hear_generator)
 
-    def _on_samples(self, graph: Collection[Any]) -> Iterator[tuple[Any, slice]]:
-        """Yield the last layers that answer to the generator's samples, and in which rows."""
+    def _on_critic(self, graph: Collection[Any], last: LastLayer) -> None:
+        """Hook the critic's last layer in each of its passes.
+
+        Its kernel also occurs in the gradients of a gradient penalty, which have other shapes.
+        """
+        kernel, shape = last
         for layer in graph:
-            if self._answering in map(id, kernels_of(layer)):
-                for first in nodes(layer):
-                    with suppress(HiddenError):
-                        rows = _rows_of(first, self._samples)
-                        if rows is not None:
-                            yield layer, rows
+            answers = title(layer) in LAYERS and shape_of(layer)[1:] == shape
+            if answers and kernel in map(id, kernels_of(layer)):
+                self._hook(layer, partial(self._hear_critic, _made_rows(layer, self._samples)))
 
-    def _hook(self, who: str, layer: Any, rows: slice) -> None:
-        keep = self._guard.wrap(PART, partial(self._keep, who, rows))
-        self._handles.append(layer.register_prehook(keep))
+    def _hook(self, layer: Any, hear: Any) -> None:
+        self._handles.append(layer.register_prehook(self._guard.wrap(PART, hear)))
 
-    def _keep(self, who: str, rows: slice, gradients: Any) -> None:
-        gradient = gradients[0]
-        if gradient is not None:
-            gradient = gradient[rows].float()
-            total, size = float(gradient.sum()), float(gradient.abs().sum())
-            clear = size > 0 and abs(total) > CLEAR * size
-            self._pulls[who] = (1.0 if total > 0 else -1.0) if clear else 0.0
+    def _hear_generator(self, gradients: Sequence[Tensor | None]) -> None:
+        self._add(GENERATOR, gradients[0])
+
+    def _hear_critic(self, made: slice, gradients: Sequence[Tensor | None]) -> None:
+        if (gradient := gradients[0]) is not None:
+            self._add(MADE, gradient[made])
+            self._add(OTHERS, torch.cat([gradient[: made.start], gradient[made.stop :]]))
+
+    def _add(self, who: str, gradient: Tensor | None) -> None:
+        if gradient is not None and gradient.numel():
+            total, size = self._pulls.get(who, (0.0, 0.0))
+            gradient = gradient.float()
+            self._pulls[who] = total + float(gradient.sum()), size + float(gradient.abs().sum())
+
+
+def _sign(total: float, size: float) -> float:
+    """Return the sign of gradients, 0 if it is not clear."""
+    return (total > 0) - (total < 0) if abs(total) > CLEAR * size else 0
 
 
 def _judging(loss: Any, source: Any) -> Any:
@@ -124,15 +148,24 @@ def _judging(loss: Any, source: Any) -> Any:
     return None
 
 
-def _rows_of(layer: Any, samples: Collection[Tensor]) -> slice | None:
-    """Return the rows of a layer's input that are samples, None if there are none."""
-    if title(layer) not in LAYERS:
+def _made_rows(last: Any, samples: Collection[tuple[int, Tensor]]) -> slice:
+    """Return the rows of a pass, up to its last layer, that are made samples; none at first."""
+    for layer in nodes(last):
+        with suppress(HiddenError):
+            if title(layer) in LAYERS and shape_of(layer)[:1] == shape_of(last)[:1]:
+                given = saved(layer, LAYERS[title(layer)])
+                for count, first in samples if isinstance(given, Tensor) else ():
+                    if (start := _start_of(first, count, given)) is not None:
+                        return slice(start, start + count)
+    return slice(0, 0)
+
+
+def _start_of(first: Tensor, count: int, given: Tensor) -> int | None:
+    """Return where in a batch the samples are whose first ones are known, None if nowhere."""
+    rest = len(given) - count
+    if rest < 0 or given[0].numel() != first[0].numel():
         return None
-    given = saved(layer, LAYERS[title(layer)])
-    for made in samples if isinstance(given, Tensor) and given.ndim > 1 else ():
-        count, rest = len(made), len(given) - len(made)
-        fits = rest >= 0 and made.ndim > 1 and made[0].numel() == given[0].numel()
-        for start in {0, rest} if fits else ():
-            if bool((given[start : start + count].flatten(1) == made.flatten(1)).all()):
-                return slice(start, start + count)
+    for start in {0, rest}:
+        if bool((given[start : start + len(first)].flatten(1) == first.flatten(1)).all()):
+            return start
     return None

@@ -78,6 +78,8 @@ def _answers(outputs: Tensor, gradient: Tensor, probabilities: bool) -> Tensor |
     fitting = []
     for answers, multiple in _signs(likely, gradient, probabilities):
         known = torch.where(answers, 1 - likely, likely) > SURE
+        if _is_same(gradient.abs()[known], answers[known]):  # as that of a mean of the outputs
+            return None
         if _is_same(multiple[known], answers[known]):
             fitting.append(answers.float())
     return fitting[0] if len(fitting) == 1 else None

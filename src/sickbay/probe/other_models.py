@@ -1,13 +1,14 @@
-"""Tell from the autograd graph whether another model judges the outputs, as a critic does."""
+"""Tell from the autograd graph whether another model judges the outputs, or learns through them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from sickbay.probe.loss_graph import NODES, inputs_of, nodes, title
 
 LAYERS = ("Addmm", "Convolution")
+MOST = 200  # nodes before a model that are looked at
 
 
 def are_passed_on(node: Any, source: Any, own: Collection[int]) -> bool:
@@ -32,3 +33,27 @@ def are_passed_on(node: Any, source: Any, own: Collection[int]) -> bool:
         return True
     later = graph - nodes(source, most=NODES)
     return any(title(each) in LAYERS and len(inputs_of(each)) == 1 for each in later)
+
+
+def feeder(inputs: Iterable[Any]) -> nn.Parameter | None:
+    """Return the nearest parameter that inputs were computed with, None if there is none near.
+
+    If another model has it, that model learns through this one, as a generator does.
+
+    >>> import torch
+    >>> generator, critic = nn.Linear(2, 3), nn.Linear(3, 1)
+    >>> made = generator(torch.ones(4, 2))
+    >>> feeder([made]) is generator.bias, feeder([made.detach()])
+    (True, None)
+    """
+    waiting = [each.grad_fn for each in inputs if isinstance(each, Tensor) and each.grad_fn]
+    seen = set(waiting)
+    while waiting and len(seen) < MOST:
+        node = waiting.pop(0)
+        parameter = getattr(node, "variable", None)
+        if isinstance(parameter, nn.Parameter):
+            return parameter
+        new = [each for each in inputs_of(node) if each not in seen]
+        seen.update(new)
+        waiting += new
+    return None

@@ -67,7 +67,7 @@ def settled(pairs: Iterable[Pair]) -> list[Pair]:
         if pair.derived:
             pair = replace(pair, targets=rounded(pair.targets))
             finite = bool(pair.outputs.isfinite().all())
-            if not finite or bool((pair.targets == pair.targets.flatten()[0]).all()):
+            if not finite or pair.has_one_target():
                 continue
         kept.append(pair)
     return kept

@@ -34,6 +34,10 @@ class Pair:
         shapes = tuple(outputs.shape), tuple(targets.shape)
         return cls(excerpt(outputs), excerpt(targets), shapes, loss, output, value)
 
+    def has_one_target(self) -> bool:
+        """Return whether all targets are the same."""
+        return bool((self.targets == self.targets.flatten()[:1]).all())
+
     def some_targets(self, count: int) -> Any:
         """Return the targets of the first samples as an array."""
         some = self.targets[:count] if self.targets.ndim else self.targets.reshape(1)
@@ -55,9 +59,10 @@ class Seen:
     traced: loss_graph.Origin
     direct: bool  # whether the loss was computed from the model's own output
     strays: int
-    pulls: Mapping[str, float] = field(default_factory=dict)  # of terms, critics and policies
+    heard: Mapping[str, float] = field(default_factory=dict)  # of terms and critics
     alone: bool = True  # the model takes no other input
     several: bool = False  # the loss has terms that are losses of different kinds
+    passes: int = 0  # through the model, up to as many as there may be pairs
     stretched: bool = False  # the loss compares every output with every target
     looks_ahead: bool = False  # attention over the tokens has no mask
     passed_on: bool = False  # another model judges the output

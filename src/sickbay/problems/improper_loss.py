@@ -8,7 +8,7 @@ from sickbay.problems.shared.distances_of_classes import distance_of_classes
 from sickbay.problems.shared.learns_badly import best_accuracy
 from sickbay.problems.shared.loss_against_score import disagreement
 from sickbay.problems.shared.loss_faults import loss_fault
-from sickbay.problems.shared.observed_losses import observed_fault, rarer_actions
+from sickbay.problems.shared.observed_losses import observed_fault
 from sickbay.problems.shared.problem_groups import EVERYTHING
 from sickbay.problems.shared.uneven_terms import drowned_errors, faint_error
 from sickbay.tasks import DISTANCES
@@ -50,7 +50,6 @@ class ImproperLoss(Problem):
           of a run that has not solved its task. They must do so in the first readings and in the
           newest one.
 
-        It is an `info` if the logarithms of the choices of a policy are weighted without a minus.
         At the end of a run that has not solved its task, any distance between classes is worth a
         remark, and so is an error that never had 1 % of the pull of all.
 
@@ -82,7 +81,7 @@ class ImproperLoss(Problem):
             return self.found(history, message)
         if message := drowned_errors(history) or disagreement(history):
             return replace(self.found(history, message), severity="warning")
-        message = rarer_actions(history) or faint_error(history) or distance_of_classes(history)
+        message = faint_error(history) or distance_of_classes(history)
         return replace(self.found(history, message), severity="info") if message else None
 
     def stands_alone(self, finding: Finding) -> bool:

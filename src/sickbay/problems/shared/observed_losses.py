@@ -9,7 +9,7 @@ from sickbay.problems.shared.training_score import gains_less
 from sickbay.tasks import DISTANCES
 
 AGREEING, APART = 6, 100  # readings in which a critic agrees with its generator, and their steps
-WINDOW = 64  # of these readings
+WINDOW = 128  # of these readings
 READINGS, FIRST = 3, 5  # readings that must show it, and steps whose loss must be 0
 ALIKE, WIDE = 4, 3  # readings in which gradients must be the same, and outputs of a sample
 DIFFER = 1e-3  # spread of outputs that belong apart
@@ -72,21 +72,6 @@ def observed_fault(history: History) -> str:
         what = f"{setup.loss} of {setup.output} outputs"
         return f"{what} has hardly any gradient where the model is wrong"
     return ""
-
-
-def rarer_actions(history: History) -> str:
-    """Return what to say if a loss makes actions with large weights rarer, "" if it does not.
-
-    >>> rarer_actions(History(policy_sign=[1.0, 1.0, 1.0]))
-    'the loss makes actions with large weights rarer: right for costs, the wrong sign for rewards'
-    """
-    signs = history.recent("policy_sign", READINGS)
-    if len(signs) < READINGS or min(signs) < 0:
-        return ""
-    return (
-        "the loss makes actions with large weights rarer: "
-        "right for costs, the wrong sign for rewards"
-    )
 
 
 def _has_accomplice(history: History) -> bool:
