@@ -1,17 +1,13 @@
 from math import isfinite
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.problem_groups import EVERYTHING
+from sickbay.problems.shared.spoilt_rows import spoilt
 from sickbay.vitals import KINDS, Table
 
 # Within a step the first is the likeliest origin: batch and weights feed the forward pass, which
 # feeds the loss, which feeds the gradients, and clipping spreads a NaN over all of them.
 ORDER = ("batch", "weight", "activation", "loss", "raw_gradient", "gradient", "grad_norm")
-
-LOSSES = 512  # to look back at for the one of a batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,19 +80,3 @@ class NonFinite(Problem):
             message += f", and so have {len(where) - 1} of {len(table.names) - 1} others"
         layers = tuple(map(table.layer, where))
         return self.found(history, message, step=table.step, layers=layers, tensors=tensors)
-
-
-def spoilt(history: History, table: Table) -> NDArray[np.bool_]:
-    """Tell for each row whether it is not finite. Bad outputs only show that something else is.
-
-    A model whose outputs and loss are finite copes with its inputs: it fills in what is missing.
-    Of large outputs only the first are known.
-    """
-    bad = table.column("nonfinite") > 0
-    if table.kind == "batch":
-        outputs = bad[[name == "output" for name in table.names]]
-        loss = dict(history.timed("loss", LOSSES)).get(table.step, 0.0)
-        copes = len(outputs) and not outputs.any() and isfinite(loss)
-        left_out = ("output", "input") if copes else ("output",)
-        bad &= np.array([name not in left_out for name in table.names], bool)
-    return bad
