@@ -112,6 +112,7 @@ DIGITS = {"minimum": 0.0, "maximum": 9.0, "variance": 8.25}  # all as frequent
         pytest.param("mse", "regression", ends(0, 2), 3, [0.1], True, id="three-labels"),
         pytest.param("mse", "regression", DIGITS, 8, [], True, id="with-few-gaps"),
         pytest.param("mse", "regression", DIGITS, 7, [], False, id="with-gaps"),
+        pytest.param("mse", "regression", DIGITS, 11, [], False, id="higher-in-other-batches"),
         pytest.param("mse", "regression", HUNDRED, 100, [], False, id="hundred"),
         pytest.param("mse", "regression", HUNDRED, 100, [0.1], True, id="hundred-and-an-accuracy"),
         pytest.param("mse", "regression", MORE, 101, [0.1], False, id="too-many"),
