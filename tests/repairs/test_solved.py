@@ -114,3 +114,16 @@ def test_yardsticks_change_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plain.reference is None
     for name, weight in measured.model.state_dict().items():
         assert weight.equal(plain.model.state_dict()[name])
+
+
+def test_the_outcome_says_whether_samples_were_held_out() -> None:
+    outcome = fitted(deep(), epochs=2)
+    assert outcome.held_out
+    assert "on the training data" not in outcome.summary()
+    model, few = deep(), rings(40)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    loss = nn.CrossEntropyLoss()
+    outcome = sickbay.fit(model, few, loss=loss, optimizer=optimizer, epochs=2, progress=False)
+    assert not outcome.held_out
+    assert outcome.as_json()["held_out"] is False
+    assert "now on the training data" in outcome.summary().splitlines()[0]

@@ -229,6 +229,8 @@ def repair(
     )
     with journal, search:
         outcome = chosen.run(search)
+        if samples is not None:
+            outcome = replace(outcome, held_out=samples.held_out)
     if learn:
         search.save_counts()
     journal.close(outcome)

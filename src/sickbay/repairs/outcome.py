@@ -15,7 +15,8 @@ from sickbay.problems.shared.yardsticks import Yardstick
 from sickbay.recipe import Recipe
 
 NUMBERS = (
-    "solved", "score", "before", "constant", "reference", "trained", "doubt", "epochs",
+    "solved", "score", "before", "constant", "reference", "trained", "doubt", "held_out",
+    "epochs",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ class Outcome:
         trained: Its score on training samples that it has not seen, if that is so much lower that
             training labels must be wrong.
         doubt: Why it is not solved, in a few words.
+        held_out: Whether scores are on samples that were not trained on.
     """
 
     model: nn.Module = field(repr=False)
@@ -87,6 +89,7 @@ class Outcome:
     reference: float | None = None
     trained: float | None = None
     doubt: str = ""
+    held_out: bool = True
 
     @property
     def diff(self) -> str:
@@ -119,7 +122,8 @@ class Outcome:
         trained = bool(self.attempts) and self.attempts[0].epochs >= 1
         when = "before" if trained else "untrained"
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
-        head = f"{verdict}: score {before}{self.score:.3f} now"
+        where = "" if self.held_out else " on the training data"
+        head = f"{verdict}: score {before}{self.score:.3f} now{where}"
         compared = Yardstick(self.constant, self.reference, trained=self.trained).told()
         head = "; ".join(each for each in (head, compared, self.doubt) if each)
         tree = _tree(self.attempts, None, "")
