@@ -242,3 +242,25 @@ def test_a_model_that_cannot_be_copied_keeps_no_hooks() -> None:
     model.c = torch.ones(1, requires_grad=True) * 2  # which torch does not copy
     assert examined(model).outcome != "skipped"
     assert not any(each._forward_hooks or each._forward_pre_hooks for each in model.modules())
+
+
+class Fading(nn.Module):
+    """Untrained statistics let the signal fade, so that only the bias of the head is left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        blocks = [nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)) for _ in range(8)]
+        for block in blocks:
+            nn.init.normal_(block[0].weight, std=0.08)  # type: ignore[arg-type]
+            nn.init.zeros_(block[0].bias)  # type: ignore[arg-type]
+        self.body, self.head = nn.Sequential(*blocks), nn.Linear(8, 8)
+
+    def forward(self, x: Tensor) -> Any:
+        return self.head(F.dropout(self.body(x)))
+
+
+def test_dropout_is_also_found_behind_statistics_that_are_not_trained() -> None:
+    torch.manual_seed(0)
+    result = examined(Fading(), torch.randn(16, 8))
+    assert result.outcome == "failed"
+    assert "dropout" in result.message

@@ -1,18 +1,15 @@
 """Longer than 60 lines: running under autocast takes care of several torch limits."""
 
-from collections.abc import Mapping
-
 import torch
-from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
+from torch import Tensor
 
 from sickbay.checkups.base import Inapplicable, ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
+from sickbay.checkups.settled_statistics import settled_copy
 from sickbay.checkups.training_passes import main_output
 
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 COARSENESS = {"bfloat16": 8.0, "float16": 1.0}  # bfloat16 has eight times fewer values from 1 to 2
-PASSES, MOMENTUM = 3, 0.5  # keeps an eighth of the initial statistics, so no variance is zero
 TORCH_LIMITS = ("not implemented for", "not supported", "mkldnn", "onednn")
 
 
@@ -44,13 +41,12 @@ class SurvivesLowerPrecision(Statement):
             raise Inapplicable("a part of the model is compiled")
         changes = {}
         batch = setup.batch.first_if_separate(2)
-        settled = _settled_statistics(setup)
-        usual, again = (_run(setup, batch, settled, seed=seed)[0] for seed in (0, 1))
+        usual, again = (_run(setup, batch, seed=seed)[0] for seed in (0, 1))
         if not usual.isfinite().all():
             raise Inapplicable("the output is not finite after a few passes")
         for name, dtype in DTYPES.items():
             try:
-                output, loss = _run(setup, batch, settled, dtype)
+                output, loss = _run(setup, batch, dtype)
             except Exception as error:
                 limit = any(each in str(error).lower() for each in TORCH_LIMITS)
                 if limit or isinstance(error, NotImplementedError):
@@ -72,35 +68,13 @@ class SurvivesLowerPrecision(Statement):
         return self.holds(f"the output in {ran} differs by at most {worst:.2g}", off=worst)
 
 
-def _settled_statistics(setup: ModelSetup) -> dict[str, Tensor]:
-    """Return the buffers after a few passes in training if the model has batch norm."""
-    with setup.model_copy(training=True) as model:
-        norms = [each for each in model.modules() if isinstance(each, _NormBase)]
-        if not any(each.track_running_stats for each in norms):
-            return {}
-        for norm in norms:
-            norm.momentum = MOMENTUM
-        try:
-            with torch.no_grad():
-                for _ in range(PASSES):
-                    setup.run(model, setup.batch)
-        except Exception:
-            return {}
-        return {name: each.clone() for name, each in model.named_buffers()}
-
-
 def _run(
-    setup: ModelSetup,
-    batch: Batch,
-    settled: Mapping[str, Tensor],
-    dtype: torch.dtype | None = None,
-    seed: int = 0,
+    setup: ModelSetup, batch: Batch, dtype: torch.dtype | None = None, seed: int = 0
 ) -> tuple[Tensor, Tensor | None]:
     """Return output and loss, under autocast if a dtype is given."""
     torch.manual_seed(seed)
     device, used = batch.main.device.type, dtype or torch.bfloat16
-    with setup.model_copy() as model:  # with gradients: torch's fast paths ignore autocast
-        _load_buffers(model, settled)
+    with settled_copy(setup) as model:  # with gradients: torch's fast paths ignore autocast
         torch.clear_autocast_cache()
         # A cache would keep weights converted to the previous dtype.
         with torch.autocast(device, used, dtype is not None, cache_enabled=False):
@@ -111,12 +85,6 @@ def _run(
             return output, setup.loss_of(raw, batch)
         except Exception:  # a loss may require float32
             return output, None
-
-
-def _load_buffers(model: nn.Module, values: Mapping[str, Tensor]) -> None:
-    for name, each in model.named_buffers():
-        if name in values and values[name].shape == each.shape:
-            each.copy_(values[name])
 
 
 def _relative_change(usual: Tensor, other: Tensor) -> float:

@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import difference
+from sickbay.checkups.settled_statistics import settled_copy
 from sickbay.checkups.training_passes import main_output
 from sickbay.checkups.wording import several
 from sickbay.isolated_random import IsolatedRandom, torch_generators
@@ -36,7 +37,8 @@ class EvaluationIsDeterministic(Statement):
         Noise in evaluation lowers every score and makes models hard to compare.
 
     How it is tested:
-        Two samples run twice in evaluation with different random numbers. Outputs may differ if the
+        Two samples run twice in evaluation with different random numbers, after a few passes in
+        training that settle the statistics of batch norm. Outputs may differ if the
         model samples from what it has learned, as a variational model does, or keeps a state. A
         pass must not change the values of its inputs; if another pass over them gives the same
         output, as after a mask was filled, that is a warning.
@@ -49,7 +51,7 @@ class EvaluationIsDeterministic(Statement):
 
     def examine(self, setup: ModelSetup) -> Result:
         _ = setup.first_pass
-        with setup.model_copy() as model:
+        with settled_copy(setup) as model:
             before = {name: each.detach().clone() for name, each in model.named_buffers()}
             first, second = (setup.seeded_output(model, setup.two_samples, seed) for seed in (1, 2))
             buffers = model.named_buffers()
@@ -74,7 +76,7 @@ class EvaluationIsDeterministic(Statement):
         if changed:
             message = f"{message}: {several(changed, None, 'changes', 'change')} in evaluation"
             return self.fails(message, layers=changed, difference=change)
-        with setup.model_copy() as model:
+        with settled_copy(setup) as model:
             again = difference(first, setup.seeded_output(model, setup.two_samples, 2))
         if again <= self.slack:
             message = "the output differs because the model keeps a state"

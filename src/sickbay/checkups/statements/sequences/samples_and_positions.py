@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from sickbay.checkups.base import Inapplicable, ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.compare_outputs import nudge
+from sickbay.checkups.settled_statistics import settled_copy
 from sickbay.checkups.shifted_targets import relation_to_targets
 from sickbay.checkups.statements.sequences.observe_attention import observed_attention
 
@@ -17,7 +18,7 @@ LARGER = 3  # times: a division by the largest value of a batch shows only with 
 def nudged_output(setup: ModelSetup, batch: Batch) -> Tensor:
     """Return the output of a new copy whose weights were nudged, with fixed random numbers."""
     try:
-        with setup.model_copy() as model:
+        with settled_copy(setup) as model:
             nudge(model)
             torch.manual_seed(0)
             output = setup.evaluate(batch, model).float()
