@@ -163,9 +163,32 @@ def _close(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=1e-4, atol=slack, equal_nan=True)
 
 
+def like_it(tensor: Tensor) -> Tensor:
+    """Return a copy with the same strides, so that `view` fails on it where it would fail before.
+
+    >>> like_it(torch.zeros(2, 4)[:, 1:]).stride(), like_it(torch.zeros(1).expand(3)).stride()
+    ((4, 1), (1,))
+    """
+    if tensor.layout != torch.strided or tensor.is_contiguous() or _overlaps(tensor):
+        return tensor.clone()
+    return torch.empty_strided(
+        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+    ).copy_(tensor)
+
+
+def _overlaps(tensor: Tensor) -> bool:
+    """Return whether places of a tensor may share memory, as after `expand` or `unfold`."""
+    reach = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and stride < reach:
+            return True
+        reach = max(reach, stride * size)
+    return False
+
+
 def _copied(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return value.detach().clone()
+        return like_it(value.detach())
     if type(value) is dict:
         return {key: _copied(each) for key, each in value.items()}
     if isinstance(value, list) or type(value) is tuple:

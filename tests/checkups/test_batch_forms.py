@@ -246,3 +246,20 @@ def test_a_square_mask_is_cut_where_the_model_needs_that() -> None:
     report = checkup(Kept(), batch, nn.CrossEntropyLoss())
     assert not report.failed, report
     assert report["shapes_follow_the_batch"].outcome == "passed"
+
+
+def test_a_slice_stays_a_slice() -> None:
+    """A view of it fails in a checkup as it does in training."""
+    text = torch.randint(0, 20, (16, 33))
+    model = nn.Sequential(nn.Embedding(20, 8), nn.Linear(8, 20))
+
+    def viewed(output: Tensor, targets: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(output.view(-1, 20), targets.view(-1))
+
+    for targets, outcome in ((text[:, 1:], "failed"), (text[:, 1:].contiguous(), "passed")):
+        report = checkup(model, (text[:, :-1], targets), viewed, tests="runs_on_the_batch")
+        assert report.results[0].outcome == outcome
+    assert (
+        "view size is not compatible"
+        in checkup(model, (text[:, :-1], text[:, 1:]), viewed)["runs_on_the_batch"].message
+    )

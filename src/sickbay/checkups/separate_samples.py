@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from sickbay.model_copies import like_it
+
 if TYPE_CHECKING:
     from sickbay.checkups.batch import Batch
 
@@ -14,10 +16,13 @@ if TYPE_CHECKING:
 def selected(batch: Batch, indices: Tensor) -> Batch:
     """Return some samples of a batch, in this order."""
     size, main = batch.size, batch.main
+    first = len(indices) <= size and torch.equal(indices, torch.arange(len(indices)))
 
     def select(value: Tensor, dim: int = 0) -> Tensor:
         if value.ndim <= dim or value.shape[dim] != size:
             return value
+        if first:
+            return like_it(value.narrow(dim, 0, len(indices)))
         return value.index_select(dim, indices.to(value.device))
 
     def select_input(value: Tensor) -> Tensor:
