@@ -6,6 +6,7 @@ from sickbay.repairs.run import Run
 from sickbay.repairs.run_settings import RunSettings
 
 STILL_FALLING, UNDERFITTING = StillFalling.name(), Underfitting.name()
+HARDLY = "that is hardly better than a constant answer"
 ALMOST = 0.02  # from a perfect score
 
 
@@ -52,10 +53,11 @@ def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
     if held.trained is not None:
         return "the training labels look wrong"
     if not held.beats_constant(progress.score):
-        return "that is hardly better than a constant answer"
+        return HARDLY
     if not held.is_near(progress.score, tries):
-        below = held.missing(progress.score) > 0
-        return "that is below the quick reference" if below else "that may be chance"
+        if held.missing(progress.score) > 0:
+            return "that is below the quick reference"
+        return "that may be chance" if held.is_clear(progress.score) else HARDLY
     if held.known and held.is_vague(progress.score):
         return f"there are only {held.samples} held-out samples"
     found = not_overcome(run, settings)

@@ -15,6 +15,14 @@ def test_the_best_of_many_runs_is_above_a_constant_by_chance() -> None:
     assert held.is_surely_met(0.7, 20)
 
 
+@pytest.mark.parametrize("reference", [None, 0.285])
+def test_a_trifle_above_a_constant_is_no_success_on_any_number_of_samples(
+    reference: float | None,
+) -> None:
+    held = Yardstick(0.268, reference, metric="val_accuracy", samples=100_000)
+    assert [held.is_surely_met(each) for each in (0.28, 0.3045, 0.3047)] == [False, False, True]
+
+
 @pytest.mark.parametrize(
     ("constant", "score", "solved"),
     [

@@ -10,6 +10,7 @@ OF_ANY_SCALE = ("val_metric", "val_loss")
 POINTS = 0.05  # below the reference that matter
 PART = 0.15  # of the way from the constant answer to the reference that matters
 LEAST = 0.01  # above the constant answer that matter
+CLEAR = 0.05  # of the way from the constant answer to 1 that a success must be above it
 RARE = 0.2  # of the way from the constant answer to 1 that matters where this is less
 ERRORS = 2.0  # standard errors below the reference that are no chance
 
@@ -98,7 +99,17 @@ class Yardstick:
         errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
         excused = 0.0 if self.is_vague(score) else self._error(score)
         near = self.missing(score) <= max(self._points(), excused)
-        return near and self.beats_constant(score, errors) and self.is_met(score)
+        return near and self.is_clear(score) and self.beats_constant(score, errors)
+
+    def is_clear(self, score: float) -> bool:
+        """Return whether a score is above the constant answer by more than a trifle.
+
+        >>> yardstick = Yardstick(constant=0.268, metric="val_accuracy", samples=9000)
+        >>> yardstick.is_clear(0.28), yardstick.is_clear(0.31)
+        (False, True)
+        """
+        constant = self._share(self.constant or 0.0)
+        return self.constant is None or self._share(score) - constant >= CLEAR * (1 - constant)
 
     def is_vague(self, score: float) -> bool:
         """Return whether the held-out samples are too few to know a score to 5 points.
