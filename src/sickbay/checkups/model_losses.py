@@ -36,15 +36,35 @@ def main_output(raw: Any) -> Tensor:
 def loss_by_function(loss: Loss, raw: Any, targets: Any) -> Tensor | None:
     """Return the loss that a function gives an output, None if it needs targets that are unknown.
 
-    The function may take the whole output, or the main tensor.
+    The function may take the whole output, or the main tensor. If it takes neither, the error is
+    that of the whole output, unless the function cannot take anything but a tensor.
     """
     if targets is None:
         found: Tensor | None = loss_without_targets(loss, raw)
         return found
-    if not isinstance(raw, Tensor):
-        with suppress(Exception):
-            return loss(raw, targets)  # type: ignore[no-any-return]
-    return loss(raw if is_number(raw) else main_output(raw), targets)  # type: ignore[no-any-return]
+    if isinstance(raw, Tensor):
+        return loss(raw if is_number(raw) else main_output(raw), targets)  # type: ignore[no-any-return]
+    try:
+        return loss(raw, targets)  # type: ignore[no-any-return]
+    except Exception as error:
+        of_whole = error
+    try:
+        return loss(main_output(raw), targets)  # type: ignore[no-any-return]
+    except Exception:
+        if isinstance(of_whole, TypeError | AttributeError):
+            raise
+        raise of_whole from None
+
+
+def takes_whole_output(loss: Loss, raw: Any, targets: Any) -> bool:
+    """Return whether a function takes an output of several tensors, and so may use each of them."""
+    if isinstance(raw, Tensor) or targets is None:
+        return False
+    try:
+        loss(raw, targets)
+    except Exception:
+        return False
+    return True
 
 
 def loss_without_function(raw: Any, batch: Batch, task: Callable[[], Task]) -> Tensor | None:

@@ -21,6 +21,7 @@ from sickbay.checkups.model_losses import (
     loss_by_function,
     loss_without_function,
     main_output,
+    takes_whole_output,
 )
 from sickbay.checkups.restore_model import restored
 from sickbay.checkups.reused_copies import ModelCopies
@@ -225,6 +226,10 @@ class ModelSetup(GivenSetup):
         if self._loss is None:
             return loss_without_function(raw, batch, lambda: self.task)
         return loss_by_function(self._loss, raw, batch.all_targets)
+
+    def takes_whole_output(self, raw: Any, batch: Batch) -> bool:
+        """Return whether the user's loss got all outputs, so that it leaves out what it ignores."""
+        return self._loss is not None and takes_whole_output(self._loss, raw, batch.all_targets)
 
     @property
     def synthetic_from(self) -> str:

@@ -239,3 +239,34 @@ def test_what_the_loss_does_without_is_a_warning(make: Any, severity: str) -> No
     torch.manual_seed(0)
     result = examined(make())
     assert (result.outcome, result.severity) == ("failed", severity)
+
+
+class Heads(nn.Module):
+    """Answers with a class and a number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.kind, self.size = nn.Linear(4, 32), nn.Linear(32, 3), nn.Linear(32, 1)
+
+    def forward(self, x: Tensor) -> Any:
+        hidden = self.body(x).relu()
+        return self.kind(hidden), self.size(hidden)
+
+
+def test_a_head_that_the_loss_leaves_out_is_found() -> None:
+    def both(output: Any, targets: Any) -> Tensor:
+        first: Tensor = nn.functional.cross_entropy(output[0], targets[0])
+        return first + nn.functional.mse_loss(output[1], targets[1])
+
+    def one(output: Any, targets: Any) -> Tensor:
+        return nn.functional.cross_entropy(output[0], targets[0])
+
+    batch = torch.randn(12, 4), (torch.arange(12) % 3, torch.randn(12, 1))
+    for loss, outcome in ((both, "passed"), (one, "failed")):
+        [result] = checkup(Heads(), batch, loss, tests="gradient_reaches_every_parameter").results
+        assert result.outcome == outcome
+        assert not result.layers or set(result.layers) == {"size.weight", "size.bias"}
+    # A loss of torch takes the main output alone, so nothing is known of the others.
+    simple = batch[0], batch[1][0]
+    name = "gradient_reaches_every_parameter"
+    assert checkup(Heads(), simple, nn.CrossEntropyLoss(), tests=name).ok

@@ -74,13 +74,14 @@ def _dense(gradient: Tensor | None) -> Tensor | None:
 
 
 def _gradients(setup: ModelSetup, model: nn.Module) -> dict[str, Tensor]:
-    """Return the gradients of the loss and of the outputs other than the main one."""
+    """Return the gradients of the loss, and of other outputs if a loss never saw them."""
     batch = setup.full_batch.first(MORE_SAMPLES * setup.batch.size)
     raw = setup.run(model, batch)
     main, loss = main_output(raw), setup.loss_of(raw, batch)
     outputs = [each for each in tensors_in(raw) if each.requires_grad]
     if loss is not None:  # if the loss reaches nothing, other outputs are no excuse
-        outputs = [each for each in outputs if each is not main and setup.first_pass.reached]
+        seen = setup.takes_whole_output(raw, batch) or not setup.first_pass.reached
+        outputs = [] if seen else [each for each in outputs if each is not main]
     parts = [(each.float() * torch.randn_like(each.float())).mean() for each in outputs]
     total = sum(parts, torch.zeros(()) if loss is None else loss)
     known = {name: each for name, each in model.named_parameters() if each.requires_grad}
