@@ -202,7 +202,11 @@ def asserts(x: Tensor) -> None:
     assert (x == 2).any(1).all(), "no end of the sentence"
 
 
-@pytest.mark.parametrize("refuse", [raises, asserts])
+def checks(x: Tensor) -> None:
+    torch._check_value(bool((x == 2).any(1).all()), lambda: "no end of the sentence")
+
+
+@pytest.mark.parametrize("refuse", [raises, asserts, checks])
 def test_tokens_may_be_refused_on_purpose(refuse: Any) -> None:
     result = checkup(Ending(refuse), ended(), tests=SurvivesEdgeInputs()).results[0]
     assert result.outcome == "skipped", result.message

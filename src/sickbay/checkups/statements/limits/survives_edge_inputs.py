@@ -123,10 +123,10 @@ def _pass(setup: ModelSetup, batch: Batch, *, training: bool) -> str:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Return whether code that is not torch's raised an error itself, by `raise` or `assert`."""
+    """Return whether an error was raised by the model: by `raise`, `assert` or `torch._check`."""
     if not isinstance(error, REFUSALS) or (last := error.__traceback__) is None:
         return False
     while last.tb_next:
         last = last.tb_next
     code, module = last.tb_frame.f_code.co_code, last.tb_frame.f_globals.get("__name__", "")
-    return code[last.tb_lasti] == opmap["RAISE_VARARGS"] and module.partition(".")[0] != "torch"
+    return code[last.tb_lasti] == opmap["RAISE_VARARGS"] and not module.startswith("torch.")
