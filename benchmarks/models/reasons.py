@@ -6,92 +6,12 @@ a message that says so: another failure of the same test counts as false.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Reason(NamedTuple):
-    """Why a failure is right, the architectures it holds for, and a part of the message."""
-
-    why: str
-    architectures: tuple[str, ...]
-    said: str
-
+from benchmarks.models.reasons_of_parameters import UNREACHED, UNUSED
+from benchmarks.models.reasons_of_parameters import Reason as Reason
 
 REASONS: dict[str, tuple[Reason, ...]] = {  # by test
-    "every_parameter_is_used": (
-        Reason(
-            "The head for contacts is only run by `predict_contacts`.",
-            ("transformers/esm_masked",),
-            "contact_head.regression.weight and 1 more of",
-        ),
-        Reason(
-            "The last block has no skip connection, but an attention for it.",
-            ("segmentation-models-pytorch/unet_with_attention",),
-            "decoder.blocks.4.attention1.",
-        ),
-        Reason(
-            "Only the first block needs its backcast, but each has one.",
-            ("neuralforecast/stemgnn",),
-            "network.stock_block.1.backcast_short_cut.weight and 1 more of",
-        ),
-        Reason(
-            "Its blocks have layer norms that `forward` never calls.",
-            ("neuralforecast/timemixer",),
-            "layer_norm.weight and 23 more of",
-        ),
-        Reason(
-            "They scale what is drawn from the model, not what it is trained on.",
-            ("diffusers/prior_transformer",),
-            "clip_mean and 1 more of",
-        ),
-        Reason(
-            "They are for missing categories, and none is missing.",
-            ("tab-transformer-pytorch/tab_transformer",),
-            "special_token_embed.weight is not used",
-        ),
-        Reason(
-            "The last stage has one window, so that no attention runs between windows.",
-            ("vit-pytorch/separable_vit",),
-            "layers.1.2.layers.0.0.window_tokens_to_qk.0.weight and 3 more of",
-        ),
-    ),
-    "gradient_reaches_every_parameter": (
-        Reason(
-            "Its convolution makes states of characters, and the classifier reads the pooled ones.",
-            ("transformers/canine",),
-            "canine.projection.conv.weight and 19 more of",
-        ),
-        Reason(
-            "The classifier reads the class token, for which positions are masked.",
-            ("transformers/funnel",),
-            "attention.r_r_bias and 3 more of",
-        ),
-        Reason(
-            "The classifier reads the class token, and relative positions act on the others alone.",
-            ("torchvision/multiscale_video_transformer",),
-            "blocks.1.attn.rel_pos_h and 3 more of",
-        ),
-        Reason(
-            "The last attention squeezes 16 channels into a single ReLU, which is dead here.",
-            ("segmentation-models-pytorch/unet_with_attention",),
-            "decoder.blocks.4.attention2.attention.cSE.1.weight and 2 more of",
-        ),
-        Reason(
-            "The decoder reads three stages, but the encoder runs all.",
-            ("segmentation-models-pytorch/pspnet",),
-            "encoder.model.blocks.2.0.conv_pw.weight and 74 more of",
-        ),
-        Reason(
-            "The decoder ends with a layer norm of one value, which is constant.",
-            ("neuralforecast/tide",),
-            "network.dense_encoder.0.norm.weight and 21 more of",
-        ),
-        Reason(
-            "The last layer moves the points, and nothing reads where to.",
-            ("egnn-pytorch/egnn", "egnn-pytorch/network"),
-            "coors_mlp.0.weight and 3 more of",
-        ),
-    ),
+    "every_parameter_is_used": UNUSED,
+    "gradient_reaches_every_parameter": UNREACHED,
     "normalisation_normalises": (
         Reason(
             "The decoder ends with a layer norm of one value, which is constant.",
@@ -112,6 +32,11 @@ REASONS: dict[str, tuple[Reason, ...]] = {  # by test
             ("neuralforecast/informer",),
             "randint in network.encoder.attn_layers.0.attention.",
         ),
+        Reason(
+            "Its attention draws random hashes in evaluation too.",
+            ("reformer-pytorch/language_model",),
+            "randn in reformer.layers.blocks.0.f.net.fn.lsh_attn",
+        ),
     ),
     "samples_stay_apart": (
         Reason(
@@ -130,6 +55,11 @@ REASONS: dict[str, tuple[Reason, ...]] = {  # by test
             "Its convolution over the values does not know the mask.",
             ("transformers/nystromformer",),
             "positions that attention_mask drops changed",
+        ),
+        Reason(
+            "The classifier reads the last position, because it expects padding on the left.",
+            ("transformers/xlnet",),
+            "positions that attention_mask drops changed 1 outputs",
         ),
     ),
     "shapes_follow_the_batch": (
@@ -157,6 +87,25 @@ REASONS: dict[str, tuple[Reason, ...]] = {  # by test
             ("performer-pytorch/language_model",),
             "changing later positions changed",
         ),
+        Reason(
+            "It sorts all positions by their hashes, so later ones decide which share a chunk.",
+            ("reformer-pytorch/language_model",),
+            "changing later positions changed",
+        ),
+    ),
+    "attention_rows_sum_to_one": (
+        Reason(
+            "Its softmax runs over all pairs of places at once.",
+            ("segmentation-models-pytorch/manet",),
+            "the softmax runs over all dimensions from 1 on",
+        ),
+    ),
+    "uses_positions": (
+        Reason(
+            "It expects positions as a part of its inputs.",
+            ("perceiver-pytorch/perceiver_io",),
+            "reordered inputs gave the same outputs",
+        ),
     ),
     "survives_lower_precision": (
         Reason(
@@ -175,6 +124,11 @@ REASONS: dict[str, tuple[Reason, ...]] = {  # by test
             "Its last convolution is followed by a ReLU, so that it returns no logits.",
             ("monai/highresnet",),
             "relu before cross_entropy",
+        ),
+        Reason(
+            "Its classification head ends in tanh, unless it is told otherwise.",
+            ("monai/vit",),
+            "tanh before cross_entropy",
         ),
     ),
 }

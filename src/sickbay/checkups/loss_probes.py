@@ -10,6 +10,7 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, ModelSetup
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension
+from sickbay.probe.loss_graph import nodes
 
 TRIED_LABELS = 16
 
@@ -58,6 +59,19 @@ def ignores_targets(setup: ModelSetup, batch: Batch, raw: Any, others: Sequence[
     except Exception:
         return False
     return first is not None and all(each is not None and each.equal(first) for each in rest)
+
+
+def has_weights(setup: ModelSetup, batch: Batch, output: Tensor) -> bool:
+    """Return whether the loss trains weights that the model lacks, as those of a classifier."""
+    own = {id(each) for each in setup.model.parameters()}
+    try:
+        loss = setup.loss_of(output.detach(), batch)
+    except Exception:
+        return False
+    if loss is None or loss.grad_fn is None:
+        return False
+    leaves = (getattr(each, "variable", None) for each in nodes(loss.grad_fn))
+    return any(each is not None and id(each) not in own for each in leaves)
 
 
 def has_labels(setup: ModelSetup, output: Tensor) -> bool:

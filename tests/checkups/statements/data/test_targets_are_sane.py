@@ -57,6 +57,21 @@ def test_fails(outputs: int, targets: Tensor, loss: nn.Module, message: str) -> 
     assert message in result.message
 
 
+def overlap(output: Tensor, targets: Tensor) -> Tensor:
+    shares = output.sigmoid().view_as(targets)
+    return 1 - 2 * (shares * targets).sum() / (shares.sum() + targets.sum())
+
+
+MASK = 255.0 * (LABELS[:, None] < 1)
+
+
+@pytest.mark.parametrize("loss", [overlap, nn.BCEWithLogitsLoss()])
+def test_a_mask_read_from_an_image_fails(loss: object) -> None:
+    result = examined(models.perceptron(1), (X, MASK), loss)
+    assert result.outcome == "failed"
+    assert "divide them by 255" in result.message
+
+
 def masked(output: Tensor, targets: Tensor) -> Tensor:
     known = targets.isfinite()
     return (output[known] - targets[known]).square().mean()
@@ -70,6 +85,14 @@ def masked(output: Tensor, targets: Tensor) -> Tensor:
             3, LABELS.where(LABELS > 0, -1), nn.CrossEntropyLoss(ignore_index=-1), id="own-ignored"
         ),
         pytest.param(3, torch.randn(32, 3).softmax(1), CROSS, id="soft"),
+        pytest.param(
+            2,
+            (LABELS < 1) * 255,
+            nn.CrossEntropyLoss(ignore_index=255),
+            id="one-class-and-255-ignored",
+        ),
+        pytest.param(1, MASK / 255, overlap, id="mask"),
+        pytest.param(1, MASK.clamp(min=1), overlap, id="other-values"),
         pytest.param(5, LABELS + 1, CROSS, id="first-class-is-missing"),
         pytest.param(1, torch.rand(32, 1), nn.BCEWithLogitsLoss(), id="shares"),
         pytest.param(1, NUMBERS.where(NUMBERS < 1, nan), masked, id="nan-left-out"),

@@ -177,3 +177,51 @@ def test_gradients_that_were_not_seen_are_not_claimed() -> None:
 def test_skips_a_model_that_only_runs_in_training() -> None:
     [result] = checkup(OnlyTrains(varies), rows(), tests=SurvivesEdgeInputs()).results
     assert result.outcome == "skipped"
+
+
+class Ending(Averaged):
+    """Wants a token in every sentence."""
+
+    def __init__(self, refuse: Any) -> None:
+        super().__init__()
+        self.refuse = refuse
+
+    def forward(self, x: Tensor) -> Any:
+        return self.tokens(x)[:, 0] if (x == 2).any(1).all() else self.refuse(x)
+
+
+def ended() -> Tensor:
+    return sentences()[0].clone().index_fill_(1, torch.tensor([3]), 2)
+
+
+def raises(_: Tensor) -> None:
+    raise ValueError("no end of the sentence")
+
+
+def asserts(x: Tensor) -> None:
+    assert (x == 2).any(1).all(), "no end of the sentence"
+
+
+def checks(x: Tensor) -> None:
+    known = bool((x == 2).any(1).all())
+    torch._check_value(known, lambda: "no end")  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("refuse", [raises, asserts, checks])
+def test_tokens_may_be_refused_on_purpose(refuse: Any) -> None:
+    result = checkup(Ending(refuse), ended(), tests=SurvivesEdgeInputs()).results[0]
+    assert result.outcome == "skipped", result.message
+
+
+@pytest.mark.parametrize(
+    ("refuse", "message"),
+    [
+        pytest.param(lambda x: max(x[x > 99].tolist()), "ValueError", id="by-python"),
+        pytest.param(lambda x: nn.functional.interpolate(x[None]), "size", id="by-torch"),
+        pytest.param(lambda x: x.float() @ x.float(), "RuntimeError", id="by-a-product"),
+    ],
+)
+def test_tokens_that_raise_elsewhere_are_a_warning(refuse: Any, message: str) -> None:
+    result = checkup(Ending(refuse), ended(), tests=SurvivesEdgeInputs()).results[0]
+    assert (result.outcome, result.severity) == ("failed", "warning")
+    assert message in result.message

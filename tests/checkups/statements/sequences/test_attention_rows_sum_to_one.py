@@ -43,6 +43,10 @@ def late(layer: Attention, scores: Tensor) -> Tensor:
     return scores.softmax(-1).masked_fill(~layer.mask[:length, :length], 0)
 
 
+def together(_: Attention, scores: Tensor) -> Tensor:
+    return scores.flatten(-2).softmax(-1).view(scores.shape)
+
+
 def by_hand(layer: Attention, scores: Tensor) -> Tensor:
     powers = layer.masked(scores - scores.amax(-1, keepdim=True)).exp()
     return powers / powers.sum(-1, keepdim=True)
@@ -67,6 +71,7 @@ class Einsum(Attention):
         pytest.param(attention(lambda _, s: s.softmax(-2), False), "dimension 2", id="queries"),
         pytest.param(attention(lambda _, s: s.softmax(1), False), "dimension 1", id="heads"),
         pytest.param(attention(lambda _, s: F.softmax(s, 0), False), "dimension 0", id="batch"),
+        pytest.param(attention(together, False), "dimensions from 2 on", id="all-pairs"),
         pytest.param(attention(lambda _, s: s, False), "no softmax", id="no-softmax"),
         pytest.param(attention(lambda _, s: s.sigmoid(), False), "changed after", id="sigmoid"),
         pytest.param(attention(lambda _, s: s.log_softmax(-1), False), "changed", id="logarithm"),
@@ -88,6 +93,43 @@ def test_a_softmax_of_one_value_fails() -> None:
     result = checkup(Pooled(dim=-1), series(), tests=AttentionRowsSumToOne()).results[0]
     assert result.outcome == "failed"
     assert "size one" in result.message
+
+
+class Selected(nn.Module):
+    """Weighs variables, as a temporal fusion transformer does, and has only one."""
+
+    def __init__(self, product: bool) -> None:
+        super().__init__()
+        self.product, self.weigh, self.head = product, nn.Linear(5, 1), nn.Linear(5, 1)
+
+    def forward(self, x: Tensor) -> Any:
+        weights = self.weigh(x).softmax(-1).unsqueeze(-1)
+        variables = x.unsqueeze(-2)
+        chosen = weights @ variables if self.product else weights * variables
+        return self.head(chosen.squeeze(-2).mean(1))
+
+
+@pytest.mark.parametrize("product", [True, False])
+def test_a_choice_among_one_variable_does_not_fail(product: bool) -> None:
+    result = checkup(Selected(product), series(), tests=AttentionRowsSumToOne()).results[0]
+    assert (result.outcome, result.message) == ("skipped", "the model has no attention")
+
+
+class OverHeads(Attention):
+    """One head, whose softmax runs over the heads."""
+
+    def __init__(self) -> None:
+        super().__init__(causal=False)
+        self.heads = 1
+
+    def forward(self, x: Tensor) -> Any:
+        q, k, v = self.split(x)
+        return self.join((q @ k.transpose(-2, -1)).softmax(1) @ v)
+
+
+def test_a_softmax_over_a_single_head_fails() -> None:
+    result = checkup(GPT(OverHeads), tokens(), tests=AttentionRowsSumToOne()).results[0]
+    assert result.outcome == "failed"
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,26 @@ class LastToken(nn.Module):
         return self.gpt(input_ids)[torch.arange(len(last)), last]
 
 
+class HighestToken(nn.Module):
+    """Reads the highest token, which ends the text, as CLIP does."""
+
+    def __init__(self, obeys: bool) -> None:
+        super().__init__()
+        self.inner, self.obeys = Masked(), obeys
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        out = self.inner(input_ids, attention_mask == 0 if self.obeys else None)
+        return out[torch.arange(len(out)), input_ids.argmax(1)]
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_no_new_token_ends_the_text(obeys: bool) -> None:
+    ids = tokens()[0].clamp(max=TOKENS - 2).index_fill(1, torch.tensor([LENGTH - 1]), TOKENS - 1)
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    [result] = checkup(HighestToken(obeys), batch, tests=RespectsMasks()).results
+    assert result.outcome == ("passed" if obeys else "failed")
+
+
 class Longer(nn.Module):
     """A mask of its own kind for each argument, and more outputs than inputs."""
 

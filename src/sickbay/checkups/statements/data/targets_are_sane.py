@@ -25,7 +25,8 @@ class TargetsAreSane(Statement):
 
     How it is tested:
         In the batch as given, no NaN or Inf reaches the loss. Cross-entropy gets integer labels
-        from 0 on, or rows that sum to one. Binary cross-entropy gets values from 0 to 1. With at
+        from 0 on, or rows that sum to one. Binary cross-entropy gets values from 0 to 1. Targets of
+        one value for each output are not all 0 or 255, as in a mask read from an image. With at
         least `samples` samples the targets are not all equal, if the loss is known and uses them.
     """
 
@@ -70,6 +71,8 @@ class TargetsAreSane(Statement):
             wrong = int(((sums - 1).abs() > 0.01).sum() - (sums == 0).sum())
             if wrong > 0:
                 return f"{wrong} of {sums.numel()} rows of probabilities do not sum to one"
+        if targets.numel() // len(targets) == output.numel() // len(output) and _is_image(targets):
+            return "all targets are 0 or 255, as read from an image; divide them by 255"
         if loss in ("bce", "bce_logits") and (least < -1e-6 or most > 1 + 1e-6):
             return f"the targets of {loss} range from {least:.3g} to {most:.3g}, outside 0 to 1"
         return ""
@@ -80,6 +83,12 @@ class TargetsAreSane(Statement):
         if _loss_name(setup) in DISTANCES and size > self.large:
             return f"{message}; dividing them by their standard deviation speeds up training"
         return message
+
+
+def _is_image(targets: Tensor) -> bool:
+    """Return whether targets are a mask in the grey values of an image."""
+    black, white = targets == 0, targets == 255
+    return bool(black.any() and white.any() and (black | white).all())
 
 
 def _loss_name(setup: ModelSetup) -> str:

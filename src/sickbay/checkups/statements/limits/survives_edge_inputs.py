@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from dis import opmap
 from math import isfinite
 from typing import Any
 
@@ -16,6 +17,8 @@ from sickbay.printable import error_summary
 
 SAMPLES = 2
 NOT_FINITE, UNKNOWN = "give", "raise IndexError"  # how grave problems begin
+REFUSED = "are refused with"
+REFUSALS = (ValueError, AssertionError, NotImplementedError)
 HANDLE = "handle such a sample in the model, or leave it out of the data"
 
 
@@ -30,8 +33,8 @@ class SurvivesEdgeInputs(Statement):
         One sample is changed. In evaluation: to zeros, to ones, and scaled down and up; for tokens,
         to zeros, to a single token, and to the last known token. In training: the gradients for
         zeros and for ones. A sample of only padding tokens may fail if it works with a single other
-        token. If the model raises, that is a warning; it may refuse values outside the range of the
-        batch, except tokens that its embedding lacks.
+        token. If the model raises, that is a warning; it may refuse tokens on purpose, and values
+        outside the range of the batch, except tokens that its embedding lacks.
     """
 
     order = 1
@@ -58,6 +61,8 @@ class SurvivesEdgeInputs(Statement):
                 finite.append(name)
             elif problem.startswith((NOT_FINITE, UNKNOWN)):
                 return self.fails(f"inputs that are {name} {problem}")
+            elif problem.startswith(REFUSED):
+                continue
             elif setup.batch.main.min() <= edge.min() and edge.max() <= setup.batch.main.max():
                 result = self.fails(f"inputs that are {name} {problem}", remedy=HANDLE)
                 return replace(result, severity="warning")
@@ -110,6 +115,18 @@ def _pass(setup: ModelSetup, batch: Batch, *, training: bool) -> str:
         except Inapplicable:
             raise
         except Exception as error:
+            if not batch.main.is_floating_point() and _is_refusal(error):
+                return f"{REFUSED} {error_summary(error)}"
             return f"raise {error_summary(error)}"
     wild = [name for name, each in gradients.items() if each is not None and not isfinite(each)]
     return f"{NOT_FINITE} a gradient of {wild[0]} that is NaN or Inf" if wild else ""
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Return whether an error was raised by the model: by `raise`, `assert` or `torch._check`."""
+    if not isinstance(error, REFUSALS) or (last := error.__traceback__) is None:
+        return False
+    while last.tb_next:
+        last = last.tb_next
+    code, module = last.tb_frame.f_code.co_code, last.tb_frame.f_globals.get("__name__", "")
+    return code[last.tb_lasti] == opmap["RAISE_VARARGS"] and not module.startswith("torch.")

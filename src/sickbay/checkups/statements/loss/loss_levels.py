@@ -10,7 +10,7 @@ from torch import Tensor
 from sickbay.checkups.base import Inapplicable, ModelSetup, dataclass
 from sickbay.checkups.batch import Batch
 from sickbay.checkups.class_outputs import class_dimension, one_hot
-from sickbay.checkups.loss_probes import needs_more_than_output
+from sickbay.checkups.loss_probes import has_weights, needs_more_than_output
 from sickbay.tasks import DISTANCES
 
 SMOOTHINGS = (1e-6, 0.01, 0.05, 0.1, 0.2, 0.3)  # of labels
@@ -36,6 +36,8 @@ def levels(setup: ModelSetup, batch: Batch, output: Tensor) -> Levels:
         raise Inapplicable("no targets were given")
     if (not setup.has_loss and not origin.bare) or needs_more_than_output(setup):
         raise Inapplicable("the loss does not depend on predictions alone")
+    if has_weights(setup, batch, output):
+        raise Inapplicable("the loss has weights of its own, so the outputs are no predictions")
     match origin.loss:
         case "cross_entropy":
             perfect, constant, chance = _classes(output, targets)

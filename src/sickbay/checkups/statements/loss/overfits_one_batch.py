@@ -42,12 +42,12 @@ class OverfitsOneBatch(Statement):
 
     How it is tested:
         The loss must be lower for perfect predictions than for chance, and not higher than for the
-        best constant prediction. Then a copy without dropout is trained on `samples` samples with
-        Adam, at up to three learning rates. Its loss must fall to `fraction` of the loss of the
-        best constant prediction. With more than `few` targets, or if the loss is still falling, it
-        only has to be lower than that of the constant prediction. With more than `many` targets, a
-        larger batch that only runs as a whole, an unknown loss, or too little time, it only has to
-        fall.
+        best constant prediction, unless the loss has weights of its own. Then a copy without
+        dropout is trained on `samples` samples with Adam, at up to three learning rates. Its loss
+        must fall to `fraction` of the loss of the best constant prediction. With more than `few`
+        targets, or if the loss is still falling, it only has to be lower than that of the constant
+        prediction. With more than `many` targets, a larger batch that only runs as a whole, an
+        unknown loss, or too little time, it only has to fall.
     """
 
     order = 4
@@ -161,7 +161,8 @@ def _ignores_targets(setup: ModelSetup, batch: Batch, output: Tensor) -> bool:
     given_twice = any(targets.equal(each) for each in batch.inputs)
     if given_twice and output.shape != targets.shape:
         return False  # the output is the likelihood of the inputs
-    others = [shifted, 1 - targets] if targets.is_floating_point() else [shifted]
+    pairs = targets.repeat_interleave(2, 0)[: len(targets)]  # a loss may compare equal ones
+    others = [shifted, 1 - targets if targets.is_floating_point() else pairs]
     # The model's own output may be the same for all samples.
     return ignores_targets(setup, batch, torch.rand_like(output), others)
 

@@ -123,7 +123,7 @@ class Attention(TorchFunctionMode):
         if at is None:
             return None
         mark, tensor = marks[at], given[at]
-        if name in MULTIPLICATIONS and mark.single:
+        if name in MULTIPLICATIONS and mark.single and not _is_lone(tensor):
             self.own.append(Weights(tuple(tensor.shape), SINGLE))
         if name == "exp" or (name == "sigmoid" and mark.queries):
             return replace(mark, soft=True)
@@ -148,7 +148,8 @@ class Attention(TorchFunctionMode):
     def _judge(self, weights: Tensor, mark: Mark, summed: Sequence[int]) -> None:
         shape = tuple(weights.shape)
         if mark.single:
-            self.own.append(Weights(shape, SINGLE))
+            if not _is_lone(weights):
+                self.own.append(Weights(shape, SINGLE))
             return
         total = weights.float().sum(list(summed))
         off = (total - 1).abs()
@@ -168,6 +169,11 @@ def _is_flipped(matrix: Tensor) -> bool:
     return matrix.shape[-1] > 1 and matrix.stride(-1) != 1
 
 
+def _is_lone(weights: Tensor) -> bool:
+    """Return whether there is only one thing to attend to, as in a choice among one variable."""
+    return weights.shape[-2:] == (1, 1)
+
+
 def _weights_scores(name: str, args: Any, scores: Tensor) -> bool:
     """Return whether scores are weighted by a matrix (retention) or averaged over the keys."""
     if name not in (*MULTIPLICATIONS, *DIVISIONS) or len(args) < 2:
@@ -184,6 +190,10 @@ def _why(weights: Tensor, summed: Sequence[int]) -> str:
         one = bool(((weights.float().sum(dim) - 1).abs() <= SLACK).all())
         if one and weights.shape[dim] > 1 and [dim] != list(summed):
             return f"they sum to one over dimension {dim}, not over the keys"
+    for first in range(weights.ndim - 1):
+        together = weights.float().flatten(first).sum(-1)
+        if bool(((together - 1).abs() <= SLACK).all()):
+            return f"the softmax runs over all dimensions from {first} on, not over the keys alone"
     return "they were changed after the softmax, perhaps by a mask or by dropout in evaluation"
 
 

@@ -41,10 +41,11 @@ class RespectsMasks(Statement):
 
     How it is tested:
         A third of one sample is masked with the mask that you pass, on the side where that has its
-        padding, and then changed. The outputs of that sample's other positions must stay the same,
-        or be those of the sample without that third. In a key_padding_mask, True means drop; in an
-        attention_mask, 0 means drop. A plain mask may mean either, unless all that it drops has the
-        same value. If the model obeys another mask, one that it ignores is a warning.
+        padding, and then changed, if possible without the lowest and the highest token, which may
+        be special. The outputs of that sample's other positions must stay the same, or be those of
+        the sample without that third. In a key_padding_mask, True means drop; in an attention_mask,
+        0 means drop. A plain mask may mean either, unless all that it drops has the same value. If
+        the model obeys another mask, one that it ignores is a warning.
     """
 
     order = 5
@@ -83,14 +84,29 @@ class RespectsMasks(Statement):
 def _leaks(setup: ModelSetup, masked: Masked) -> int:
     """Return how many outputs of the positions that are kept depend on those that are dropped."""
     batch, main = masked.batch, masked.batch.main
-    new = main.clone()
-    new[-1, masked.dropped] = altered(main)[-1, masked.dropped]
-    leaking = _of_kept(changes(setup, batch, main, new), masked).any(dim=1)
+    one, other = main.clone(), main.clone()
+    one[-1, masked.dropped], other[-1, masked.dropped] = _fillings(setup, masked)
+    leaking = _of_kept(changes(setup, batch.with_input(main, one), one, other), masked).any(dim=1)
     if not leaking.any() or _same_without_padding(setup, masked):
         return 0
     if len(leaking) > 1 and leaking.float().mean() < LOCAL:
         raise Inapplicable("only positions next to the padding change")
     return int(torch.count_nonzero(leaking))
+
+
+def _fillings(setup: ModelSetup, masked: Masked) -> tuple[Tensor, Tensor]:
+    """Return two contents of the dropped positions; a model may look for the highest token."""
+    main, dropped = masked.batch.main, masked.dropped
+    given = main[-1, dropped]
+    if not main.is_floating_point() and main.dtype != torch.bool and main.ndim == 2:
+        known, highest = torch.unique(main), main[-1, _kept_places(masked)].max()
+        usual = known[(known > main.min()) & (known < highest)]
+        for padding in (masked.token, _known_padding(setup, masked.batch)):
+            usual = usual if padding is None else usual[usual != padding]
+        if len(usual) > 1:
+            places = torch.arange(len(given), device=main.device)
+            return usual[places % len(usual)], usual[(places + 1) % len(usual)]
+    return given, altered(main)[-1, dropped]
 
 
 def _is_read(setup: ModelSetup, batch: Batch, masked: Masked) -> bool:
