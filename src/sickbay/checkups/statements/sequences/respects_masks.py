@@ -105,7 +105,8 @@ def _fillings(setup: ModelSetup, masked: Masked) -> tuple[Tensor, Tensor]:
             usual = usual if padding is None else usual[usual != padding]
         if len(usual) > 1:
             places = torch.arange(len(given), device=main.device)
-            return usual[places % len(usual)], usual[(places + 1) % len(usual)]
+            # In another order alone, they would be the same to attention without positions.
+            return usual[:1].expand_as(given), usual[(places + 1) % len(usual)]
     return given, altered(main)[-1, dropped]
 
 
