@@ -7,8 +7,10 @@ import torch
 from torch import nn
 
 import sickbay
+from sickbay.doctor.causes import Causes
 from sickbay.history import History
-from sickbay.problems import NotLearning
+from sickbay.probe.guard import Guard
+from sickbay.problems import NotLearning, StillFalling
 from sickbay.vitals import Setup
 
 STEPS = 96  # of which the last 32 count
@@ -135,7 +137,19 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert (finding.problem, finding.severity) == ("not_learning", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (95, 1, ())
     assert finding.evidence == {"score": 0.25, "constant": 0.5}
-    assert finding.message == "scores 0.25 on its training batches, a constant answer 0.5"
+    assert finding.message == (
+        "scores 0.25 on its training batches, a constant answer 0.5 (limit 0.562)"
+    )
+
+
+def test_a_loss_that_is_still_falling_is_no_reason_to_go_on() -> None:
+    causes = Causes([problem, StillFalling()], Guard(lambda *_: None))
+    made = history(0.5, loss=[2.0 - 0.005 * step for step in range(STEPS)], ended=True)
+    (found,) = causes.judge(made).new
+    assert (found.problem, found.consequences) == ("not_learning", ("still_falling",))
+    learnt = history(0.9, loss=[2.0 - 0.005 * step for step in range(STEPS)], ended=True)
+    (found,) = Causes([problem, StillFalling()], Guard(lambda *_: None)).judge(learnt).new
+    assert found.problem == "still_falling"
 
 
 @pytest.mark.parametrize(("shuffled", "expected"), [(True, True), (False, False)])

@@ -47,9 +47,6 @@ class StillFalling(Problem):
     few: int = threshold(100, "Steps that are too few for any model.", least=0)
     short: int = threshold(5, "Epochs of so short a run.", least=1)
 
-    def stands_alone(self, _finding: Finding) -> bool:
-        return True
-
     def check(self, history: History) -> Finding | None:
         if not history.ended:
             return None
