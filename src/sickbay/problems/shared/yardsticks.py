@@ -95,10 +95,9 @@ class Yardstick:
         """Return whether a score would be a success on sound labels and enough samples."""
         if not self.known:
             return not self.sought
-        errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
         excused = 0.0 if self.is_vague(score) else self._error(score)
         near = self.missing(score) <= max(self._points(), excused)
-        return near and self.beats_constant(score, errors) and self.is_met(score)
+        return near and self.surely_beats_constant(score, tries) and self.is_met(score)
 
     def is_vague(self, score: float) -> bool:
         """Return whether the held-out samples are too few to know a score to 5 points.
@@ -120,6 +119,10 @@ class Yardstick:
         chance = min(self._doubt(share), self._doubt(constant))
         least = min(LEAST, RARE * (1 - constant))
         return share >= 1 or share - constant > max(least, errors * chance)
+
+    def surely_beats_constant(self, score: float, tries: int) -> bool:
+        """Return whether a score is above the constant answer, even as the best of many tries."""
+        return self.beats_constant(score, max(ERRORS, 1 + sqrt(2 * log(tries))))
 
     def is_below_reference(self, score: float) -> bool:
         """Return whether a score is below the reference by more than 5 points and chance."""
