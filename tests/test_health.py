@@ -51,6 +51,8 @@ def test_trend(losses: list[float], expected: Trend) -> None:
         pytest.param(FALLING, ["warning"], "unstable", id="unstable"),
         pytest.param(FALLING, ["warning", "critical"], "critical", id="the-worst-counts"),
         pytest.param([], [], "unknown", id="before-the-first-step"),
+        pytest.param([*FLAT, 1e9], [], "stable", id="high-but-finite"),
+        pytest.param([nan, *FLAT], [], "stable", id="nan-before"),
     ],
 )
 def test_state(losses: list[float], severities: list[Any], expected: State) -> None:
@@ -63,6 +65,17 @@ def test_state(losses: list[float], severities: list[Any], expected: State) -> N
     assert len(health.reasons) == len(severities)
     if "critical" in severities:
         assert health.reasons[0] == "p1 at step 3: why"
+
+
+@pytest.mark.parametrize("loss", [nan, inf])
+@pytest.mark.parametrize("severity", [None, "warning"])
+def test_a_loss_that_is_not_finite_is_critical(loss: float, severity: Any) -> None:
+    present = [Finding(problem="p", step=3, severity=severity)] if severity else []
+    health = assess(History(loss=[*FLAT, loss]), present)
+    assert health.state == "critical"
+    assert health.reasons[0] == f"the loss is {loss} at step 40"
+    assert len(health.reasons) == 1 + len(present)
+    assert str(health) == f"critical: the loss is not finite ({loss})"
 
 
 def test_suggestions_are_by_priority_and_listed_once() -> None:

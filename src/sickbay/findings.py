@@ -102,7 +102,7 @@ class Finding:
         message: What was found, with its numbers and limits.
         evidence: The numbers by name.
         consequences: Other problems seen at the same time that this one explains.
-        suggestions: What to try, best first. The doctor adds them.
+        suggestions: What to try, best first. The doctor adds to those of the problem.
 
     >>> print(Finding(problem="non_finite", step=7, layers=("encoder.0",), message="it is NaN"))
     step 7  non finite  encoder.0  it is NaN

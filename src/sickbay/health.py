@@ -27,10 +27,12 @@ class Health:
     Attributes:
         step: The newest step.
         epoch: The epoch in progress, which is also the number of epochs that have ended.
-        state: `critical` or `unstable` if a problem is present, by the worst of them. Without one,
-            `improving` if the loss falls, and else `stable`. `unknown` before the first step.
+        state: `critical` if the newest loss is not finite. Else `critical` or `unstable` if a
+            problem is present, by the worst of them. Without one, `improving` if the loss falls,
+            and else `stable`. `unknown` before the first step.
         trend: Where the loss is heading.
-        reasons: The messages of the problems, worst first.
+        reasons: Why the state is no better: a loss that is not finite, then the messages of the
+            problems, worst first.
         loss: The newest training loss, NaN if there is none.
         val_loss: The newest validation loss, in the same way.
         best_val_loss: The lowest validation loss.
@@ -62,6 +64,8 @@ class Health:
         if isfinite(self.val_loss):
             losses += f"; validation {self.val_loss:.3g}, best {self.best_val_loss:.3g}"
         words = "shows no trend yet" if self.trend == "unknown" else f"is {self.trend}"
+        if self.trend == "rising" and not isfinite(self.loss):
+            words = "is not finite"
         return f"{self.state}: the loss {words} ({losses})"
 
 
@@ -71,14 +75,18 @@ UNKNOWN = Health()
 def assess(history: History, present: Iterable[Finding]) -> Health:
     """Return how a run is doing, given the newest finding of each problem that is present."""
     worst = sorted(present, key=lambda each: each.severity != "critical")
-    trend = loss_trend(history.recent("loss", STEPS))
+    losses = history.recent("loss", STEPS)
+    lost = bool(losses) and not isfinite(losses[-1])
+    reasons = [f"the loss is {losses[-1]} at step {history.step}"] if lost else []
+    reasons += [f"{each.title} at step {each.step}: {each.message}" for each in worst]
+    trend = loss_trend(losses)
     validation = history.epochs("val_loss")
     return Health(
         step=max(history.step, 0),
         epoch=history.epoch,
-        state=_state(worst, trend) if history.step >= 0 or worst else "unknown",
+        state=_state(worst, trend, lost) if history.step >= 0 or worst else "unknown",
         trend=trend,
-        reasons=tuple(f"{each.title} at step {each.step}: {each.message}" for each in worst),
+        reasons=tuple(reasons),
         loss=history.latest("loss"),
         val_loss=validation[-1] if validation else nan,
         best_val_loss=min(filter(isfinite, validation), default=nan),
@@ -117,7 +125,9 @@ def _agreeing(suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
     return tuple(kept.values())
 
 
-def _state(worst: Sequence[Finding], trend: Trend) -> State:
+def _state(worst: Sequence[Finding], trend: Trend, lost: bool) -> State:
+    if lost:
+        return "critical"
     if worst and any(each.severity != "info" for each in worst):
         return "critical" if worst[0].severity == "critical" else "unstable"
     return "improving" if trend == "falling" else "stable"

@@ -13,12 +13,14 @@ import torch
 import sickbay
 from sickbay.doctor.advice import WINDOW, Adviser
 from sickbay.findings import Finding, Odds, Suggestion
-from sickbay.problems import DeadUnits, NoRecentGain
+from sickbay.history import History
+from sickbay.problems import DeadUnits, ImproperLoss, NoRecentGain
 from sickbay.problems.profiles import PROFILES
 from sickbay.problems.published.training_doctor import LargeGradient, Overfitting
 from sickbay.remedies import ClipNorm
 from sickbay.remedies.by_problem import EVERY, choose
 from sickbay.remedies.odds import note, odds
+from sickbay.vitals import Setup
 from tests.doctor.loops import watch
 from tests.models import features, mlp
 
@@ -136,6 +138,24 @@ def test_other_profiles_suggest_the_remedies_that_worked_best() -> None:
 def test_without_a_remedy_the_general_advice_is_suggested() -> None:
     finding = Adviser([NoRecentGain()]).advise(Finding(problem="no_recent_gain", step=0))
     assert finding.suggestions == (Suggestion(words=NoRecentGain.advice),)
+
+
+@pytest.mark.parametrize(
+    ("history", "first"),
+    [
+        pytest.param(History(Setup(loss="mse"), pull=[-1.0] * 3), True, id="seen"),
+        pytest.param(History(Setup(wrong_sign=True)), True, id="called"),
+        pytest.param(History(Setup(loss="l1", task="multiclass")), False, id="other"),
+    ],
+)
+def test_a_loss_with_the_wrong_sign_needs_no_other_loss(history: History, first: bool) -> None:
+    finding = ImproperLoss().check(history)
+    assert finding is not None
+    best, *others = Adviser([ImproperLoss()]).advise(finding).suggestions
+    assert (best.words.startswith("remove the minus"), best.code == "loss = -loss") == (first,) * 2
+    assert others or not first
+    chosen = Adviser([ImproperLoss()], choose(["change_loss"])).advise(finding).suggestions
+    assert [each.remedy for each in chosen] == ["change_loss"]
 
 
 def test_small_and_large_gradients_have_the_published_remedies() -> None:

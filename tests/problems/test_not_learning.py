@@ -135,7 +135,9 @@ def test_the_finding_names_the_step_and_the_numbers() -> None:
     assert (finding.problem, finding.severity) == ("not_learning", "warning")
     assert (finding.step, finding.epoch, finding.layers) == (95, 1, ())
     assert finding.evidence == {"score": 0.25, "constant": 0.5}
-    assert finding.message == "scores 0.25 on its training batches, a constant answer 0.5"
+    assert finding.message == (
+        "scores 0.25 on its training batches, a constant answer 0.5 (limit 0.562)"
+    )
 
 
 @pytest.mark.parametrize(("shuffled", "expected"), [(True, True), (False, False)])

@@ -5,7 +5,9 @@ import pytest
 
 from sickbay.remedies import ClipNorm, HalveLearningRate, InsertNormalisation, ReplaceActivation
 from sickbay.remedies import odds as table
+from sickbay.remedies.by_problem import CHOICES
 from sickbay.remedies.odds import Odds, note, odds, ranked
+from sickbay.remedies.suggest import suggested
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +46,16 @@ def test_a_home_that_cannot_be_written_is_no_trouble(
     monkeypatch.setenv("SICKBAY_HOME", str(tmp_path / "file" / "below"))
     note("sick", ClipNorm(), worked=True)
     assert odds("sick", ClipNorm()) == Odds(3, 4)
+
+
+def test_a_single_own_success_is_not_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    selu, norm = ReplaceActivation(to="selu"), InsertNormalisation()
+    monkeypatch.setitem(CHOICES, "sick", [ClipNorm(), selu, norm])
+    note("sick", selu, worked=True)
+    assert [each.remedy for each in suggested("sick")] == [ClipNorm().key]
+    note("sick", selu, worked=True)
+    assert [each.remedy for each in suggested("sick")] == [selu.key, ClipNorm().key]
+    assert [each.remedy for each in suggested("sick", {"sick": [norm]})] == [norm.key]
 
 
 def test_the_better_odds_come_first_and_what_keeps_weights_before_equals() -> None:

@@ -59,6 +59,24 @@ def test_a_run_that_is_not_solved_says_why(
     assert outcome.as_json()["doubt"] == outcome.doubt
 
 
+@pytest.mark.parametrize(
+    ("found", "doubt"),
+    [
+        pytest.param(NOISY, "noisy labels stands", id="of-the-data"),
+        pytest.param(OTHER, "training did not come to its end", id="overcome"),
+    ],
+)
+def test_data_stay_as_bad_as_an_earlier_run_found_them(
+    monkeypatch: pytest.MonkeyPatch, found: Finding, doubt: str
+) -> None:
+    ill = at(0.1, start={"val_accuracy": 0.1}, finding=FOUND, findings=[FOUND, found])
+    cut = learns(0.9, stopped=False, finding=OTHER)
+    outcome = Race(
+        monkeypatch, {AS_GIVEN: ill, "a": cut}, {"a": 0.5}, yardstick=HELD, budget=25.0
+    ).outcome
+    assert (outcome.solved, outcome.doubt) == (False, doubt)
+
+
 def test_what_a_failed_trial_found_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     scripts: Scripts = {
         AS_GIVEN: at(0.1, start={"val_accuracy": 0.1}, finding=FOUND, findings=[FOUND]),

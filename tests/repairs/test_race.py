@@ -223,7 +223,7 @@ def test_if_none_learns_a_new_problem_wins_over_none(racing: Any) -> None:
     odds = {"a": 0.5, "b": 0.4, "c": 0.1}
     done = racing(scripts, odds, [Change("a"), Change("b")])
     assert [each.result for each in done.outcome.attempts[1:3]] == ["slower", "plateau"]
-    assert done.counts[0] == ("b", True)  # the old problem is gone
+    assert done.counts[0] == ("b", False)  # the old problem is gone, but the score is no better
     assert [each.parent for each in done.outcome.attempts[3:5]] == [2, 2]
 
 
@@ -244,7 +244,7 @@ def test_a_new_problem_is_treated_in_turn_with_remedies_not_yet_tried_for_it(rac
 
 
 def test_a_remedy_is_tried_once_for_a_problem(racing: Any) -> None:
-    scripts = {"a": [learns(0.5), at(0.5, finding=FOUND)], "b": [learns(0.2), learns(0.4)]}
+    scripts = {"a": [learns(0.5), at(0.5, finding=FOUND)], "b": [learns(0.2), learns(0.6)]}
     done = racing(scripts, {"a": 0.9, "b": 0.4})
     assert done.counts == [("a", False), ("b", True)]
     assert [each.remedy for each in done.outcome.attempts] == ["", "a", "b"]

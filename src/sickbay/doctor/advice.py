@@ -18,6 +18,9 @@ WINDOW = 50  # steps (or validations) within which a problem counts as repeated
 class Adviser:
     """Adds suggestions to findings: those of the problem's paper, or else the best remedies.
 
+    What the problem itself suggests for a finding goes before the remedies, unless the caller chose
+    them.
+
     A problem that is found again within `WINDOW` gets stronger published suggestions.
     """
 
@@ -35,7 +38,9 @@ class Adviser:
         times = self._count(finding, problem)
         published = () if self._remedies is not None else problem.suggest(times)
         if not published:
-            return replace(finding, suggestions=self._remedies_for(finding.problem))
+            first = finding.suggestions if self._remedies is None else ()
+            best = self._remedies_for(finding.problem)
+            return replace(finding, suggestions=(*first, *best))
         from sickbay.remedies.suggest import with_odds  # a slow import, needed only with a finding
 
         made = tuple(with_odds(finding.problem, each) for each in published)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import inf, isnan, nan
 
+from sickbay.findings import Suggestion
 from sickbay.problems.shared.base import Finding, History, Problem, dataclass
 from sickbay.problems.shared.distances_of_classes import distance_of_classes
 from sickbay.problems.shared.learns_badly import best_accuracy
@@ -19,6 +20,11 @@ NEVER_NEGATIVE = (
 )  # fmt: skip
 FEW = 12  # whole numbers below this count as classes if all are about equally frequent
 SKEW = 0.15  # of the largest: three standard errors of the mean of 32 equally frequent numbers
+REVERSED = ("wrong sign", "lower for wrong answers")  # what is said of such a loss
+TURN = Suggestion(
+    words="remove the minus from the loss, or negate a score that should be high",
+    code="loss = -loss",
+)
 SIGNED = ("soft_margin", "hinge_embedding", "hinge")
 
 
@@ -78,7 +84,8 @@ class ImproperLoss(Problem):
         if not message and history.setup.loss:
             message = self._mismatch(history)
         if message:
-            return self.found(history, message)
+            reversed_ = any(each in message for each in REVERSED)
+            return replace(self.found(history, message), suggestions=(TURN,) if reversed_ else ())
         if message := drowned_errors(history) or disagreement(history):
             return replace(self.found(history, message), severity="warning")
         message = faint_error(history) or distance_of_classes(history)

@@ -29,7 +29,7 @@ class NotLearning(Problem):
     Example:
         >>> history = History(loss=500 * [2.3], score=500 * [0.12], constant_score=500 * [0.11])
         >>> print(NotLearning().check(history).message)
-        scores 0.12 on its training batches, a constant answer 0.11
+        scores 0.12 on its training batches, a constant answer 0.11 (limit 0.288)
 
     Reference:
         Karpathy (2019), A recipe for training neural networks, on input-independent baselines.
@@ -58,4 +58,6 @@ class NotLearning(Problem):
             return None
         if loss_fall(history) > self.loss_drop or beats_base_rate(history):
             return None
-        return self.found(history, str(score), score=score.score, constant=score.constant)
+        limit = score.constant + self.gain * (1 - score.constant)
+        message = f"{score} (limit {limit:.3g})"
+        return self.found(history, message, score=score.score, constant=score.constant)

@@ -18,6 +18,7 @@ from sickbay.remedies.base import Remedy
 SHIPPED = Path(__file__).with_name("odds.json")
 LARGEST = 10_000_000  # bytes of the user's file
 RETRAINING = 0.03  # how much less a remedy that discards the weights is worth, in odds
+AGAIN = 2  # successes of this user that prove a remedy which has never worked in the benchmark
 SPECIFIC = 0.9  # the odds of a specific remedy before it is tried
 
 Counts = dict[str, dict[str, list[int]]]  # by problem, by remedy: worked, tried
@@ -39,6 +40,12 @@ def shipped() -> Mapping[str, Any]:
 def odds(problem: str, remedy: Remedy) -> Odds:
     """Return how often a remedy has cured a problem, for this user and in the benchmark."""
     return _of(shipped().get("counts", {}), problem, remedy) + _of(_local(), problem, remedy)
+
+
+def is_proven(problem: str, remedy: Remedy) -> bool:
+    """Return whether a remedy may be advised: a single success of this user may be chance."""
+    measured = _of(shipped().get("counts", {}), problem, remedy)
+    return measured.worked > 0 or _of(_local(), problem, remedy).worked >= AGAIN
 
 
 def note(problem: str, remedy: Remedy, worked: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sickbay.findings import Odds, Suggestion
 from sickbay.remedies.base import Remedy
 from sickbay.remedies.by_problem import CHOICES, EVERY
-from sickbay.remedies.odds import odds, ranked
+from sickbay.remedies.odds import is_proven, odds, ranked
 
 MOST = 3  # suggestions for a finding
 # Published problems, and those of ours that they resemble most. Only for ours are odds measured.
@@ -23,18 +23,18 @@ def suggested(
 ) -> tuple[Suggestion, ...]:
     """Return the best remedies for a problem with their odds, best first.
 
-    Of the remedies shipped with sickbay, only those that have worked before are suggested. Of the
-    caller's own `remedies`, the best are suggested in any case.
+    Of the remedies shipped with sickbay, only those are suggested that have worked in the
+    benchmark, or twice for this user. Of the caller's own `remedies`, the best are suggested in any
+    case.
 
     >>> from sickbay.remedies import ClipNorm
     >>> print(suggested("loss_spike", {"loss_spike": [ClipNorm()]})[0].code)
     nn.utils.clip_grad_norm_(model.parameters(), 1)
     """
     found = ranked(problem, (CHOICES if remedies is None else remedies).get(problem, ()))
-    made = (_suggestion(problem, remedy) for remedy in found)
-    return tuple(each for each in made if remedies is not None or (each.odds and each.odds.worked))[
-        :MOST
-    ]
+    if remedies is None:
+        found = [each for each in found if is_proven(problem, each)]
+    return tuple(_suggestion(problem, remedy) for remedy in found[:MOST])
 
 
 def with_odds(problem: str, suggestion: Suggestion) -> Suggestion:

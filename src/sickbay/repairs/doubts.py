@@ -1,12 +1,15 @@
 """What speaks against calling a run a success."""
 
+from collections.abc import Iterable
+
 from sickbay.findings import Finding
-from sickbay.problems import StillFalling, Underfitting
+from sickbay.problems import NoisyLabels, StillFalling, TargetLeak, Underfitting, UnshuffledData
 from sickbay.repairs.run import Run
 from sickbay.repairs.run_settings import RunSettings
 
 STILL_FALLING, UNDERFITTING = StillFalling.name(), Underfitting.name()
 HARDLY = "that is hardly better than a constant answer"
+OF_THE_DATA = tuple(each.name() for each in (NoisyLabels, TargetLeak, UnshuffledData))
 ALMOST = 0.02  # from a perfect score
 
 
@@ -39,8 +42,11 @@ def not_overcome(run: Run, settings: RunSettings) -> list[Finding]:
     return [each for each in standing(run) if each.problem not in overcome]
 
 
-def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
-    """Return why a run that is the best of so many is no success, in one clause."""
+def doubt_about(run: Run, settings: RunSettings, tries: int, led: Iterable[Run] = ()) -> str:
+    """Return why a run that is the best of so many is no success, in one clause.
+
+    What was wrong with the data of the runs that led to it still is.
+    """
     progress, held = run.progress, run.yardstick
     if settings.target is not None and not settings.reached(progress.score):
         return f"the target is {settings.target:g}"
@@ -61,6 +67,7 @@ def doubt_about(run: Run, settings: RunSettings, tries: int) -> str:
     if held.known and held.is_vague(progress.score):
         return f"there are only {held.samples} held-out samples"
     found = not_overcome(run, settings)
+    found = found or [each for one in led for each in standing(one) if each.problem in OF_THE_DATA]
     if found:
         return f"{found[0].title} stands"
     if held.known and is_cut_short(run):

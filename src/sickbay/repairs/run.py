@@ -112,6 +112,16 @@ class Run:
         """Whether its score is above that of a constant answer, and not far below a reference."""
         return self.yardstick.is_met(self.progress.score)
 
+    def has_gained(self, tries: int) -> bool:
+        """Return whether it beats a constant answer by more than chance in so many tries.
+
+        Where none is known, it must beat its parent, unless that was misled by its loss.
+        """
+        score, held, parent = self.progress.score, self.yardstick, self.parent
+        if held.constant is not None:
+            return held.surely_beats_constant(score, tries)
+        return parent is None or parent.is_misled or score > parent.progress.score
+
     @property
     def is_misled(self) -> bool:
         """Whether its score is a loss, and the loss an improper one, so that it says nothing."""

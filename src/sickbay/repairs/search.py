@@ -277,14 +277,15 @@ class Search:
             constant=best.yardstick.constant,
             reference=best.yardstick.reference,
             trained=best.yardstick.trained,
-            doubt="" if solved else doubt_about(best, self.settings, self._compared),
+            doubt="" if solved else doubt_about(best, self.settings, self._compared, led),
             chart=self.journal.path,
         )
 
     def count(self, run: Run, worked: bool) -> None:
-        """Count whether a remedy worked. `save_counts` adds it to the odds."""
+        """Count whether a remedy worked and gained anything. `save_counts` adds it to the odds."""
         if run.remedy is not None:
-            self._counts.append((run.problem, run.remedy, worked))
+            gained = worked and run.has_gained(self._compared)
+            self._counts.append((run.problem, run.remedy, gained))
 
     def save_counts(self) -> None:
         """Add what the remedies did to the odds of this user."""

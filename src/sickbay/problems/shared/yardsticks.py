@@ -96,10 +96,9 @@ class Yardstick:
         """Return whether a score would be a success on sound labels and enough samples."""
         if not self.known:
             return not self.sought
-        errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
         excused = 0.0 if self.is_vague(score) else self._error(score)
         near = self.missing(score) <= max(self._points(), excused)
-        return near and self.is_clear(score) and self.beats_constant(score, errors)
+        return near and self.is_clear(score) and self.surely_beats_constant(score, tries)
 
     def is_clear(self, score: float) -> bool:
         """Return whether a score is above the constant answer by more than a trifle.
@@ -131,6 +130,10 @@ class Yardstick:
         chance = min(self._doubt(share), self._doubt(constant))
         least = min(LEAST, RARE * (1 - constant))
         return share >= 1 or share - constant > max(least, errors * chance)
+
+    def surely_beats_constant(self, score: float, tries: int) -> bool:
+        """Return whether a score is above the constant answer, even as the best of many tries."""
+        return self.beats_constant(score, max(ERRORS, 1 + sqrt(2 * log(tries))))
 
     def is_below_reference(self, score: float) -> bool:
         """Return whether a score is below the reference by more than 5 points and chance."""
