@@ -25,15 +25,14 @@ class NoisyLabels(Problem):
         is surest, the answers contradict at least `share` of the labels, at least `flat` times as
         many as in the whole batch, and this does not get better in the second half of the run so
         far. The errors of a model on hard samples become rarer the surer it is, and the longer it
-        trains. The labels are also far from
-        the model's choice: their mean rank among the other classes, from 0 for the second choice to
-        1 for the last, is above `distance` by two standard errors, over at least `errors` of them.
-        The label of a hard sample is one of the first.
+        trains. The labels are also far from the model's choice: their mean rank among the other
+        classes, from 0 for the second choice to 1 for the last, is above `distance` by two standard
+        errors, over at least `errors` of them. The label of a hard sample is one of the first.
 
     Example:
         >>> from sickbay.vitals import Setup
         >>> found = {"score": 0.6, "constant_score": 0.1, "sure_errors": 0.4, "sure_distance": 0.5}
-        >>> many = {name: 60 * [value] for name, value in found.items()}
+        >>> many = {name: 120 * [value] for name, value in found.items()}
         >>> history = History(Setup(output_shape=(32, 10)), **many)
         >>> print(NoisyLabels().check(history).message)
         40 % of the labels contradict the model where it is sure (limit 15 %), and at random
