@@ -47,16 +47,19 @@ class SurvivesEdgeInputs(Statement):
         batch = setup.batch.first_if_separate(SAMPLES)
         if reason := _pass(setup, batch, training=False):
             raise Inapplicable(f"in evaluation, the samples as given {reason}")
-        trains = not _pass(setup, batch, training=True)
-        finite, main, one = list[str](), batch.main, _one_sample(batch)
+        trains, finite, main, one = True, list[str](), batch.main, _one_sample(batch)
         for name, edge in self._edges(setup, main[one]):
             changed = main.clone()
             changed[one] = edge
             constant = bool((edge == edge.flatten()[0]).all())
-            problem = _problem(setup, batch.with_input(main, changed), trains and constant)
+            problem = _pass(setup, batch.with_input(main, changed), training=False)
+            if trains and constant and not problem:
+                problem = _pass(setup, batch.with_input(main, changed), training=True)
+                if problem and _pass(setup, batch, training=True):  # so do the samples as given
+                    trains, problem = False, ""
             if problem and _is_padding(main, edge):
                 changed[(*one, ..., 0)] = main.max()
-                problem = _problem(setup, batch.with_input(main, changed), False)
+                problem = _pass(setup, batch.with_input(main, changed), training=False)
             if not problem:
                 finite.append(name)
             elif problem.startswith((NOT_FINITE, UNKNOWN)):
@@ -92,12 +95,6 @@ def _one_sample(batch: Batch) -> tuple[Any, ...]:
 def _is_padding(main: Tensor, edge: Tensor) -> bool:
     """Return whether a sample is nothing but the token that may be padding."""
     return not main.is_floating_point() and main.ndim > 1 and not edge.any()
-
-
-def _problem(setup: ModelSetup, batch: Batch, trains: bool) -> str:
-    """Return what is wrong with a pass in evaluation, and with one in training if asked for."""
-    problem = _pass(setup, batch, training=False)
-    return _pass(setup, batch, training=True) if trains and not problem else problem
 
 
 def _pass(setup: ModelSetup, batch: Batch, *, training: bool) -> str:
