@@ -107,3 +107,17 @@ def test_other_inputs_must_not_hold_infinity() -> None:
 
 def test_skips_synthetic_inputs() -> None:
     assert examined(nn.Linear(8, 3), None).message == "no batch was given"
+
+
+@pytest.mark.parametrize(("token", "outcome"), [(19, "passed"), (20, "failed")])
+def test_unknown_tokens_are_also_found_in_samples_that_are_not_run(
+    token: int, outcome: str
+) -> None:
+    tokens = torch.arange(64 * 6).reshape(64, 6) % 19
+    tokens[50, 3] = token
+    model = nn.Sequential(nn.Embedding(20, 4), nn.Linear(4, 2))
+    report = checkup(model, tokens, tests=["runs_on_the_batch", "inputs_are_sane"])
+    result = report["inputs_are_sane"]
+    assert result.outcome == outcome
+    assert outcome == "passed" or result.severity == "critical"
+    assert report["runs_on_the_batch"].outcome == "passed"

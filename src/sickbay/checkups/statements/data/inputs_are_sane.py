@@ -1,9 +1,13 @@
 """Longer than 60 lines: it also finds what reaches the first layer."""
 
+from dataclasses import replace
+
 from torch import Tensor, nn
 
 from sickbay.checkups.base import ModelSetup, Result, Statement, dataclass, threshold
+from sickbay.checkups.batch import Batch
 from sickbay.checkups.norm_layers import TORCH_NORMS, norm_power
+from sickbay.checkups.statements.sequences.embedded_tokens import vocabulary
 from sickbay.probe.hooks import first_tensor
 from sickbay.probe.layer_order import has_parameters
 
@@ -18,11 +22,12 @@ class InputsAreSane(Statement):
         Initial weights and common learning rates are made for inputs around 1.
 
     How it is tested:
-        The batch as given contains no NaN, and not all samples are equal. The values that reach the
-        first layer with weights have a root mean square between `small` and `large`, unless that
-        layer normalises. In tables of at least `samples` rows, no column varies `apart` times as
-        much as another and by more than `large`. A column may be constant only at 0 or 1, like a
-        flag, or at a value that several columns share, like the border of an image.
+        The batch as given contains no NaN, and not all samples are equal. The embedding of the
+        input knows every token; otherwise the failure is critical. The values that reach the first
+        layer with weights have a root mean square between `small` and `large`, unless that layer
+        normalises. In tables of at least `samples` rows, no column varies `apart` times as much as
+        another and by more than `large`. A column may be constant only at 0 or 1, like a flag, or
+        at a value that several columns share, like the border of an image.
     """
 
     order = 2
@@ -46,7 +51,7 @@ class InputsAreSane(Statement):
         if batch.size > 1 and len(batch.inputs) == 1 and bool((rows == rows[:1]).all()):
             return self.fails(f"all {batch.size} samples are equal", remedy="look at the data")
         if not batch.main.is_floating_point():
-            return self.holds(f"{batch.size} samples of integers")
+            return self._judge_tokens(setup, batch)
         layer, reached = _first_layer_input(setup)
         size = reached.float().square().mean().sqrt().item()
         message = f"the inputs have a root mean square of {size:.3g}"
@@ -59,6 +64,14 @@ class InputsAreSane(Statement):
             return self.fails(f"{message} {limits}", size=size)
         odd = self._odd_columns(rows) if reached.shape == setup.batch.main.shape else ""
         return self.fails(odd, size=size) if odd else self.holds(message, size=size)
+
+    def _judge_tokens(self, setup: ModelSetup, batch: Batch) -> Result:
+        known, largest = vocabulary(setup, setup.batch), int(batch.main.max())
+        if known is not None and largest >= known:
+            message = f"the tokens go up to {largest}, but the embedding knows only {known}"
+            remedy = "make the embedding larger, or replace unknown tokens"
+            return replace(self.fails(message, remedy=remedy), severity="critical")
+        return self.holds(f"{batch.size} samples of integers")
 
     def _odd_columns(self, table: Tensor) -> str:
         if table.ndim != 2 or len(table) < self.samples:
