@@ -57,6 +57,11 @@ REASONS: dict[str, tuple[Reason, ...]] = {  # by test
             "positions that attention_mask drops changed",
         ),
         Reason(
+            "Its convolutions over the positions do not know the mask.",
+            ("transformers/convbert_masked",),
+            "positions that attention_mask drops changed",
+        ),
+        Reason(
             "The classifier reads the last position, because it expects padding on the left.",
             ("transformers/xlnet",),
             "positions that attention_mask drops changed 1 outputs",
