@@ -163,11 +163,12 @@ def _close(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=1e-4, atol=slack, equal_nan=True)
 
 
-def like_it(tensor: Tensor) -> Tensor:
+def copy_with_strides(tensor: Tensor) -> Tensor:
     """Return a copy with the same strides, so that `view` fails on it where it would fail before.
 
-    >>> like_it(torch.zeros(2, 4)[:, 1:]).stride(), like_it(torch.zeros(1).expand(3)).stride()
-    ((4, 1), (1,))
+    >>> given = torch.zeros(2, 4)[:, 1:], torch.zeros(1).expand(3)
+    >>> [copy_with_strides(each).stride() for each in given]
+    [(4, 1), (1,)]
     """
     if tensor.layout != torch.strided or tensor.is_contiguous() or _overlaps(tensor):
         return tensor.clone()
@@ -188,7 +189,7 @@ def _overlaps(tensor: Tensor) -> bool:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return like_it(value.detach())
+        return copy_with_strides(value.detach())
     if type(value) is dict:
         return {key: _copied(each) for key, each in value.items()}
     if isinstance(value, list) or type(value) is tuple:

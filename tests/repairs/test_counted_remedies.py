@@ -18,7 +18,8 @@ HELD = Yardstick(constant=0.3, metric="val_accuracy", samples=500)
     [
         pytest.param(0.5, HELD, True, id="above-the-constant"),
         pytest.param(0.33, HELD, False, id="by-chance"),
-        pytest.param(0.33, replace(HELD, samples=50_000), True, id="more-than-chance"),
+        pytest.param(0.34, replace(HELD, samples=50_000), True, id="more-than-chance"),
+        pytest.param(0.33, replace(HELD, samples=50_000), False, id="a-trifle"),
         pytest.param(0.2, HELD, False, id="below"),
         pytest.param(0.11, Yardstick(), True, id="above-the-parent"),
         pytest.param(0.1, Yardstick(), False, id="as-the-parent"),

@@ -41,6 +41,7 @@ def test_a_loop_of_ones_own() -> None:
 
     outcome = sickbay.repair(recipe_of(sick(), epochs=20), train=train, progress=False)
     assert outcome.solved
+    assert outcome.held_out is None
     assert outcome.score > 0.95
     assert runs[0] == "Sigmoid"
     assert len(runs) == len(outcome.attempts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from sickbay.model_copies import like_it
+from sickbay.model_copies import copy_with_strides
 
 if TYPE_CHECKING:
     from sickbay.checkups.batch import Batch
@@ -22,7 +22,7 @@ def selected(batch: Batch, indices: Tensor) -> Batch:
         if value.ndim <= dim or value.shape[dim] != size:
             return value
         if first:
-            return like_it(value.narrow(dim, 0, len(indices)))
+            return copy_with_strides(value.narrow(dim, 0, len(indices)))
         return value.index_select(dim, indices.to(value.device))
 
     def select_input(value: Tensor) -> Tensor:

@@ -72,7 +72,8 @@ class Outcome:
         trained: Its score on training samples that it has not seen, if that is so much lower that
             training labels must be wrong.
         doubt: Why it is not solved, in a few words.
-        held_out: Whether scores are on samples that were not trained on.
+        held_out: Whether scores are on samples that were not trained on, None if a loop of your own
+            makes the scores.
     """
 
     model: nn.Module = field(repr=False)
@@ -89,7 +90,7 @@ class Outcome:
     reference: float | None = None
     trained: float | None = None
     doubt: str = ""
-    held_out: bool = True
+    held_out: bool | None = None
 
     @property
     def diff(self) -> str:
@@ -122,7 +123,7 @@ class Outcome:
         trained = bool(self.attempts) and self.attempts[0].epochs >= 1
         when = "before" if trained else "untrained"
         before = f"{self.before:.3f} {when}, " if isfinite(self.before) else ""
-        where = "" if self.held_out else " on the training data"
+        where = " on the training data" if self.held_out is False else ""
         head = f"{verdict}: score {before}{self.score:.3f} now{where}"
         compared = Yardstick(self.constant, self.reference, trained=self.trained).told()
         head = "; ".join(each for each in (head, compared, self.doubt) if each)

@@ -98,7 +98,7 @@ class Yardstick:
             return not self.sought
         excused = 0.0 if self.is_vague(score) else self._error(score)
         near = self.missing(score) <= max(self._points(), excused)
-        return near and self.is_clear(score) and self.surely_beats_constant(score, tries)
+        return near and self.surely_beats_constant(score, tries)
 
     def is_clear(self, score: float) -> bool:
         """Return whether a score is above the constant answer by more than a trifle.
@@ -132,8 +132,9 @@ class Yardstick:
         return share >= 1 or share - constant > max(least, errors * chance)
 
     def surely_beats_constant(self, score: float, tries: int) -> bool:
-        """Return whether a score is above the constant answer, even as the best of many tries."""
-        return self.beats_constant(score, max(ERRORS, 1 + sqrt(2 * log(tries))))
+        """Return whether the best score of many tries is clearly above the constant answer."""
+        errors = max(ERRORS, 1 + sqrt(2 * log(tries)))
+        return self.is_clear(score) and self.beats_constant(score, errors)
 
     def is_below_reference(self, score: float) -> bool:
         """Return whether a score is below the reference by more than 5 points and chance."""

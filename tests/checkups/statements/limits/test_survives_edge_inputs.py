@@ -213,15 +213,8 @@ def test_tokens_may_be_refused_on_purpose(refuse: Any) -> None:
     assert result.outcome == "skipped", result.message
 
 
-@pytest.mark.parametrize(
-    ("refuse", "message"),
-    [
-        pytest.param(lambda x: max(x[x > 99].tolist()), "ValueError", id="by-python"),
-        pytest.param(lambda x: nn.functional.interpolate(x[None]), "size", id="by-torch"),
-        pytest.param(lambda x: x.float() @ x.float(), "RuntimeError", id="by-a-product"),
-    ],
-)
-def test_tokens_that_raise_elsewhere_are_a_warning(refuse: Any, message: str) -> None:
-    result = checkup(Ending(refuse), ended(), tests=SurvivesEdgeInputs()).results[0]
+def test_tokens_that_torch_cannot_multiply_are_a_warning() -> None:
+    model = Ending(lambda x: x.float() @ x.float())
+    result = checkup(model, ended(), tests=SurvivesEdgeInputs()).results[0]
     assert (result.outcome, result.severity) == ("failed", "warning")
-    assert message in result.message
+    assert "RuntimeError" in result.message

@@ -171,26 +171,11 @@ class Means(nn.Module):
         return states.view(-1, graphs, 3).mean(0)
 
 
-@pytest.mark.parametrize("sound", [True, False])
-def test_graphs_stay_apart(sound: bool) -> None:
-    nodes, owner = torch.rand(30, 4), torch.arange(6).repeat_interleave(5)
-    batch = (nodes, owner), torch.arange(6) % 3
-    report = checkup(Means(sound), batch, nn.CrossEntropyLoss(), tests="samples_stay_apart")
-    [result] = report.results
-    assert result.outcome == ("passed" if sound else "failed"), result.message
+class Sums(Means):
+    """Has one number for each graph."""
 
-
-@pytest.mark.parametrize("sound", [True, False])
-def test_graphs_may_have_one_output_each(sound: bool) -> None:
-    class Sums(Means):
-        def forward(self, nodes: Tensor, owner: Tensor) -> Any:
-            return super().forward(nodes, owner).sum(1)
-
-    nodes, owner = torch.rand(30, 4), torch.arange(6).repeat_interleave(5)
-    batch = (nodes, owner), torch.rand(6)
-    report = checkup(Sums(sound), batch, nn.MSELoss(), tests="samples_stay_apart")
-    [result] = report.results
-    assert result.outcome == ("passed" if sound else "failed"), result.message
+    def forward(self, nodes: Tensor, owner: Tensor) -> Any:
+        return super().forward(nodes, owner).sum(1)
 
 
 class Centred(nn.Module):
@@ -207,9 +192,18 @@ class Centred(nn.Module):
 
 
 @pytest.mark.parametrize("sound", [True, False])
-def test_nodes_of_other_graphs_stay_as_they_are(sound: bool) -> None:
+@pytest.mark.parametrize(
+    ("make", "targets", "loss"),
+    [
+        pytest.param(Means, torch.arange(6) % 3, nn.CrossEntropyLoss(), id="a-row-for-each-graph"),
+        pytest.param(Sums, torch.rand(6), nn.MSELoss(), id="a-number-for-each-graph"),
+        pytest.param(
+            Centred, torch.arange(30) % 3, nn.CrossEntropyLoss(), id="a-row-for-each-node"
+        ),
+    ],
+)
+def test_graphs_stay_apart(make: Any, targets: Tensor, loss: nn.Module, sound: bool) -> None:
     nodes, owner = torch.rand(30, 4), torch.arange(6).repeat_interleave(5)
-    batch = (nodes, owner), torch.arange(30) % 3
-    report = checkup(Centred(sound), batch, nn.CrossEntropyLoss(), tests="samples_stay_apart")
-    [result] = report.results
+    batch = (nodes, owner), targets
+    [result] = checkup(make(sound), batch, loss, tests="samples_stay_apart").results
     assert result.outcome == ("passed" if sound else "failed"), result.message

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from dis import opmap
 from math import isfinite
 from typing import Any
 
@@ -18,7 +17,7 @@ from sickbay.printable import error_summary
 SAMPLES = 2
 NOT_FINITE, UNKNOWN = "give", "raise IndexError"  # how grave problems begin
 REFUSED = "are refused with"
-REFUSALS = (ValueError, AssertionError, NotImplementedError)
+REFUSALS = (ValueError, AssertionError, NotImplementedError)  # a model raises on purpose
 HANDLE = "handle such a sample in the model, or leave it out of the data"
 
 
@@ -49,17 +48,15 @@ class SurvivesEdgeInputs(Statement):
             raise Inapplicable(f"in evaluation, the samples as given {reason}")
         trains, finite, main, one = True, list[str](), batch.main, _one_sample(batch)
         for name, edge in self._edges(setup, main[one]):
-            changed = main.clone()
-            changed[one] = edge
-            constant = bool((edge == edge.flatten()[0]).all())
-            problem = _pass(setup, batch.with_input(main, changed), training=False)
-            if trains and constant and not problem:
-                problem = _pass(setup, batch.with_input(main, changed), training=True)
+            changed = _with_sample(batch, one, edge)
+            problem = _pass(setup, changed, training=False)
+            if trains and not problem and bool((edge == edge.flatten()[0]).all()):
+                problem = _pass(setup, changed, training=True)
                 if problem and _pass(setup, batch, training=True):  # so do the samples as given
                     trains, problem = False, ""
             if problem and _is_padding(main, edge):
-                changed[(*one, ..., 0)] = main.max()
-                problem = _pass(setup, batch.with_input(main, changed), training=False)
+                edge[..., 0] = main.max()
+                problem = _pass(setup, _with_sample(batch, one, edge), training=False)
             if not problem:
                 finite.append(name)
             elif problem.startswith((NOT_FINITE, UNKNOWN)):
@@ -92,6 +89,13 @@ def _one_sample(batch: Batch) -> tuple[Any, ...]:
     return (*[slice(None)] * batch.sample_dim, 0)
 
 
+def _with_sample(batch: Batch, place: tuple[Any, ...], sample: Tensor) -> Batch:
+    """Return the batch with another sample at a place of the main input."""
+    changed = batch.main.clone()
+    changed[place] = sample
+    return batch.with_input(batch.main, changed)
+
+
 def _is_padding(main: Tensor, edge: Tensor) -> bool:
     """Return whether a sample is nothing but the token that may be padding."""
     return not main.is_floating_point() and main.ndim > 1 and not edge.any()
@@ -112,18 +116,8 @@ def _pass(setup: ModelSetup, batch: Batch, *, training: bool) -> str:
         except Inapplicable:
             raise
         except Exception as error:
-            if not batch.main.is_floating_point() and _is_refusal(error):
+            if not batch.main.is_floating_point() and isinstance(error, REFUSALS):
                 return f"{REFUSED} {error_summary(error)}"
             return f"raise {error_summary(error)}"
     wild = [name for name, each in gradients.items() if each is not None and not isfinite(each)]
     return f"{NOT_FINITE} a gradient of {wild[0]} that is NaN or Inf" if wild else ""
-
-
-def _is_refusal(error: Exception) -> bool:
-    """Return whether an error was raised by the model: by `raise`, `assert` or `torch._check`."""
-    if not isinstance(error, REFUSALS) or (last := error.__traceback__) is None:
-        return False
-    while last.tb_next:
-        last = last.tb_next
-    code, module = last.tb_frame.f_code.co_code, last.tb_frame.f_globals.get("__name__", "")
-    return code[last.tb_lasti] == opmap["RAISE_VARARGS"] and not module.startswith("torch.")
