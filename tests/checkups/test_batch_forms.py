@@ -256,6 +256,17 @@ def test_a_slice_stays_a_slice() -> None:
     def viewed(output: Tensor, targets: Tensor) -> Tensor:
         return nn.functional.cross_entropy(output.view(-1, 20), targets.view(-1))
 
+    class Viewing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x: Tensor) -> Tensor:
+            out: Tensor = self.inner(x.view(-1))
+            return out
+
+    report = checkup(Viewing(), text[:, :-1], tests="runs_on_the_batch")
+    assert "view size is not compatible" in report.results[0].message
     for targets, outcome in ((text[:, 1:], "failed"), (text[:, 1:].contiguous(), "passed")):
         report = checkup(model, (text[:, :-1], targets), viewed, tests="runs_on_the_batch")
         assert report.results[0].outcome == outcome
